@@ -1,0 +1,61 @@
+/**
+ * The names by which a header says something to the catalog. `catalog` is the dialect of the interface,
+ * `lance` the one of its public relatives, accepted as aliases where configured (interface section 6).
+ */
+export const dialects = {
+  catalog: {
+    context: 'x-catalog-ctx-',
+    location: 'x-catalog-table-location',
+    properties: 'x-catalog-table-properties',
+  },
+  lance: {
+    context: 'x-lance-ctx-',
+    location: 'x-lance-table-location',
+    properties: 'x-lance-table-properties',
+  },
+} as const
+
+/** The name of a dialect of header names. */
+export type Dialect = keyof typeof dialects
+
+/** What begins the keys of context entries that only the gateway may set, in a header as in a body. */
+export const reservedContextPrefix = 'gateway'
+
+/** Header names of the interface that are the same in every dialect. */
+export const apiKeyHeader = 'x-api-key'
+export const requestIdHeader = 'x-request-id'
+export const arrowStreamType = 'application/vnd.apache.arrow.stream'
+export const arrowFileType = 'application/vnd.apache.arrow.file'
+
+/** Headers that belong to one connection and never pass a proxy (RFC 9110 section 7.6.1). */
+export const hopByHopHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** The dialect in which a header (lower case) speaks to the catalog, or undefined for an ordinary header. */
+export function dialectOf(header: string): Dialect | undefined {
+  if (!header.startsWith('x-')) return undefined
+  for (const dialect of ['catalog', 'lance'] as const) {
+    const names = dialects[dialect]
+    if (header.startsWith(names.context) || header === names.location || header === names.properties)
+      return dialect
+  }
+  return undefined
+}
+
+/** The name of that header in the dialect of the interface: `x-lance-ctx-a` is `x-catalog-ctx-a`. */
+export function inCatalogDialect(header: string, dialect: Dialect): string {
+  const from = dialects[dialect]
+  if (header === from.location) return dialects.catalog.location
+  if (header === from.properties) return dialects.catalog.properties
+  return dialects.catalog.context + header.slice(from.context.length)
+}

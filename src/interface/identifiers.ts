@@ -1,0 +1,92 @@
+import { invalidInput } from './errors.ts'
+
+/** The id of an object: its parts from the root down. The root namespace is the empty list. */
+export type Identifier = readonly string[]
+
+/** What joins the parts of an id on the wire when the request names no other delimiter. */
+export const defaultDelimiter = '$'
+
+/** No more parts than this, and no more bytes of UTF-8 in all of them together. */
+const maximumParts = 64
+const maximumBytes = 4096
+const maximumDelimiterLength = 16
+
+/**
+ * What no name may hold. Control characters, slashes and percent signs are read differently by routers that
+ * normalise or decode a second time; quotes escape from the filters of catalogs that paste names into SQL.
+ */
+// oxlint-disable-next-line no-control-regex
+const forbidden = /[\u0000-\u001f\u007f-\u009f/\\%?#'"`]/u
+
+/**
+ * Reads an id as it stands in a route, percent-decoded exactly once.
+ * The delimiter alone is the root; empty parts are refused, never dropped.
+ * Throws InvalidInput (400) that names the part and what is wrong with it.
+ */
+export function parseIdentifier(text: string, delimiter: string): Identifier {
+  if (text === delimiter) return []
+  if (Buffer.byteLength(text) > maximumBytes) {
+    throw invalidInput(`the id is longer than ${maximumBytes} bytes`)
+  }
+  return assertIdentifier(text.split(delimiter))
+}
+
+/** Writes an id with that delimiter. Throws InvalidInput (400) where a part holds the delimiter itself. */
+export function formatIdentifier(id: Identifier, delimiter: string): string {
+  if (id.length === 0) return delimiter
+  for (const part of id) {
+    if (part.includes(delimiter)) {
+      throw invalidInput(
+        `${show(part)} in the id holds ${show(delimiter)}, which separates the parts of an id in this catalog`,
+      )
+    }
+  }
+  const text = id.join(delimiter)
+  // A delimiter such as `::` also arises where `:` ends one part and begins the next: `a:` and `b` is not `a` and `:b`.
+  if (delimiter.length > 1 && text.split(delimiter).join('\n') !== id.join('\n')) {
+    throw invalidInput(`the id ${show(text)} cannot be written with the delimiter ${show(delimiter)}`)
+  }
+  return text
+}
+
+/** Answers the id if every part of it is a name that can be used, and throws InvalidInput (400) if not. */
+export function assertIdentifier(id: Identifier): Identifier {
+  if (id.length > maximumParts) {
+    throw invalidInput(`the id has ${id.length} parts; an id has at most ${maximumParts}`)
+  }
+  for (const part of id) assertName(part, 'a part of the id')
+  return id
+}
+
+/** Throws InvalidInput (400) unless `name` can be a part of an id or the name of an index. */
+export function assertName(name: string, what: string): void {
+  if (name === '') throw invalidInput(`${what} is empty`)
+  if (name === '.' || name === '..')
+    throw invalidInput(`${what} is ${show(name)}, which is a path segment, not a name`)
+  const character = forbidden.exec(name)?.[0]
+  if (character !== undefined) {
+    throw invalidInput(`${what}, ${show(name)}, holds ${show(character)}, which a name cannot hold`)
+  }
+}
+
+/** Throws InvalidInput (400) unless `delimiter` can separate the parts of an id. */
+export function assertDelimiter(delimiter: string): void {
+  if (delimiter === '') throw invalidInput('the delimiter is empty; leave it out for "$"')
+  if (delimiter.length > maximumDelimiterLength) {
+    throw invalidInput(`the delimiter is longer than ${maximumDelimiterLength} characters`)
+  }
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u001f\u007f-\u009f\\]/u.test(delimiter)) {
+    throw invalidInput('the delimiter holds a control character or a backslash')
+  }
+}
+
+/** Whether two ids name the same object: the same parts, by exact code points. */
+export function sameIdentifier(one: Identifier, other: Identifier): boolean {
+  return one.length === other.length && one.every((part, index) => part === other[index])
+}
+
+/** A value as it is shown in a message: quoted, escaped and cut to a readable length. */
+export function show(value: string): string {
+  return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value)
+}

@@ -1,0 +1,642 @@
+import type { ErrorName } from './errors.ts'
+
+/** What an id in a route names. */
+export type ObjectKind = 'namespace' | 'table' | 'transaction' | 'materialized_view' | 'none'
+
+/** The type of a query parameter; `strings` may be repeated, no other may. */
+export type ParameterType = 'string' | 'strings' | 'integer' | 'boolean'
+
+/**
+ * The form of a request body. `json`: an object, or empty, or `null`. `map`: an object whose members are all
+ * the caller's own data, so that no member repeats the route. `arrow`: an Arrow IPC stream. `none`: officially
+ * without a body, yet real clients send a JSON object, which is held to the same rules as `json`.
+ */
+export type BodyForm = 'json' | 'map' | 'arrow' | 'none'
+
+/** The form of a successful answer. `arrow`: an Arrow IPC file. */
+export type AnswerForm = 'json' | 'arrow' | 'empty'
+
+/**
+ * What an operation does to the catalog. `change` changes something; `commit` is a change that creates,
+ * deletes or restores table versions, directly or by changing data.
+ */
+export type Effect = 'read' | 'change' | 'commit'
+
+/** A group of operations that a policy can name as one; every operation and every permission is in exactly one. */
+export type Group = 'browse' | 'query' | 'write' | 'create' | 'commit' | 'admin' | 'drop' | 'credentials'
+
+interface OperationFacts {
+  readonly method: 'GET' | 'POST'
+  /** The path, with `{id}` and `{index_name}` for what the caller fills in. */
+  readonly path: `/v1/${string}`
+  /** Other paths that clients still call for the same operation. */
+  readonly aliases?: readonly `/v1/${string}`[]
+  /** Real clients send GET as well as POST (interface section 8.1). */
+  readonly alsoGet?: true
+  readonly object: ObjectKind
+  readonly query?: Readonly<Record<string, ParameterType>>
+  readonly required?: readonly string[]
+  readonly body: BodyForm
+  readonly effect: Effect
+  readonly group: Group
+  readonly status?: 200 | 201 | 202
+  readonly answer?: AnswerForm
+  /** The errors of its own, besides those that every operation may answer. */
+  readonly errors: readonly ErrorName[]
+}
+
+const paging = { page_token: 'string', limit: 'integer' } as const
+const namespaceErrors = ['NamespaceNotFound'] as const
+const tableErrors = ['NamespaceNotFound', 'TableNotFound'] as const
+
+/**
+ * The operations of the interface: the one place that spells a path, a method or a property of an operation.
+ * The matcher, the policy vocabulary, the checks, the audit classes, the metric labels and the routes of the
+ * reference catalog derive from it. Every operation takes the query parameter `delimiter` besides its own.
+ */
+export const operations = {
+  CreateNamespace: {
+    method: 'POST',
+    path: '/v1/namespace/{id}/create',
+    object: 'namespace',
+    body: 'json',
+    effect: 'change',
+    group: 'create',
+    errors: ['NamespaceNotFound', 'NamespaceAlreadyExists'],
+  },
+  ListNamespaces: {
+    method: 'GET',
+    path: '/v1/namespace/{id}/list',
+    object: 'namespace',
+    query: paging,
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    errors: namespaceErrors,
+  },
+  DescribeNamespace: {
+    method: 'POST',
+    path: '/v1/namespace/{id}/describe',
+    object: 'namespace',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: namespaceErrors,
+  },
+  DropNamespace: {
+    method: 'POST',
+    path: '/v1/namespace/{id}/drop',
+    object: 'namespace',
+    body: 'json',
+    effect: 'commit',
+    group: 'drop',
+    errors: ['NamespaceNotFound', 'NamespaceNotEmpty'],
+  },
+  NamespaceExists: {
+    method: 'POST',
+    path: '/v1/namespace/{id}/exists',
+    object: 'namespace',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    answer: 'empty',
+    errors: namespaceErrors,
+  },
+  ListTables: {
+    method: 'GET',
+    path: '/v1/namespace/{id}/table/list',
+    object: 'namespace',
+    query: { ...paging, include_declared: 'boolean' },
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    errors: namespaceErrors,
+  },
+  ListAllTables: {
+    method: 'GET',
+    path: '/v1/table',
+    object: 'none',
+    query: { ...paging, include_declared: 'boolean' },
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    errors: [],
+  },
+  RegisterTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/register',
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'admin',
+    errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
+  },
+  DescribeTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/describe',
+    object: 'table',
+    query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: [...tableErrors, 'TableVersionNotFound'],
+  },
+  TableExists: {
+    method: 'POST',
+    path: '/v1/table/{id}/exists',
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    answer: 'empty',
+    errors: tableErrors,
+  },
+  DropTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/drop',
+    object: 'table',
+    body: 'none',
+    effect: 'commit',
+    group: 'drop',
+    errors: tableErrors,
+  },
+  DeregisterTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/deregister',
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'drop',
+    errors: tableErrors,
+  },
+  RestoreTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/restore',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'TableVersionNotFound', 'ConcurrentModification'],
+  },
+  RenameTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/rename',
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableAlreadyExists', 'ConcurrentModification'],
+  },
+  UpdateTableSchemaMetadata: {
+    method: 'POST',
+    path: '/v1/table/{id}/schema_metadata/update',
+    object: 'table',
+    query: { branch: 'string' },
+    body: 'map',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'ConcurrentModification'],
+  },
+  ListTableVersions: {
+    method: 'POST',
+    path: '/v1/table/{id}/version/list',
+    alsoGet: true,
+    object: 'table',
+    query: { branch: 'string', ...paging, descending: 'boolean' },
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  CreateTableVersion: {
+    method: 'POST',
+    path: '/v1/table/{id}/version/create',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'commit',
+    errors: [...tableErrors, 'ConcurrentModification'],
+  },
+  DescribeTableVersion: {
+    method: 'POST',
+    path: '/v1/table/{id}/version/describe',
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: [...tableErrors, 'TableVersionNotFound'],
+  },
+  BatchDeleteTableVersions: {
+    method: 'POST',
+    path: '/v1/table/{id}/version/delete',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'drop',
+    errors: tableErrors,
+  },
+  BatchCreateTableVersions: {
+    method: 'POST',
+    path: '/v1/table/version/batch-create',
+    object: 'none',
+    body: 'json',
+    effect: 'commit',
+    group: 'commit',
+    errors: [...tableErrors, 'ConcurrentModification'],
+  },
+  BatchCommitTables: {
+    method: 'POST',
+    path: '/v1/table/batch-commit',
+    object: 'none',
+    body: 'json',
+    effect: 'commit',
+    group: 'commit',
+    errors: [...tableErrors, 'TableAlreadyExists', 'ConcurrentModification'],
+  },
+  AlterTableAlterColumns: {
+    method: 'POST',
+    path: '/v1/table/{id}/alter_columns',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
+  },
+  UpdateFieldMetadata: {
+    method: 'POST',
+    path: '/v1/table/{id}/update_field_metadata',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
+  },
+  AlterTableDropColumns: {
+    method: 'POST',
+    path: '/v1/table/{id}/drop_columns',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
+  },
+  GetTableStats: {
+    method: 'POST',
+    path: '/v1/table/{id}/stats',
+    alsoGet: true,
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  InsertIntoTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/insert',
+    object: 'table',
+    query: { branch: 'string', mode: 'string' },
+    body: 'arrow',
+    effect: 'commit',
+    group: 'write',
+    errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
+  },
+  MergeInsertIntoTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/merge_insert',
+    object: 'table',
+    query: {
+      branch: 'string',
+      on: 'strings',
+      when_matched_update_all: 'boolean',
+      when_matched_update_all_filt: 'string',
+      when_not_matched_insert_all: 'boolean',
+      when_not_matched_by_source_delete: 'boolean',
+      when_not_matched_by_source_delete_filt: 'string',
+      timeout: 'string',
+      use_index: 'boolean',
+    },
+    required: ['on'],
+    body: 'arrow',
+    effect: 'commit',
+    group: 'write',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
+  },
+  UpdateTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/update',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'write',
+    errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
+  },
+  DeleteFromTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/delete',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'write',
+    errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState'],
+  },
+  QueryTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/query',
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'query',
+    answer: 'arrow',
+    errors: [...tableErrors, 'TableVersionNotFound', 'TableColumnNotFound'],
+  },
+  CountTableRows: {
+    method: 'POST',
+    path: '/v1/table/{id}/count_rows',
+    alsoGet: true,
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'query',
+    errors: [...tableErrors, 'TableVersionNotFound'],
+  },
+  CreateTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/create',
+    object: 'table',
+    query: { mode: 'string', properties: 'string', storage_options: 'string' },
+    body: 'arrow',
+    effect: 'commit',
+    group: 'create',
+    errors: [
+      'NamespaceNotFound',
+      'TableAlreadyExists',
+      'ConcurrentModification',
+      'TableSchemaValidationError',
+    ],
+  },
+  ExplainTableQueryPlan: {
+    method: 'POST',
+    path: '/v1/table/{id}/explain_plan',
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'query',
+    errors: tableErrors,
+  },
+  AnalyzeTableQueryPlan: {
+    method: 'POST',
+    path: '/v1/table/{id}/analyze_plan',
+    object: 'table',
+    query: { distributed_metrics: 'boolean' },
+    body: 'json',
+    effect: 'read',
+    group: 'query',
+    errors: tableErrors,
+  },
+  AlterTableAddColumns: {
+    method: 'POST',
+    path: '/v1/table/{id}/add_columns',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'ConcurrentModification', 'TableSchemaValidationError'],
+  },
+  AlterTableBackfillColumns: {
+    method: 'POST',
+    path: '/v1/table/{id}/backfill_column',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    status: 202,
+    errors: [...tableErrors, 'TableColumnNotFound'],
+  },
+  RefreshMaterializedView: {
+    method: 'POST',
+    path: '/v1/materialized_view/{id}/refresh',
+    object: 'materialized_view',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    status: 202,
+    errors: tableErrors,
+  },
+  CreateMaterializedView: {
+    method: 'POST',
+    path: '/v1/materialized_view/{id}/create',
+    object: 'materialized_view',
+    body: 'json',
+    effect: 'commit',
+    group: 'create',
+    status: 201,
+    errors: [...tableErrors, 'TableAlreadyExists'],
+  },
+  CreateTableIndex: {
+    method: 'POST',
+    path: '/v1/table/{id}/create_index',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
+  },
+  CreateTableScalarIndex: {
+    method: 'POST',
+    path: '/v1/table/{id}/create_scalar_index',
+    object: 'table',
+    body: 'json',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
+  },
+  ListTableIndices: {
+    method: 'POST',
+    path: '/v1/table/{id}/index/list',
+    alsoGet: true,
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  DescribeTableIndexStats: {
+    method: 'POST',
+    path: '/v1/table/{id}/index/{index_name}/stats',
+    alsoGet: true,
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: [...tableErrors, 'TableIndexNotFound'],
+  },
+  DropTableIndex: {
+    method: 'POST',
+    path: '/v1/table/{id}/index/{index_name}/drop',
+    object: 'table',
+    query: { branch: 'string' },
+    body: 'none',
+    effect: 'commit',
+    group: 'admin',
+    errors: [...tableErrors, 'TableIndexNotFound'],
+  },
+  ListTableTags: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/list',
+    alsoGet: true,
+    object: 'table',
+    query: paging,
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  GetTableTagVersion: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/version',
+    object: 'table',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: [...tableErrors, 'TableTagNotFound'],
+  },
+  DeclareTable: {
+    method: 'POST',
+    path: '/v1/table/{id}/declare',
+    aliases: ['/v1/table/{id}/create-empty'],
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'create',
+    errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
+  },
+  CreateTableTag: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/create',
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableTagAlreadyExists', 'TableVersionNotFound', 'ConcurrentModification'],
+  },
+  DeleteTableTag: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/delete',
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableTagNotFound'],
+  },
+  UpdateTableTag: {
+    method: 'POST',
+    path: '/v1/table/{id}/tags/update',
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableTagNotFound', 'TableVersionNotFound', 'ConcurrentModification'],
+  },
+  ListTableBranches: {
+    method: 'POST',
+    path: '/v1/table/{id}/branches/list',
+    alsoGet: true,
+    object: 'table',
+    query: paging,
+    body: 'none',
+    effect: 'read',
+    group: 'browse',
+    errors: tableErrors,
+  },
+  CreateTableBranch: {
+    method: 'POST',
+    path: '/v1/table/{id}/branches/create',
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableBranchAlreadyExists'],
+  },
+  DeleteTableBranch: {
+    method: 'POST',
+    path: '/v1/table/{id}/branches/delete',
+    object: 'table',
+    body: 'json',
+    effect: 'change',
+    group: 'admin',
+    errors: [...tableErrors, 'TableBranchNotFound'],
+  },
+  DescribeTransaction: {
+    method: 'POST',
+    path: '/v1/transaction/{id}/describe',
+    object: 'transaction',
+    body: 'json',
+    effect: 'read',
+    group: 'browse',
+    errors: ['TransactionNotFound'],
+  },
+  AlterTransaction: {
+    method: 'POST',
+    path: '/v1/transaction/{id}/alter',
+    object: 'transaction',
+    body: 'json',
+    effect: 'change',
+    group: 'admin',
+    errors: ['TransactionNotFound', 'ConcurrentModification'],
+  },
+} as const satisfies Record<string, OperationFacts>
+
+/** The name of an operation: `"CreateTableVersion"`. */
+export type OperationName = keyof typeof operations
+
+/** An operation of the interface, every property filled in. */
+export interface Operation {
+  readonly name: OperationName
+  readonly method: 'GET' | 'POST'
+  readonly alsoGet: boolean
+  readonly path: string
+  readonly aliases: readonly string[]
+  readonly object: ObjectKind
+  readonly query: ReadonlyMap<string, ParameterType>
+  readonly required: readonly string[]
+  readonly body: BodyForm
+  /** The members of a JSON body that repeat what the route says, and so must not differ from it. */
+  readonly repeats: readonly ('id' | 'index_name')[]
+  readonly effect: Effect
+  readonly group: Group
+  readonly status: number
+  readonly answer: AnswerForm
+  readonly errors: readonly ErrorName[]
+}
+
+function complete(name: OperationName): Operation {
+  const facts: OperationFacts = operations[name]
+  const repeats = (['id', 'index_name'] as const).filter((member) => facts.path.includes(`{${member}}`))
+  return {
+    name,
+    method: facts.method,
+    alsoGet: facts.alsoGet ?? false,
+    path: facts.path,
+    aliases: facts.aliases ?? [],
+    object: facts.object,
+    query: new Map([['delimiter', 'string'], ...Object.entries(facts.query ?? {})]),
+    required: facts.required ?? [],
+    body: facts.body,
+    repeats: facts.body === 'json' || facts.body === 'none' ? repeats : [],
+    effect: facts.effect,
+    group: facts.group,
+    status: facts.status ?? 200,
+    answer: facts.answer ?? 'json',
+    errors: facts.errors,
+  }
+}
+
+/** The names of all operations, in the order of the table. */
+export const operationNames = Object.keys(operations) as readonly OperationName[]
+
+const completed = new Map(operationNames.map((name) => [name, complete(name)]))
+
+/** The operation of that name, with every default filled in. */
+export function operationNamed(name: OperationName): Operation {
+  return completed.get(name) as Operation
+}

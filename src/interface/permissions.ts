@@ -1,0 +1,42 @@
+import { operations, operationNames, type Group, type OperationName } from './operations.ts'
+
+/**
+ * What a policy can grant besides the operations themselves: the effects that hide in a parameter or in a body,
+ * so that granting the operation does not grant them.
+ */
+export const extraPermissions = {
+  /** Replace the rows of a table that exists: CreateTable, RegisterTable and InsertIntoTable with mode overwrite. */
+  OverwriteTable: { group: 'drop' },
+  /** Choose where in storage a table lies instead of leaving it to the catalog. */
+  ChooseLocation: { group: 'admin' },
+  /** Receive storage credentials with the description of a table. */
+  VendCredentials: { group: 'credentials' },
+} as const satisfies Record<string, { readonly group: Group }>
+
+/** What a policy grants or denies: an operation, or an effect that hides in one. */
+export type Permission = OperationName | keyof typeof extraPermissions
+
+/** All permissions, operations first. */
+export const permissionNames: readonly Permission[] = [
+  ...operationNames,
+  ...(Object.keys(extraPermissions) as (keyof typeof extraPermissions)[]),
+]
+
+/** The names by which a policy can speak of several permissions at once: the groups, and unions of groups. */
+export const permissionGroups: ReadonlyMap<string, readonly Permission[]> = new Map([
+  ...(['browse', 'query', 'write', 'create', 'commit', 'admin', 'drop', 'credentials'] as const).map(
+    (group) => [group, permissionsOf(group)] as const,
+  ),
+  ['read', [...permissionsOf('browse'), ...permissionsOf('query')]] as const,
+  ['all', permissionNames] as const,
+])
+
+function permissionsOf(group: Group): Permission[] {
+  return permissionNames.filter((name) => groupOf(name) === group)
+}
+
+function groupOf(name: Permission): Group {
+  return name in operations
+    ? operations[name as OperationName].group
+    : extraPermissions[name as keyof typeof extraPermissions].group
+}

@@ -1,0 +1,222 @@
+import { InterfaceError, invalidInput } from './errors.ts'
+import {
+  assertDelimiter,
+  assertName,
+  defaultDelimiter,
+  formatIdentifier,
+  parseIdentifier,
+  show,
+  type Identifier,
+} from './identifiers.ts'
+import { operationNamed, operationNames, type Operation, type ParameterType } from './operations.ts'
+
+/**
+ * The query parameters of a request besides `delimiter`: known names only, decoded once. Integers are digits,
+ * booleans `true` or `false`; a list is what a repeatable parameter holds. What was sent empty is absent.
+ */
+export type Parameters = ReadonlyMap<string, string | readonly string[]>
+
+/** What a request is for: the whole meaning of its method and target. */
+export interface Target {
+  readonly operation: Operation
+  /** Empty for the root, and for operations whose route names no object. */
+  readonly id: Identifier
+  readonly indexName: string | undefined
+  readonly parameters: Parameters
+}
+
+interface Route {
+  readonly operation: Operation
+  readonly hasId: boolean
+  readonly hasIndex: boolean
+}
+
+/** Where `{id}` and `{index_name}` stand among the segments of a path; the first segment, before `/v1`, is empty. */
+const idSegment = 3
+const indexSegment = 5
+/** What stands for them among the keys of `routes`: braces are no characters of a path, so no request can say it. */
+const placeholder = '{}'
+
+const maximumTargetLength = 16_384
+// RFC 3986 section 3.3: a path of pchar segments; and section 3.4 for the query.
+const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
+const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
+const encodedOtherwise = /[!'()*]/g
+
+const routes = new Map<string, Route>()
+for (const name of operationNames) {
+  const operation = operationNamed(name)
+  for (const path of [operation.path, ...operation.aliases]) {
+    routes.set(path.replaceAll(/\{\w+\}/g, placeholder), {
+      operation,
+      hasId: path.includes('{id}'),
+      hasIndex: path.includes('{index_name}'),
+    })
+  }
+}
+
+/**
+ * Reads a request target by a strict grammar: origin form, RFC 3986 characters only, every part decoded exactly
+ * once, nothing normalised. One trailing slash is accepted. What this function accepts means one thing only.
+ * Throws InterfaceError: 400 outside the grammar, 404 for an unknown route, 405 for another method.
+ */
+export function parseTarget(method: string, target: string): Target {
+  const { path, query } = split(target)
+  const segments = path.split('/')
+  const route = find(segments)
+  if (route === undefined) {
+    throw new InterfaceError('Unsupported', `no operation has the path ${show(path)}`, { status: 404 })
+  }
+  const { operation } = route
+  if (method !== operation.method && !(operation.alsoGet && method === 'GET')) {
+    const allow = operation.alsoGet ? 'GET, POST' : operation.method
+    throw new InterfaceError('Unsupported', `${operation.name} takes ${allow}, not ${show(method)}`, {
+      status: 405,
+      headers: { allow },
+    })
+  }
+  const { delimiter, parameters } = readQuery(query, operation)
+  const id = route.hasId ? parseIdentifier(decode(segments[idSegment] ?? '', 'the id'), delimiter) : []
+  if (id.length === 0 && route.hasId && operation.object !== 'namespace') {
+    throw invalidInput(`${operation.name} takes the id of a ${operation.object}; the root is a namespace`)
+  }
+  const indexName = route.hasIndex ? decode(segments[indexSegment] ?? '', 'the index name') : undefined
+  if (indexName !== undefined) assertName(indexName, 'the index name')
+  return { operation, id, indexName, parameters }
+}
+
+/**
+ * Writes the one canonical target of a request, whatever the spelling it came in: `parseTarget` of the result is
+ * the same target. Throws InvalidInput (400) where the id cannot be written with that delimiter.
+ */
+export function buildTarget(target: Target, delimiter: string = defaultDelimiter): string {
+  const { operation, id, indexName, parameters } = target
+  let path = operation.path
+  if (operation.object !== 'none') path = path.replace('{id}', () => encode(formatIdentifier(id, delimiter)))
+  if (indexName !== undefined) path = path.replace('{index_name}', () => encode(indexName))
+  let query = delimiter === defaultDelimiter ? '' : `&delimiter=${encode(delimiter)}`
+  for (const [name, value] of parameters) {
+    for (const one of typeof value === 'string' ? [value] : value) query += `&${name}=${encode(one)}`
+  }
+  return query === '' ? path : `${path}?${query.slice(1)}`
+}
+
+function split(target: string): { path: string; query: string } {
+  if (target.length > maximumTargetLength) {
+    throw invalidInput(`the request target is longer than ${maximumTargetLength} bytes`, { status: 414 })
+  }
+  const mark = target.indexOf('?')
+  const path = mark === -1 ? target : target.slice(0, mark)
+  const query = mark === -1 ? '' : target.slice(mark + 1)
+  if (!pathGrammar.test(path)) {
+    throw invalidInput(`the path ${show(path)} holds a character that must be percent-encoded, or is no path`)
+  }
+  if (!queryGrammar.test(query)) {
+    throw invalidInput(`the query ${show(query)} holds a character that must be percent-encoded`)
+  }
+  const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
+  return { path: path.slice(0, end), query }
+}
+
+function find(segments: string[]): Route | undefined {
+  const fixed = routes.get(segments.join('/'))
+  if (fixed !== undefined || segments.length <= idSegment) return fixed
+  const withId = segments.with(idSegment, placeholder)
+  const route = routes.get(withId.join('/'))
+  if (route !== undefined || segments.length <= indexSegment) return route
+  return routes.get(withId.with(indexSegment, placeholder).join('/'))
+}
+
+function readQuery(query: string, operation: Operation): { delimiter: string; parameters: Parameters } {
+  const parameters = new Map<string, string | readonly string[]>()
+  let delimiter: string | undefined
+  for (const pair of query === '' ? [] : query.split('&')) {
+    const equals = pair.indexOf('=')
+    if (equals < 1) throw invalidInput(`the query holds ${show(pair)}, which is not of the form name=value`)
+    const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
+    const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${show(name)}`)
+    const type = operation.query.get(name)
+    if (type === undefined) throw unknownParameter(name, operation)
+    if (name === 'delimiter') {
+      if (delimiter !== undefined) throw repeated(name)
+      assertDelimiter(value)
+      delimiter = value
+    } else {
+      add(parameters, name, type, value)
+    }
+  }
+  for (const name of operation.required) {
+    if (!parameters.has(name)) throw invalidInput(`${operation.name} needs the query parameter ${show(name)}`)
+  }
+  return { delimiter: delimiter ?? defaultDelimiter, parameters: withoutEmpty(parameters) }
+}
+
+function add(
+  parameters: Map<string, string | readonly string[]>,
+  name: string,
+  type: ParameterType,
+  value: string,
+) {
+  const known = parameters.get(name)
+  if (type === 'strings') {
+    if (value === '') throw invalidInput(`the query parameter ${show(name)} is empty`)
+    parameters.set(name, typeof known === 'object' ? [...known, value] : [value])
+    return
+  }
+  if (known !== undefined) throw repeated(name)
+  parameters.set(name, value === '' ? '' : checkedValue(name, type, value))
+}
+
+function checkedValue(name: string, type: ParameterType, value: string): string {
+  if (type === 'integer' && !(/^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647)) {
+    throw invalidInput(
+      `the query parameter ${show(name)} is ${show(value)}; expected an integer from 0 to 2147483647`,
+    )
+  }
+  if (type !== 'boolean') return value
+  const lower = value.toLowerCase()
+  if (lower !== 'true' && lower !== 'false') {
+    throw invalidInput(`the query parameter ${show(name)} is ${show(value)}; expected true or false`)
+  }
+  return lower
+}
+
+/** Clients send `limit=&page_token=` and mean neither; an empty value is kept until here to find repeats. */
+function withoutEmpty(parameters: Map<string, string | readonly string[]>): Parameters {
+  for (const [name, value] of parameters) if (value === '') parameters.delete(name)
+  return parameters
+}
+
+function unknownParameter(name: string, operation: Operation): InterfaceError {
+  const known = [...operation.query.keys()].join(', ')
+  return invalidInput(`${operation.name} has no query parameter ${show(name)}; it takes ${known}`)
+}
+
+function repeated(name: string): InterfaceError {
+  return invalidInput(`the query parameter ${show(name)} is repeated`)
+}
+
+/** The query of the interface is form-encoded: real clients write a space as `+`. */
+function decodeQuery(text: string, what: string): string {
+  return decode(text.includes('+') ? text.replaceAll('+', '%20') : text, what)
+}
+
+function decode(text: string, what: string): string {
+  if (!text.includes('%')) return text
+  let decoded: string
+  try {
+    decoded = decodeURIComponent(text)
+  } catch {
+    throw invalidInput(`${what} is percent-encoded but not valid UTF-8`)
+  }
+  if (decoded.includes('\0')) throw invalidInput(`${what} holds a NUL character`)
+  return decoded
+}
+
+/** Percent-encodes everything but the unreserved characters of RFC 3986 section 2.3. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    encodedOtherwise,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
