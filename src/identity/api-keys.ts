@@ -1,0 +1,123 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { nameSchema, parseKeyStore, type StoredKey } from './api-key-store.ts'
+import { checkPepper, hashSecret, readApiKey } from './api-key-text.ts'
+import type { ReportEvent } from './event.ts'
+import type { Principal } from './principal.ts'
+import { AuthenticationRefused } from './refusal.ts'
+import { watchFile } from './watch-file.ts'
+
+/** A key given as clear text, for development: any 8 to 256 printable characters without spaces. */
+export interface StaticKey {
+  readonly text: string
+  readonly principal: string
+  readonly groups: readonly string[]
+}
+
+/** Where API keys come from. */
+export interface ApiKeysOptions {
+  /** The store and the secret that its hashes were made with, at least 32 bytes. */
+  readonly store: { readonly file: string; readonly pepper: Uint8Array } | undefined
+  readonly staticKey: StaticKey | undefined
+  readonly reloadIntervalMs: number
+  readonly report: ReportEvent
+  /** The time in milliseconds. */
+  readonly now: () => number
+}
+
+/** What an operator wants to know about the keys. */
+export interface ApiKeysStatus {
+  /** The keys of the store, also those that are revoked or have expired. */
+  readonly keys: number
+  /** Whether the store has changed since into something that cannot be read. */
+  readonly outdated: boolean
+}
+
+/** The API keys in force. */
+export interface ApiKeys {
+  /** Who holds this key; throws AuthenticationRefused. Takes microseconds, and as long for an unknown id. */
+  verify(text: string): Principal
+  status(): ApiKeysStatus
+  close(): void
+}
+
+/** Loads the keys and follows the store; throws if it cannot be read now, keeps the last good keys later. */
+export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
+  const { store, now, report } = options
+  const pepper = store?.pepper ?? randomBytes(32)
+  checkPepper(pepper)
+  const matchStaticKey = staticKeyMatcher(options.staticKey)
+  let keys: HeldKeys = new Map()
+  let outdated = false
+
+  const watched =
+    store &&
+    (await watchFile(store.file, (text) => load(store.file, text), {
+      intervalMs: options.reloadIntervalMs,
+      failed(cause) {
+        outdated = true
+        report({ source: 'api-keys', outcome: 'failed', cause })
+      },
+    }))
+
+  function load(file: string, text: string): void {
+    keys = new Map(parseKeyStore(text, file).map((key) => [key.id, holdKey(key)]))
+    outdated = false
+    report({ source: 'api-keys', outcome: 'changed' })
+  }
+
+  return {
+    verify: (text) => matchStaticKey(text) ?? verifyKey(keys, pepper, text, now()),
+    status: () => ({ keys: keys.size, outdated }),
+    close: () => watched?.close(),
+  }
+}
+
+interface HeldKey {
+  readonly hash: Buffer
+  readonly principal: Principal
+  readonly revoked: boolean
+  readonly expiresAt: number
+}
+
+type HeldKeys = ReadonlyMap<string, HeldKey>
+
+// Compared with where no key has the id that was sent, so that this refusal takes as long as the others.
+const noHash = Buffer.alloc(32)
+
+function verifyKey(keys: HeldKeys, pepper: Uint8Array, text: string, nowMs: number): Principal {
+  const parts = readApiKey(text)
+  if (parts === undefined) throw new AuthenticationRefused('malformed_key')
+  const key = keys.get(parts.id)
+  const matches = timingSafeEqual(hashSecret(pepper, parts.secret), key?.hash ?? noHash)
+  if (key === undefined) throw new AuthenticationRefused('unknown_key')
+  if (!matches) throw new AuthenticationRefused('wrong_secret')
+  if (key.revoked) throw new AuthenticationRefused('revoked')
+  if (nowMs >= key.expiresAt) throw new AuthenticationRefused('expired')
+  return key.principal
+}
+
+function holdKey(key: StoredKey): HeldKey {
+  return {
+    hash: Buffer.from(key.hash, 'hex'),
+    principal: principalOf(key.id, key.principal, key.groups),
+    // Whatever its time says: clocks differ, and nobody writes it before it is meant.
+    revoked: key.revokedAt !== undefined,
+    expiresAt: key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt),
+  }
+}
+
+/** Holds no more of the static key than its hash under a pepper of this process. */
+function staticKeyMatcher(key: StaticKey | undefined): (text: string) => Principal | undefined {
+  if (key === undefined) return () => undefined
+  if (!/^[!-~]{8,256}$/.test(key.text)) {
+    throw new Error('The development key must have 8 to 256 printable characters and no spaces.')
+  }
+  const pepper = randomBytes(32)
+  const hash = hashSecret(pepper, key.text)
+  const principal = principalOf('static', nameSchema.parse(key.principal), key.groups)
+  return (text) => (timingSafeEqual(hashSecret(pepper, text), hash) ? principal : undefined)
+}
+
+function principalOf(id: string, name: string, groups: readonly string[]): Principal {
+  return { name, method: 'api-key', groups: new Set(groups), credentialId: id }
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+
+/** Asymmetric signatures only: with HS*, whoever knows the issuer's public key could sign. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const
+
+const text = z.string().min(1)
+const daySeconds = 86_400
+
+const keySetUrl = z.string().refine(isTrustworthyUrl, {
+  error: 'expected an https URL without user and password (http only for this machine itself)',
+})
+
+const remoteKeysSchema = z.strictObject({
+  url: keySetUrl.describe('Where the issuer publishes its keys (jwks_uri).'),
+  refreshSeconds: z.number().positive().max(daySeconds).default(600).describe('How old keys may get.'),
+  cooldownSeconds: z
+    .number()
+    .positive()
+    .max(daySeconds)
+    .default(30)
+    .describe('Tokens with unknown keys cause one fetch in this time.'),
+  maxStaleSeconds: z
+    .number()
+    .positive()
+    .default(daySeconds)
+    .describe('How long the last keys serve while the issuer cannot be reached.'),
+  timeoutSeconds: z.number().positive().max(60).default(5),
+})
+
+const keyFileSchema = z.strictObject({
+  file: text.describe('A JSON Web Key Set on disk, followed when it changes.'),
+})
+
+const tokenIssuerSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits, or any of . _ -')
+    .describe('Stands before the names of its principals and groups: corp:alice.'),
+  issuer: text.describe('The claim iss, exactly.'),
+  audience: z
+    .union([text, z.array(text).min(1)])
+    .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
+    .describe('One of them must be in the claim aud.'),
+  algorithms: z
+    .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
+    .min(1),
+  jwks: z.union([remoteKeysSchema, keyFileSchema]),
+  subjectClaim: text.default('sub').describe('The claim that names the caller; dots lead into objects.'),
+  groupsClaim: text.optional().describe('The claim that lists the groups of the caller, likewise.'),
+  clockSkewSeconds: z.number().min(0).max(300).default(30),
+  maxLifetimeSeconds: z
+    .number()
+    .positive()
+    .optional()
+    .describe('Refuses tokens that are valid for longer, or do not say since when (iat).'),
+})
+
+/** The configured issuers of tokens: strict, with defaults, no two of one name or one `iss`. */
+export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuers, context) => {
+  for (const member of ['name', 'issuer'] as const) {
+    const seen = new Set<string>()
+    for (const [index, issuer] of issuers.entries()) {
+      if (seen.has(issuer[member])) {
+        context.addIssue({ code: 'custom', path: [index, member], message: 'another issuer has the same' })
+      }
+      seen.add(issuer[member])
+    }
+  }
+})
+
+/** An issuer of tokens as an operator writes it. */
+export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
+
+/** An issuer of tokens, checked and with all defaults. */
+export type TokenIssuer = z.output<typeof tokenIssuerSchema>
+
+/** Where and when to fetch the keys of an issuer. */
+export type RemoteKeys = z.output<typeof remoteKeysSchema>
+
+/** Keys fetched in clear could be swapped on the way, and with them everybody's identity. */
+function isTrustworthyUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, username, password } = new URL(text)
+  if (username !== '' || password !== '') return false
+  if (protocol === 'https:') return true
+  return protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+}

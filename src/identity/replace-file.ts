@@ -1,0 +1,67 @@
+import { open, readFile, realpath, rename, rm, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const attempts = 100
+const pauseMs = 50
+
+/**
+ * Replaces the text of a file by what `change` makes of it (undefined: there is no file yet). Readers see
+ * the old text or the new one, never a part, also after a crash; the file is readable by its owner alone
+ * (0600). The new text is written to `<file>.new`, which also keeps a second writer out; throws if it stays
+ * for five seconds.
+ */
+export async function replaceFile(path: string, change: (text: string | undefined) => string): Promise<void> {
+  const target = (await ifThere(realpath(path))) ?? path
+  const temporary = `${target}.new`
+  const handle = await createFile(temporary)
+  try {
+    await handle.writeFile(change(await ifThere(readFile(target, 'utf8'))))
+    await handle.sync()
+    await handle.close()
+    await rename(temporary, target)
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(dirname(target))
+}
+
+async function createFile(path: string): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await open(path, 'wx', 0o600)
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+      if (attempt === attempts) {
+        throw new Error(`${path} is there: another command is writing. If none runs, remove it.`, {
+          cause: error,
+        })
+      }
+      await wait(pauseMs)
+    }
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+async function ifThere<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}

@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  ApiKeyStoreError,
+  createKey,
+  listKeys,
+  parseKeyStore,
+  revokeKey,
+} from '../../src/identity/api-key-store.ts'
+import { makeFolder } from './authenticating.ts'
+
+const pepper = randomBytes(32)
+const loader = { principal: 'loader', groups: ['writers'] }
+
+function problemsOf(text: string): readonly string[] {
+  try {
+    parseKeyStore(text, 'keys.yaml')
+    return []
+  } catch (error) {
+    if (error instanceof ApiKeyStoreError) return error.problems
+    throw error
+  }
+}
+
+test('keys are listed as they were made, without their secrets', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const expiresAt = new Date('2099-01-01T00:00:00Z')
+  const { text, key } = await createKey(file, pepper, { ...loader, expiresAt, description: 'nightly: load' })
+  expect(await listKeys(file)).toEqual([key])
+  expect(key).toMatchObject({
+    ...loader,
+    expiresAt: '2099-01-01T00:00:00.000Z',
+    description: 'nightly: load',
+  })
+  const [, , secret = '', check = ''] = text.split('_')
+  const stored = await readFile(file, 'utf8')
+  expect(stored).not.toContain(secret)
+  expect(stored).not.toContain(check)
+  expect(stored).not.toContain(pepper.toString('hex'))
+})
+
+test('only its owner can read the store', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  await createKey(file, pepper, loader)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+})
+
+test('the comments of an operator stay', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  await writeFile(file, '# ask team-data before you touch this\nkeys: [] # none yet\n')
+  const { key } = await createKey(file, pepper, loader)
+  await revokeKey(file, key.id)
+  const stored = await readFile(file, 'utf8')
+  expect(stored).toContain('# ask team-data before you touch this')
+  expect(stored).toContain(`\n  - id: `)
+})
+
+test('revoking again keeps the first time; an unknown id is an error', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const { key } = await createKey(file, pepper, loader)
+  await revokeKey(file, key.id)
+  const [revoked] = await listKeys(file)
+  expect(revoked?.revokedAt).toBeDefined()
+  await revokeKey(file, key.id)
+  expect(await listKeys(file)).toEqual([revoked])
+  await expect(revokeKey(file, 'AAAAAAAAAAAA')).rejects.toThrow('no key has the id')
+})
+
+test('a principal that is no name is refused before anything is written', async () => {
+  const folder = await makeFolder()
+  const file = join(folder, 'keys.yaml')
+  await expect(createKey(file, pepper, { principal: 'corp:alice', groups: ['a b'] })).rejects.toThrow(
+    /principal.*\n.*groups/,
+  )
+  expect(await readdir(folder)).toEqual([])
+})
+
+test('commands that run at the same time do not undo each other', async () => {
+  const folder = await makeFolder()
+  const file = join(folder, 'keys.yaml')
+  const { key } = await createKey(file, pepper, loader)
+  await Promise.all([
+    revokeKey(file, key.id),
+    ...Array.from({ length: 5 }, () => createKey(file, pepper, loader)),
+  ])
+  const keys = await listKeys(file)
+  expect(keys).toHaveLength(6)
+  expect(keys.find(({ id }) => id === key.id)?.revokedAt).toBeDefined()
+  expect(await readdir(folder)).toEqual(['keys.yaml'])
+})
+
+test('what a crashed command left behind is named, and the store stays as it was', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  await createKey(file, pepper, loader)
+  const before = await readFile(file, 'utf8')
+  await writeFile(`${file}.new`, 'half')
+  await expect(createKey(file, pepper, loader)).rejects.toThrow(`${file}.new`)
+  expect(await readFile(file, 'utf8')).toBe(before)
+})
+
+test('a link to the store stays a link', async () => {
+  const folder = await makeFolder()
+  const [file, link] = [join(folder, 'keys.yaml'), join(folder, 'link.yaml')]
+  await createKey(file, pepper, loader)
+  await symlink(file, link)
+  await createKey(link, pepper, loader)
+  expect(await listKeys(file)).toHaveLength(2)
+  expect(await listKeys(link)).toHaveLength(2)
+})
+
+test('all faults of a store are told at once, each with its line, none with a value', () => {
+  const secret = 'cgk_pasted_here'
+  const problems = problemsOf(`keys:
+  - id: short
+    principal: corp:alice
+    hash: ${secret}
+    createdAt: 2026-01-01T00:00:00Z
+  - id: ABCDEFGHIJKL
+    principal: bob
+    groups: reader
+    hash: ${'0a'.repeat(32)}
+    createdAt: yesterday
+    expires: 2026-01-01T00:00:00Z
+  - principal: carol
+    hash: ${'0a'.repeat(32)}
+    createdAt: 2026-01-01T00:00:00Z
+`)
+  expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
+    'keys.yaml:2: keys[0].id:',
+    'keys.yaml:3: keys[0].principal:',
+    'keys.yaml:4: keys[0].hash:',
+    'keys.yaml:8: keys[1].groups:',
+    'keys.yaml:10: keys[1].createdAt:',
+    'keys.yaml:6: keys[1]:',
+    'keys.yaml:12: keys[2].id:',
+  ])
+  expect(problems.join('\n')).not.toContain(secret)
+})
+
+test.each([
+  ['nothing', '', 'keys.yaml:1: '],
+  ['a list', '- a', 'keys.yaml:1: '],
+  ['not YAML', 'keys:\n  - id: "x', 'keys.yaml:2: '],
+  ['a member twice', 'keys: []\nkeys: []', 'keys.yaml:2: '],
+  ['an alias', 'a: &a []\nkeys: *a', 'keys.yaml:2: '],
+  ['an alias of nothing', '\nkeys: *a', 'keys.yaml:2: '],
+])('a store that holds %s', (_name, text, problem) => {
+  const problems = problemsOf(text)
+  expect(problems.length).toBeGreaterThan(0)
+  expect(problems[0]).toContain(problem)
+})
+
+test('no two keys have one id', () => {
+  const key = `id: ABCDEFGHIJKL, principal: a, hash: ${'0a'.repeat(32)}, createdAt: 2026-01-01T00:00:00Z`
+  expect(problemsOf(`keys:\n - {${key}}\n - {${key}}\n`)).toEqual([
+    'keys.yaml:3: keys[1].id: another key above has the same id',
+  ])
+})

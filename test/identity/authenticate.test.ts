@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createKey, revokeKey } from '../../src/identity/api-key-store.ts'
+import type { Authenticator } from '../../src/identity/authenticate.ts'
+import { apiKey, bearer, makeFolder, openAuthenticator, reason, refusal } from './authenticating.ts'
+import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
+
+const challenge = 'Bearer realm="catalog-gateway"'
+const pepper = randomBytes(32)
+
+let issuer: TestIssuer
+beforeAll(async () => {
+  issuer = await startIssuer()
+})
+afterAll(() => issuer.stop())
+
+async function authenticate(
+  authenticator: Authenticator,
+  key: string | undefined,
+  authorization: string | undefined,
+) {
+  return await authenticator.authenticate({ apiKey: key, authorization })
+}
+
+test('no credential is 401 with a bare challenge', async () => {
+  const authenticator = await openAuthenticator({})
+  expect(await refusal(authenticate(authenticator, undefined, undefined))).toMatchObject({
+    status: 401,
+    code: 16,
+    reason: 'missing',
+    headers: { 'www-authenticate': challenge },
+  })
+})
+
+test.each([
+  'Bearer',
+  'bearer ',
+  'Bearer a b',
+  'Bearer a,b',
+  'Bearer "a"',
+  'Bearer\ta',
+  'Bearer =',
+  '',
+  ' Bearer a',
+  ',',
+])('Authorization "%s" cannot be read: 400', async (authorization) => {
+  const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
+  expect(await refusal(authenticate(authenticator, undefined, authorization))).toMatchObject({
+    status: 400,
+    code: 13,
+    reason: 'malformed_header',
+    headers: { 'www-authenticate': `${challenge}, error="invalid_request"` },
+  })
+})
+
+test.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
+  'scheme of "%s": 401',
+  async (authorization) => {
+    const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
+    expect(await refusal(authenticate(authenticator, undefined, authorization))).toMatchObject({
+      status: 401,
+      reason: 'other_scheme',
+      headers: { 'www-authenticate': challenge },
+    })
+  },
+)
+
+test('the scheme may be written in any case', async () => {
+  const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
+  const token = await signToken(issuer.key)
+  for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR  ']) {
+    expect((await authenticate(authenticator, undefined, `${scheme} ${token}`)).name).toBe('corp:alice')
+  }
+})
+
+test('a bad token is 401 with invalid_token', async () => {
+  const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
+  for (const token of ['abc', 'a.b.c', await signToken(await makeSigningKey('first'))]) {
+    expect(await refusal(bearer(authenticator, token))).toMatchObject({
+      status: 401,
+      headers: { 'www-authenticate': `${challenge}, error="invalid_token"` },
+    })
+  }
+})
+
+test('a key and a token together disagree, whichever of them is good', async () => {
+  const staticKey = { text: 'development', principal: 'alice', groups: [] }
+  const authenticator = await openAuthenticator({ issuers: [issuer.configuration], staticKey })
+  const good = `Bearer ${await signToken(issuer.key)}`
+  const outcomes = await Promise.all([
+    refusal(authenticate(authenticator, 'development', good)),
+    refusal(authenticate(authenticator, 'wrong', good)),
+    refusal(authenticate(authenticator, 'development', 'Bearer wrong')),
+    refusal(authenticate(authenticator, '', good)),
+  ])
+  for (const outcome of outcomes) {
+    expect(outcome).toMatchObject({ status: 401, reason: 'disagree', message: outcomes[0].message })
+  }
+})
+
+test('keys that are unknown, wrong, revoked or expired are answered alike, and nothing is echoed', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const loader = { principal: 'loader', groups: [] }
+  const elsewhere = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
+  const wrong = await createKey(file, randomBytes(32), loader)
+  const revoked = await createKey(file, pepper, loader)
+  await revokeKey(file, revoked.key.id)
+  const expired = await createKey(file, pepper, { ...loader, expiresAt: new Date(0) })
+  const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })
+
+  const cases = { unknown_key: elsewhere, wrong_secret: wrong, revoked, expired }
+  const answers = await Promise.all(
+    Object.entries(cases).map(async ([expected, { text, key }]) => {
+      const refused = await refusal(apiKey(authenticator, text))
+      expect(refused.reason).toBe(expected)
+      const answer = JSON.stringify([refused.toResponse('request'), refused.headers])
+      expect(answer).not.toContain(key.id)
+      return answer
+    }),
+  )
+  expect(new Set(answers).size).toBe(1)
+})
+
+test('the cause of a refused token does not hold the token or its claims', async () => {
+  const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
+  const token = await signToken(issuer.key, { aud: 'another', sub: 'private-name' })
+  const { cause } = await refusal(bearer(authenticator, token))
+  expect(cause).toBe('unexpected "aud" claim value')
+})
+
+test('a token where no issuer is configured', async () => {
+  expect(await reason(bearer(await openAuthenticator({}), await signToken(issuer.key)))).toBe('wrong_issuer')
+})

@@ -1,0 +1,88 @@
+import { expect, onTestFinished, test } from 'vitest'
+import type { TokenIssuerInput } from '../../src/identity/issuers.ts'
+import { bearer, eventually, openAuthenticator, reason, refusal } from './authenticating.ts'
+import { makeProviderKey, startIdentityProvider, type IdentityProvider } from './identity-provider.ts'
+
+const audience = 'urn:catalog'
+
+async function startProvider(...kids: string[]): Promise<IdentityProvider> {
+  const provider = await startIdentityProvider(await Promise.all(kids.map(makeProviderKey)))
+  onTestFinished(() => provider.stop())
+  return provider
+}
+
+function trust(provider: IdentityProvider, jwks: { refreshSeconds?: number } = {}): TokenIssuerInput {
+  return {
+    name: 'corp',
+    issuer: provider.issuer,
+    audience,
+    algorithms: ['RS256'],
+    jwks: { url: provider.keysUrl, ...jwks },
+  }
+}
+
+test('a token of the provider names its client', async () => {
+  const provider = await startProvider('one')
+  const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
+  const principal = await bearer(authenticator, await provider.issueToken(audience))
+  expect(principal).toMatchObject({ name: 'corp:loader', method: 'token', issuer: 'corp' })
+})
+
+test('a token for another audience is refused', async () => {
+  const provider = await startProvider('one')
+  const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
+  const token = await provider.issueToken('urn:another')
+  expect(await reason(bearer(authenticator, token))).toBe('wrong_audience')
+})
+
+test('a token of another provider is refused', async () => {
+  const [provider, stranger] = [await startProvider('one'), await startProvider('one')]
+  const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
+  const token = await stranger.issueToken(audience)
+  expect(await reason(bearer(authenticator, token))).toBe('wrong_issuer')
+})
+
+test('a new key is accepted without a restart', async () => {
+  const provider = await startProvider('one')
+  const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
+  await bearer(authenticator, await provider.issueToken(audience))
+  provider.useKeys([await makeProviderKey('two'), await makeProviderKey('three')])
+  const principal = await bearer(authenticator, await provider.issueToken(audience))
+  expect(principal.name).toBe('corp:loader')
+})
+
+test('tokens of a removed key are refused, also those that were remembered', async () => {
+  const provider = await startProvider('one')
+  const authenticator = await openAuthenticator({ issuers: [trust(provider, { refreshSeconds: 0.05 })] })
+  const token = await provider.issueToken(audience)
+  await bearer(authenticator, token)
+  provider.useKeys([await makeProviderKey('two')])
+  await eventually(async () => expect(await reason(bearer(authenticator, token))).toBe('unknown_kid'))
+})
+
+test('while the provider is down its last keys serve, until they are too old', async () => {
+  const provider = await startProvider('one')
+  let ahead = 0
+  const now = (): number => Date.now() + ahead
+  const authenticator = await openAuthenticator({ issuers: [trust(provider)], now })
+  const [known, fresh] = [await provider.issueToken(audience), await provider.issueToken(audience)]
+  await bearer(authenticator, known)
+  await provider.stop()
+
+  ahead = 23 * 3_600_000
+  await bearer(authenticator, known)
+  await bearer(authenticator, fresh)
+  expect(authenticator.status().issuers[0]?.usable).toBe(true)
+
+  ahead = 25 * 3_600_000
+  for (const token of [known, fresh]) {
+    const refused = await refusal(bearer(authenticator, token))
+    expect(refused).toMatchObject({ status: 503, code: 17, reason: 'keys_unavailable' })
+    expect(refused.headers).toHaveProperty('retry-after')
+  }
+  expect(authenticator.status().issuers[0]?.usable).toBe(false)
+
+  await provider.start()
+  ahead += 60_000
+  expect((await bearer(authenticator, known)).name).toBe('corp:loader')
+})

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { TokenIssuerInput } from '../../src/identity/issuers.ts'
+import { bearer, openAuthenticator, reason, refusal } from './authenticating.ts'
+import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
+
+let issuer: TestIssuer
+beforeAll(async () => {
+  issuer = await startIssuer()
+})
+afterAll(() => issuer.stop())
+
+const seconds = (): number => Math.floor(Date.now() / 1000)
+
+async function open(changes: Partial<TokenIssuerInput> = {}, now: () => number = Date.now) {
+  return await openAuthenticator({ issuers: [{ ...issuer.configuration, ...changes }], now })
+}
+
+test('principal, groups and id of the token', async () => {
+  const authenticator = await open({ groupsClaim: 'groups' })
+  const token = await signToken(issuer.key, { groups: ['sales', 'eu'], jti: 'token-1' })
+  expect(await bearer(authenticator, token)).toEqual({
+    name: 'corp:alice',
+    method: 'token',
+    groups: new Set(['corp:sales', 'corp:eu']),
+    credentialId: 'token-1',
+    issuer: 'corp',
+  })
+})
+
+test('a token without a fitting jti is known by its digest', async () => {
+  const authenticator = await open()
+  for (const jti of [undefined, '', 'two words', 'x'.repeat(200), 7]) {
+    const principal = await bearer(authenticator, await signToken(issuer.key, { jti }))
+    expect(principal.credentialId).toMatch(/^[0-9a-f]{16}$/)
+  }
+})
+
+test('a token that was verified before is answered at once, with the same principal', async () => {
+  const authenticator = await open()
+  const token = await signToken(issuer.key)
+  const first = await bearer(authenticator, token)
+  const again = authenticator.authenticate({ apiKey: undefined, authorization: `bearer  ${token}` })
+  expect(again).toBe(first)
+  expect(authenticator.status().rememberedTokens).toBe(1)
+})
+
+test('the memory is bounded in entries and in bytes', async () => {
+  const configuration = { ...issuer.configuration, groupsClaim: 'groups' }
+  const few = await openAuthenticator({ issuers: [configuration], tokenMemory: { maxEntries: 2 } })
+  const small = await openAuthenticator({ issuers: [configuration], tokenMemory: { maxBytes: 8000 } })
+  for (let index = 0; index < 5; index++) {
+    const groups = Array.from({ length: 30 }, (_, group) => `group-${group}`)
+    const token = await signToken(issuer.key, { jti: `${index}`, groups })
+    await bearer(few, token)
+    await bearer(small, token)
+  }
+  expect(few.status().rememberedTokens).toBe(2)
+  expect(small.status().rememberedTokens).toBe(2)
+})
+
+test('a token ends at exp and the skew, remembered or not', async () => {
+  let ahead = 0
+  const authenticator = await open({ clockSkewSeconds: 10 }, () => Date.now() + ahead)
+  const exp = seconds() + 60
+  const token = await signToken(issuer.key, { exp })
+  await bearer(authenticator, token)
+  ahead = (exp + 5) * 1000 - Date.now()
+  await bearer(authenticator, token)
+  ahead = (exp + 11) * 1000 - Date.now()
+  const refused = await refusal(bearer(authenticator, token))
+  expect(refused).toMatchObject({ status: 401, reason: 'expired_token' })
+})
+
+test('a token that is not valid yet', async () => {
+  const authenticator = await open()
+  expect(await reason(bearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 120 })))).toBe(
+    'not_yet_valid',
+  )
+  await bearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 10 }))
+})
+
+test('tokens that live longer than their issuer may make them', async () => {
+  const authenticator = await open({ maxLifetimeSeconds: 600 })
+  const attempt = (claims: Record<string, unknown>) =>
+    signToken(issuer.key, claims).then((token) => reason(bearer(authenticator, token)))
+  expect(await attempt({ exp: seconds() + 700 })).toBe('lives_too_long')
+  expect(await attempt({ iat: undefined, exp: seconds() + 60 })).toBe('lives_too_long')
+  expect(await attempt({ iat: seconds() + 1000, exp: seconds() + 1500 })).toBe('not_yet_valid')
+  await bearer(authenticator, await signToken(issuer.key, { exp: seconds() + 500 }))
+})
+
+test.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt', undefined])('type %s is accepted', async (typ) => {
+  const token = await signToken(issuer.key, {}, typ === undefined ? {} : { typ })
+  expect((await bearer(await open(), token)).name).toBe('corp:alice')
+})
+
+test.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', ''])('type "%s" is refused', async (typ) => {
+  expect(await reason(bearer(await open(), await signToken(issuer.key, {}, { typ })))).toBe('wrong_type')
+})
+
+test('one of several audiences is enough, on either side', async () => {
+  const authenticator = await open({ audience: ['catalog', 'catalog-old'] })
+  await bearer(authenticator, await signToken(issuer.key, { aud: ['another', 'catalog-old'] }))
+  for (const aud of [undefined, [], 'Catalog', ['another'], 7]) {
+    const token = await signToken(issuer.key, { aud })
+    expect(await reason(bearer(authenticator, token))).toBe('wrong_audience')
+  }
+})
+
+test('tokens without kid are tried with the keys of their issuer', async () => {
+  const rotating = await startIssuer()
+  onTestFinished(() => rotating.stop())
+  const [second, unpublished] = [await makeSigningKey('second'), await makeSigningKey('third')]
+  rotating.published = [
+    rotating.key.publicKey,
+    second.publicKey,
+    (await makeSigningKey('e', 'ES256')).publicKey,
+  ]
+  const authenticator = await openAuthenticator({ issuers: [rotating.configuration] })
+  for (const key of [rotating.key, second]) {
+    await bearer(authenticator, await signToken(key, {}, { kid: undefined }))
+  }
+  const forged = await signToken(unpublished, {}, { kid: undefined })
+  expect(await reason(bearer(authenticator, forged))).toBe('bad_signature')
+})
+
+test('a forged token is refused again from memory, until the keys change', async () => {
+  const rotating = await startIssuer()
+  onTestFinished(() => rotating.stop())
+  const authenticator = await openAuthenticator({
+    issuers: [{ ...rotating.configuration, jwks: { url: rotating.url, cooldownSeconds: 0.001 } }],
+  })
+  const replacement = await makeSigningKey('first')
+  const token = await signToken(replacement)
+  expect(await reason(bearer(authenticator, token))).toBe('bad_signature')
+  expect(() => authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })).toThrow(
+    'not accepted',
+  )
+  // The issuer uses the kid again; another unknown kid makes the gateway look.
+  rotating.published = [replacement.publicKey]
+  expect(await reason(bearer(authenticator, await signToken(await makeSigningKey('unknown'))))).toBe(
+    'unknown_kid',
+  )
+  expect((await bearer(authenticator, token)).name).toBe('corp:alice')
+})
+
+describe('subjects', () => {
+  test.each([
+    undefined,
+    '',
+    7,
+    null,
+    ['alice'],
+    'a\u0000b',
+    'a\nb',
+    'a\u0085b',
+    'a\u2028b',
+    'x'.repeat(3000),
+  ])('%j is refused', async (sub) => {
+    expect(await reason(bearer(await open(), await signToken(issuer.key, { sub })))).toMatch(
+      /^bad_subject|malformed_token$/,
+    )
+  })
+
+  test('from another claim, also inside an object', async () => {
+    const email = await open({ subjectClaim: 'email' })
+    expect((await bearer(email, await signToken(issuer.key, { email: 'a@b' }))).name).toBe('corp:a@b')
+    const inside = await open({ subjectClaim: 'user.login' })
+    const token = await signToken(issuer.key, { user: { login: 'al' } })
+    expect((await bearer(inside, token)).name).toBe('corp:al')
+    const inherited = await open({ subjectClaim: 'constructor.name' })
+    expect(await reason(bearer(inherited, await signToken(issuer.key)))).toBe('bad_subject')
+  })
+})
+
+describe('groups', () => {
+  const cases: readonly [string, string, Record<string, unknown>, string[]][] = [
+    ['a list', 'groups', { groups: ['a', 'b', 'a'] }, ['corp:a', 'corp:b']],
+    ['one', 'groups', { groups: 'a' }, ['corp:a']],
+    ['none', 'groups', {}, []],
+    ['inside an object', 'realm.roles', { realm: { roles: ['a'] } }, ['corp:a']],
+    ['a claim named by a URL', 'https://c.example/groups', { 'https://c.example/groups': ['a'] }, ['corp:a']],
+    ['with the prefix of another issuer', 'groups', { groups: ['other:admins'] }, ['corp:other:admins']],
+  ]
+  test.each(cases)('%s', async (_name, groupsClaim, claims, expected) => {
+    const principal = await bearer(await open({ groupsClaim }), await signToken(issuer.key, claims))
+    expect([...principal.groups]).toEqual(expected)
+  })
+
+  test.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('%j is refused', async (groups) => {
+    const token = await signToken(issuer.key, { groups })
+    expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('bad_groups')
+  })
+
+  test('kept elsewhere by the issuer, because they are too many', async () => {
+    const token = await signToken(issuer.key, { _claim_names: { groups: 'src1' } })
+    expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('bad_groups')
+  })
+})
+
+test('other algorithms: ES256 and EdDSA', async () => {
+  for (const algorithm of ['ES256', 'EdDSA'] as const) {
+    const other = await startIssuer({ algorithms: [algorithm] })
+    onTestFinished(() => other.stop())
+    const key = await makeSigningKey('other', algorithm)
+    other.published = [key.publicKey]
+    const authenticator = await openAuthenticator({ issuers: [other.configuration] })
+    expect((await bearer(authenticator, await signToken(key))).name).toBe('corp:alice')
+  }
+})
