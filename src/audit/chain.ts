@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto'
+import type { AuditRecord, LooseRecord, RecordHead } from './records.ts'
+
+// The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
+// member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. The `prev` of the
+// next record is this hash. As the hashed bytes hold `prev`, and what follows them is fixed, the hash of a record
+// binds every byte of the chain up to there: a changed byte is found in its own line, the last line included; a
+// removed, added, doubled or moved line is found by `prev` and `seq`.
+//
+// What a hash chain without a signature cannot show: whoever can write the files can also compute hashes, and so
+// replace a record together with all that follow it, or cut the newest chain at the end of a line, or remove that
+// chain. Earlier chains are bound by the start record of the next one, so that a forger must rewrite all up to now.
+
+/** The place of the next record in a chain. */
+export interface ChainPlace {
+  readonly chain: string
+  readonly seq: number
+  readonly prev: string
+}
+
+/** The `prev` of the first record of a chain. */
+export const noHash = '0'.repeat(64)
+
+const hashMember = ',"hash":"'
+const hashLength = 64
+const tailLength = hashMember.length + hashLength + '"}'.length
+
+/** A record in its place of the chain: its line, with the newline, and the hash that the next one refers to. */
+export function chainLine(place: ChainPlace, record: LooseRecord): { line: string; hash: string } {
+  const head = `{"v":1,"kind":"${record.kind}","chain":"${place.chain}","seq":${place.seq}`
+  const body = `${head},"time":"${record.time}","prev":"${place.prev}",${record.text.slice(1, -1)}`
+  const digest = hash('sha256', body)
+  return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }
+}
+
+/** A record read back, true to its own hash. */
+export interface CheckedLine {
+  readonly record: AuditRecord
+  readonly hash: string
+}
+
+/** Reads one line (without its newline) and checks it by itself; a string says what is wrong with it. */
+export function checkLine(bytes: Buffer): CheckedLine | string {
+  const end = bytes.length - tailLength
+  const tail = bytes.toString('latin1', Math.max(end, 0))
+  if (end <= 0 || !tail.startsWith(hashMember) || !tail.endsWith('"}'))
+    return 'the line does not end in a hash'
+  const digest = tail.slice(hashMember.length, hashMember.length + hashLength)
+  if (hash('sha256', bytes.subarray(0, end)) !== digest) return 'the hash does not match the line'
+  const record = parseRecord(bytes.toString('utf8'))
+  return record === undefined ? 'the line is not a record of format version 1' : { record, hash: digest }
+}
+
+/** What is wrong with the record in that place, in words; undefined where it belongs there. */
+export function misplaced(record: RecordHead, place: ChainPlace): string | undefined {
+  if (record.chain !== place.chain) return `the record belongs to chain ${record.chain}`
+  if (record.seq !== place.seq) return `record ${place.seq} was expected, not record ${record.seq}`
+  if (record.prev !== place.prev) return 'the record does not follow the one before it: prev is another hash'
+  return undefined
+}
+
+function parseRecord(text: string): AuditRecord | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<AuditRecord> | null
+    const isRecord =
+      value?.v === 1 &&
+      typeof value.kind === 'string' &&
+      typeof value.chain === 'string' &&
+      Number.isSafeInteger(value.seq)
+    // The hash holds, so a writer of this format made the line; the members of each kind are taken at its word.
+    return isRecord ? (value as AuditRecord) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import { readLines } from './lines.ts'
+import type { AuditRecord } from './records.ts'
+import { listChains } from './segment-names.ts'
+
+/** A record as it stands in the file. */
+export type StoredRecord = AuditRecord & { readonly hash: string }
+
+/**
+ * The records of an audit log, oldest first, as they stand there: `verifyAuditLog` says whether they are what was
+ * written. A line that is being written, or was torn by a crash, is passed over. Rejects when a file cannot be read.
+ */
+export async function* readAuditLog(folder: string): AsyncGenerator<StoredRecord, void> {
+  for (const { segments } of await listChains(folder)) {
+    for (const file of segments) {
+      for await (const { bytes, end } of readLines(join(folder, file))) {
+        if (end === 'newline') yield JSON.parse(bytes.toString('utf8')) as StoredRecord
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { checkLine, misplaced, noHash } from './chain.ts'
+import { readLines } from './lines.ts'
+import type { ChainEnd, OpenIntent } from './records.ts'
+import { listChains } from './segment-names.ts'
+
+/** What a folder tells about the writer before. */
+export interface Recovery {
+  /** The ordinal of the next chain. */
+  readonly nextOrdinal: number
+  /** The end of the newest chain; missing in an empty folder. */
+  readonly previous?: ChainEnd
+  /** The intents of the newest chain that have no outcome. */
+  readonly unresolved: readonly OpenIntent[]
+  /** What was found at the end of the newest chain, when it was not a clean end. */
+  readonly repair?: { readonly file: string; readonly bytesCut: number; readonly damage?: string }
+}
+
+/**
+ * Reads the end of the newest chain of the folder, and cuts off an unfinished last line: a write that a crash
+ * interrupted, and so was never promised to anybody. A finished line that is wrong is no such thing; it stays
+ * for `verifyAuditLog` to report, and only what is true to its own hash is used.
+ *
+ * It reads one segment, whatever the size and the age of the log: each segment but the first begins with the
+ * intents that were open at that moment, and each chain appears in the folder together with the outcomes of all
+ * intents that the chain before left open (see chain-writer.ts), so that no older chain has any. Memory grows
+ * only with the number of open intents.
+ */
+export async function recoverFolder(folder: string): Promise<Recovery> {
+  const newest = (await listChains(folder)).at(-1)
+  if (newest === undefined) return { nextOrdinal: 0, unresolved: [] }
+  const nextOrdinal = newest.ordinal + 1
+  let repair: Recovery['repair']
+  // A crash right after a rotation leaves a last segment without records.
+  for (const file of newest.segments.toReversed()) {
+    const found = await readSegment(join(folder, file), newest.chain)
+    if (found.torn > 0) await cutFile(join(folder, file), found.length)
+    if (found.torn > 0 || found.damage !== undefined) {
+      const damage = found.damage === undefined ? {} : { damage: found.damage }
+      repair ??= { file, bytesCut: found.torn, ...damage }
+    }
+    if (found.end) {
+      return { nextOrdinal, previous: found.end, unresolved: found.open, ...(repair && { repair }) }
+    }
+  }
+  const nothing = { chain: newest.chain, seq: -1, hash: noHash }
+  return { nextOrdinal, previous: nothing, unresolved: [], ...(repair && { repair }) }
+}
+
+interface SegmentEnd {
+  /** The last good record. */
+  end?: ChainEnd
+  open: OpenIntent[]
+  /** The bytes up to the last newline, and after it. */
+  length: number
+  torn: number
+  damage?: string
+}
+
+async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
+  const open = new Map<number, string>()
+  const found: SegmentEnd = { open: [], length: 0, torn: 0 }
+  for await (const line of readLines(path)) {
+    if (line.end === 'file') {
+      found.torn = line.bytes.length
+      break
+    }
+    found.length = line.offset + line.bytes.length + 1
+    const checked = checkLine(line.bytes)
+    const wrong = typeof checked === 'string' ? checked : misplacedAfter(checked.record, found.end, chain)
+    if (wrong !== undefined) found.damage ??= `line ${line.number}: ${wrong}`
+    if (typeof checked === 'string' || checked.record.chain !== chain) continue
+    const { record, hash } = checked
+    found.end = { chain, seq: record.seq, hash }
+    if (record.kind === 'segment')
+      for (const intent of record.unresolved) open.set(intent.seq, intent.request)
+    else if (record.kind === 'intent') open.set(record.seq, record.request)
+    else if (record.kind === 'outcome' && record.intentChain === undefined) open.delete(record.intentSeq)
+  }
+  found.open = [...open].map(([seq, request]) => ({ seq, request }))
+  return found
+}
+
+type Misplaceable = Parameters<typeof misplaced>[0]
+
+/** The first record of a segment is taken as it comes. */
+function misplacedAfter(record: Misplaceable, end: ChainEnd | undefined, chain: string): string | undefined {
+  return misplaced(record, { chain, seq: end ? end.seq + 1 : record.seq, prev: end ? end.hash : record.prev })
+}
+
+async function cutFile(path: string, length: number): Promise<void> {
+  const handle = await open(path, 'r+')
+  try {
+    await handle.truncate(length)
+    await handle.datasync()
+  } finally {
+    await handle.close()
+  }
+}

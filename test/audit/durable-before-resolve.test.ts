@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../src/audit/log.ts'
+import { verifyAuditLog } from '../../src/audit/verify.ts'
+import { logOptions, ofKind, recordsOf, temporaryFolder } from './entries.ts'
+
+/** Runs a writer, kills it at a random moment, and returns what it printed in whole lines. */
+async function killedWriter(folder: string): Promise<string[]> {
+  const program = join(import.meta.dirname, 'writing-process.ts')
+  const child = spawn(process.execPath, ['--import', 'tsx', program, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  const lines = 1 + Math.floor(Math.random() * 1_500)
+  let printed = ''
+  let count = 0
+  for await (const chunk of child.stdout) {
+    printed += String(chunk)
+    count = printed.split('\n').length
+    if (count > lines) child.kill('SIGKILL')
+  }
+  await exited
+  return printed.split('\n').slice(0, -1)
+}
+
+it('what a killed writer had reported is in the log', async () => {
+  const folder = await temporaryFolder()
+  const printed: string[] = []
+  const rounds = 4
+  for (let round = 0; round < rounds; round += 1) {
+    printed.push(...(await killedWriter(folder)))
+    expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, chains: round + 1 })
+  }
+  const log = await openAuditLog(logOptions(folder))
+  await log.close()
+
+  expect(printed.length).toBeGreaterThan(0)
+  const records = await recordsOf(folder)
+  const intents = ofKind(records, 'intent').map(({ chain, seq }) => `${chain} ${seq}`)
+  const durable = new Set(intents)
+  expect(printed.filter((intent) => !durable.has(intent))).toEqual([])
+
+  const resolved = ofKind(records, 'outcome').map(
+    ({ chain, intentChain, intentSeq }) => `${intentChain ?? chain} ${intentSeq}`,
+  )
+  expect(resolved.toSorted()).toEqual(intents.toSorted())
+  const report = await verifyAuditLog(folder)
+  expect(report).toEqual({ ok: true, chains: rounds + 1, records: records.length, unresolved: 0 })
+})

@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest'
+import { openAuditLog } from '../../src/audit/log.ts'
+import { verifyAuditLog } from '../../src/audit/verify.ts'
+import { aRefusal, anIntent, committed, logOptions, ofKind, recordsOf, temporaryFolder } from './entries.ts'
+
+it('a thousand concurrent intents share few flushes, and all are durable', async () => {
+  const folder = await temporaryFolder()
+  let flushes = 0
+  let flushed = 0
+  const observe = {
+    flushed(records: number) {
+      flushes += 1
+      flushed += records
+    },
+    failed() {},
+    dropped() {},
+  }
+  const log = await openAuditLog(logOptions(folder, { observe }))
+  const requests = Array.from({ length: 1_000 }, (_, index) => `request-${index}`)
+  const receipts = await Promise.all(requests.map((request) => log.intent(anIntent(request))))
+  expect(log.status()).toMatchObject({ writable: true, queued: 0, unresolved: 1_000 })
+  expect(receipts.map(({ seq }) => seq)).toEqual(requests.map((_, index) => index + 1))
+  await Promise.all(receipts.map((receipt) => log.outcome(receipt, committed)))
+  expect(log.status().unresolved).toBe(0)
+  expect(flushes).toBeLessThan(20)
+  expect(flushed).toBe(2_000)
+  await log.close()
+
+  const records = await recordsOf(folder)
+  expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index))
+  expect(ofKind(records, 'intent').map(({ request }) => request)).toEqual(requests)
+  expect(ofKind(records, 'outcome').map(({ intentSeq }) => intentSeq)).toEqual(receipts.map(({ seq }) => seq))
+  expect(await verifyAuditLog(folder)).toEqual({ ok: true, chains: 1, records: 2_001, unresolved: 0 })
+})
+
+it('an intent that resolved can be read from the file', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  for (const request of ['a', 'b', 'c']) {
+    const { seq } = await log.intent(anIntent(request))
+    expect((await recordsOf(folder))[seq]).toMatchObject({ kind: 'intent', request, chain: log.chain })
+  }
+  await log.close()
+})
+
+it('records stand in the order in which they were handed over', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  log.reload({ what: 'policies', revision: 'r2' })
+  const intent = log.intent(anIntent('a'))
+  log.refusal(aRefusal('b'))
+  await intent
+  await log.close()
+  const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
+  expect(kinds).toEqual(['start', 'reload', 'intent', 'refusal'])
+})
+
+it('closing writes what waits, and takes nothing after it', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const waiting = log.intent(anIntent('a'))
+  log.refusal(aRefusal('b'))
+  const closed = log.close()
+  await expect(log.intent(anIntent('c'))).rejects.toMatchObject({ reason: 'closed', status: 503 })
+  await closed
+  await log.close()
+  await waiting
+  const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
+  expect(kinds.filter((kind) => kind !== 'gap')).toEqual(['start', 'intent', 'refusal'])
+  expect(log.status().writable).toBe(false)
+})
