@@ -1,0 +1,25 @@
+/** Whether a name matches a pattern in which each `*` stands for any characters, or none; names are never folded. */
+export type NameMatcher = (name: string) => boolean
+
+/**
+ * The matcher of a pattern. It takes no longer than the length of the name times the number of `*`, whatever the
+ * name: a regular expression could be made to take much longer.
+ */
+export function matcherOf(pattern: string): NameMatcher {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return (name) => name === pattern
+  return (name) => {
+    if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
+      return false
+    const end = name.length - last.length
+    let position = first.length
+    for (const piece of rest) {
+      // The leftmost place leaves the most room for the pieces that follow.
+      const found = name.indexOf(piece, position)
+      if (found < 0 || found + piece.length > end) return false
+      position = found + piece.length
+    }
+    return true
+  }
+}

@@ -1,0 +1,195 @@
+import { expect, it } from 'vitest'
+import { parsePolicies } from '../../src/policy/documents.ts'
+
+const head = `apiVersion: catalog-gateway/v1
+kind: AccessPolicy
+metadata: { name: p }
+namespace: [a]
+`
+
+function faults(text: string): string[] {
+  return parsePolicies(text, 'p.yaml').problems.map(
+    ({ line, column, message }) => `${line}:${column} ${message}`,
+  )
+}
+
+/** The faults of a rule of which one field is replaced, without their places. */
+function faultsOfRule(field: string, value: string): string[] {
+  const fields = { id: 'r', effect: 'allow', subjects: '{ any: true }', operations: '[read]', [field]: value }
+  const rule = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
+  return faults(`${head}rules:\n  - { ${rule.join(', ')} }\n`).map((fault) => fault.replace(/^\S+ /, ''))
+}
+
+it('reads a document with everything in it', () => {
+  const { documents, problems } = parsePolicies(
+    `# A comment, and nothing before the first separator.
+---
+${head}inherit: false
+rules:
+  - id: r
+    effect: deny
+    subjects: { users: ["corp:alice"], groups: [g] }
+    operations: [query, DropTable]
+    tables: ['evt_*']
+`,
+    'p.yaml',
+  )
+  expect(problems).toEqual([])
+  expect(documents).toEqual([
+    {
+      name: 'p',
+      namespace: ['a'],
+      inherit: false,
+      rules: [
+        {
+          id: 'r',
+          effect: 'deny',
+          subjects: { users: ['corp:alice'], groups: ['g'], any: false },
+          permissions: new Set([
+            'QueryTable',
+            'CountTableRows',
+            'ExplainTableQueryPlan',
+            'AnalyzeTableQueryPlan',
+            'DropTable',
+          ]),
+          tables: ['evt_*'],
+          line: 9,
+        },
+      ],
+      file: 'p.yaml',
+      line: 5,
+      column: 19,
+    },
+  ])
+})
+
+it('reports every fault at once, each where it stands', () => {
+  const text = `apiVersion: catalog-gateway/v2
+kind: Policy
+metadata: { name: 'a b', labels: {} }
+namespace: prod.sales
+inherit: yes
+rules:
+  - id: r
+    effect: Deny
+    subjects: { user: [a] }
+    operation: [read]
+---
+${head}rules:
+  - id: r
+    effect: allow
+    subjects: { any: true }
+    operations: [InsertInTable]
+  - id: r
+    effect: allow
+    subjects: { any: true }
+    operations: [read]
+---
+- no map
+`
+  expect(faults(text)).toEqual([
+    '1:13 apiVersion is "catalog-gateway/v2"; expected catalog-gateway/v1',
+    '2:7 kind is "Policy"; expected AccessPolicy',
+    '3:19 metadata.name is "a b"; expected 1 to 128 letters, digits or any of . _ -',
+    '3:26 unknown field "metadata.labels"; the fields here are name, description',
+    '4:12 namespace is "prod.sales"; expected a list, such as [prod, sales]',
+    '5:10 inherit is "yes"; expected true or false',
+    '7:5 rules[0].operations is missing; expected a list, such as [read, InsertIntoTable]',
+    '8:13 rules[0].effect is "Deny"; expected allow or deny; did you mean "deny"?',
+    '9:17 unknown field "rules[0].subjects.user"; did you mean "users"?',
+    '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
+    '20:18 rules[0].operations[0]: no operation or group is called "InsertInTable"; did you mean "InsertIntoTable"?',
+    '21:5 rules[1]: the rule of line 17 is "r" too',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, namespace, inherit, rules',
+  ])
+})
+
+it.each([
+  ['id', '1', 'rules[0].id is 1; expected text: put it in quotes'],
+  ['id', 'a/b', 'rules[0].id is "a/b"; expected 1 to 128 letters, digits or any of . _ -'],
+  ['effect', '', 'rules[0].effect is empty; expected allow or deny'],
+  ['subjects', '{}', 'rules[0].subjects names nobody; expected users, groups or "any: true"'],
+  ['subjects', '{ any: false }', 'rules[0].subjects.any is false; expected true'],
+  ['subjects', '{ users }', 'rules[0].subjects.users is empty; expected a list, such as [alice, "corp:bob"]'],
+  [
+    'subjects',
+    '{ users: [] }',
+    'rules[0].subjects.users is empty; expected a list, such as [alice, "corp:bob"]',
+  ],
+  [
+    'subjects',
+    '{ groups: ["*"] }',
+    'rules[0].subjects.groups[0] holds "*"; names are exact, and every caller is "any: true"',
+  ],
+  ['subjects', '{ users: [""] }', 'rules[0].subjects.users[0] is "", which nobody is called'],
+  ['operations', '[]', 'rules[0].operations is empty; expected a list, such as [read, InsertIntoTable]'],
+  [
+    'operations',
+    '[Red]',
+    'rules[0].operations[0]: no operation or group is called "Red"; did you mean "read"?',
+  ],
+  ['operations', '[Fly]', 'rules[0].operations[0]: no operation or group is called "Fly"'],
+  ['operations', '[constructor]', 'rules[0].operations[0]: no operation or group is called "constructor"'],
+  ['tables', '[]', 'rules[0].tables is empty; expected a list, such as [orders, "evt_*"]'],
+  ['tables', '[a/b]', 'rules[0].tables[0], "a/b", holds "/", which a name cannot hold'],
+  ['tables', '[2024]', 'rules[0].tables[0] is 2024; expected text: put it in quotes'],
+  [
+    'tables',
+    '["**"]',
+    'rules[0].tables[0] holds "**"; leave "tables" out for everything beneath the namespace',
+  ],
+  [
+    'when',
+    'true',
+    'unknown field "rules[0].when"; the fields here are id, effect, subjects, operations, tables',
+  ],
+])('%s: %s', (field, value, fault) => {
+  expect(faultsOfRule(field, value)).toEqual([fault])
+})
+
+it('refuses tables beside operations that no table has', () => {
+  const rule = '{ id: r, effect: deny, subjects: { any: true }, operations: [ListTables], tables: [x] }'
+  expect(faults(`${head}rules:\n  - ${rule}\n`)).toEqual([
+    '6:87 rules[0].tables has no meaning here: none of the operations is one on a table',
+  ])
+})
+
+it.each([
+  ['[prod/sales]', '4:13 namespace[0], "prod/sales", holds "/", which a name cannot hold'],
+  ['["*"]', '4:13 namespace[0] holds "*"; a namespace is named exactly'],
+  ['[a, 1]', '4:16 namespace[1] is 1; expected text: put it in quotes'],
+  ['[a, ..]', '4:16 namespace[1] is "..", which is a path segment, not a name'],
+  ['', '4:12 namespace is empty; expected a list, such as [prod, sales]'],
+])('namespace: %s', (value, fault) => {
+  expect(faults(`${head.replace('[a]', value)}rules: []\n`)).toEqual([fault])
+})
+
+it('refuses a repeated key, also where nothing else is wrong', () => {
+  expect(faults(`${head}rules: []\nrules: []\n`)).toEqual(['6:1 Map keys must be unique'])
+})
+
+it('follows no alias, so that nothing can be multiplied', () => {
+  const bomb = Array.from(
+    { length: 30 },
+    (_, depth) => `x${depth + 1}: &x${depth + 1} [*x${depth}, *x${depth}]`,
+  )
+  expect(faults(`${head}x0: &x0 [a]\n${bomb.join('\n')}\nrules: *x30\n`)).toContain(
+    '36:8 rules is an alias, which is not followed; expected a list, such as [{ id, effect, subjects, operations }]',
+  )
+})
+
+it('names the first broken place of a text that is no YAML, however deep it goes', () => {
+  expect(faults(`${head}rules: [`)).toHaveLength(1)
+  expect(faults('['.repeat(100_000))).toHaveLength(1)
+  expect(faults(`${head}rules: !!set {}\n`)).toEqual(['5:8 Unresolved tag: tag:yaml.org,2002:set'])
+})
+
+it('keeps the meaning of words whatever version of YAML the text claims', () => {
+  expect(faults(`%YAML 1.1\n---\n${head}inherit: no\nrules: []\n`)).toEqual([
+    '7:10 inherit is "no"; expected true or false',
+  ])
+})
+
+it('holds nothing for a text of comments', () => {
+  expect(parsePolicies('# nothing yet\n---\n\n---\n', 'p.yaml')).toEqual({ documents: [], problems: [] })
+})

@@ -1,0 +1,105 @@
+import { permissionGroups } from '../../src/interface/permissions.ts'
+import type { Question, WrittenPolicy, WrittenRule } from './written-policy.ts'
+
+/** An answer of the oracle: the rule by policy and id, or none. */
+export interface SlowAnswer {
+  readonly allowed: boolean
+  readonly reason: 'no_rule' | 'denied' | undefined
+  readonly rule: string | undefined
+}
+
+interface Candidate {
+  readonly policy: WrittenPolicy
+  readonly rule: WrittenRule
+}
+
+/** Decides as policies/README.md says, by looking at every rule of every policy. */
+export function slowDecide(policies: readonly WrittenPolicy[], question: Question): SlowAnswer {
+  const isNamespace = question.kind === 'namespace' || question.kind === 'none'
+  const namespace = isNamespace ? question.id : question.id.slice(0, -1)
+  const table = isNamespace ? undefined : question.id.at(-1)
+  const above = policies.filter((policy) => isPrefix(policy.namespace, namespace))
+  const applying = above
+    .flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })))
+    .filter(({ rule }) => concerns(rule, question) && permits(rule, question))
+    .filter(
+      ({ policy, rule }) =>
+        rule.tables === undefined ||
+        (table !== undefined &&
+          policy.namespace.length === namespace.length &&
+          rule.tables.some((pattern) => slowMatch(pattern, table))),
+    )
+  const deny = mostSpecific(applying.filter(({ rule }) => rule.effect === 'deny'))
+  if (deny !== undefined) return { allowed: false, reason: 'denied', rule: deny }
+  const stops = above.filter((policy) => policy.inherit === false).map((policy) => policy.namespace.length)
+  const floor = Math.max(0, ...stops)
+  const allow = mostSpecific(
+    applying.filter(({ policy, rule }) => rule.effect === 'allow' && policy.namespace.length >= floor),
+  )
+  return allow === undefined
+    ? { allowed: false, reason: 'no_rule', rule: undefined }
+    : { allowed: true, reason: undefined, rule: allow }
+}
+
+/**
+ * Decides for a namespace and all beneath by asking for each of them: every namespace that a policy speaks of and
+ * one that none does, and in each of these every table that a pattern may mean and one that none does.
+ */
+export function slowDecideBeneath(policies: readonly WrittenPolicy[], question: Question): SlowAnswer {
+  const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
+  const names = patterns.map((pattern) => pattern.replaceAll('*', '')).filter((name) => name !== '')
+  const namespaces = policies.map(({ namespace }) => namespace).filter((path) => isPrefix(question.id, path))
+  const everyNamespace = [
+    question.id,
+    ...namespaces.flatMap((path) => prefixesFrom(question.id.length, path)),
+  ]
+  const answers = everyNamespace.flatMap((path) => [
+    slowDecide(policies, { ...question, kind: 'namespace', id: path }),
+    slowDecide(policies, { ...question, kind: 'namespace', id: [...path, 'fresh'] }),
+    ...[...names, 'fresh'].map((name) =>
+      slowDecide(policies, { ...question, kind: 'table', id: [...path, name] }),
+    ),
+  ])
+  const own = slowDecide(policies, { ...question, kind: 'namespace' })
+  if (!own.allowed) return own
+  return answers.find(({ reason }) => reason === 'denied') ?? answers.find(({ allowed }) => !allowed) ?? own
+}
+
+function prefixesFrom(length: number, path: readonly string[]): (readonly string[])[] {
+  return path.slice(length).map((_, index) => path.slice(0, length + index + 1))
+}
+
+function concerns({ subjects }: WrittenRule, { principal }: Question): boolean {
+  return (
+    subjects.any === true ||
+    (subjects.users ?? []).includes(principal.name) ||
+    (subjects.groups ?? []).some((group) => principal.groups.has(group))
+  )
+}
+
+function permits({ operations }: WrittenRule, { permission }: Question): boolean {
+  return operations.some(
+    (name) => name === permission || permissionGroups.get(name)?.includes(permission) === true,
+  )
+}
+
+function mostSpecific(candidates: readonly Candidate[]): string | undefined {
+  const deepest = Math.max(...candidates.map(({ policy }) => policy.namespace.length))
+  const found = candidates.find(({ policy }) => policy.namespace.length === deepest)
+  return found && `${found.policy.name}/${found.rule.id}`
+}
+
+function isPrefix(prefix: readonly string[], path: readonly string[]): boolean {
+  return prefix.length <= path.length && prefix.every((part, index) => part === path[index])
+}
+
+/** Character by character, trying every length for each `*`. */
+export function slowMatch(pattern: string, name: string): boolean {
+  if (pattern === '') return name === ''
+  if (pattern.startsWith('*')) {
+    return Array.from({ length: name.length + 1 }, (_, taken) => taken).some((taken) =>
+      slowMatch(pattern.slice(1), name.slice(taken)),
+    )
+  }
+  return name !== '' && pattern[0] === name[0] && slowMatch(pattern.slice(1), name.slice(1))
+}
