@@ -30,7 +30,6 @@ export function parsePolicies(text: string, file: string): ParsedPolicies {
     lineCounter: lines,
     prettyErrors: false,
     schema: 'core',
-    merge: false,
     resolveKnownTags: false,
   }
   const documents: PolicyDocument[] = []

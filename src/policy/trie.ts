@@ -121,10 +121,10 @@ function denyBeneath(top: TrieNode, principal: Principal, permission: Permission
   return deny
 }
 
-/** Whether some namespace beneath takes nothing from above and does not itself allow the permission. */
+/** Whether some namespace there takes nothing from above and does not itself allow the permission. */
 function isStoppedBeneath(top: TrieNode, principal: Principal, permission: Permission): boolean {
   for (const node of subtree(top)) {
-    if (node === top || !node.isBoundary) continue
+    if (!node.isBoundary) continue
     if (!node.allows || !firstApplying(node.allows, principal, permission, undefined)) return true
   }
   return false
