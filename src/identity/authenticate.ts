@@ -32,7 +32,7 @@ export interface AuthenticatorOptions {
 }
 
 /** What an operator wants to know: for readiness and metrics. */
-export interface AuthenticatorStatus {
+interface AuthenticatorStatus {
   readonly apiKeys: ApiKeysStatus
   readonly issuers: readonly (KeySetStatus & { readonly name: string })[]
   readonly rememberedTokens: number

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 /**
  * The names by which a header says something to the catalog. `catalog` is the dialect of the interface,
  * `lance` the one of its public relatives, accepted as aliases where configured (interface section 6).
@@ -26,6 +28,13 @@ export const apiKeyHeader = 'x-api-key'
 export const requestIdHeader = 'x-request-id'
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'
 export const arrowFileType = 'application/vnd.apache.arrow.file'
+
+const requestIdGrammar = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The id that a client gave its request, so that its log and ours can be read together; else a new one. */
+export function requestIdOf(sent: string | readonly string[] | undefined): string {
+  return typeof sent === 'string' && requestIdGrammar.test(sent) ? sent : randomUUID()
+}
 
 /** Headers that belong to one connection and never pass a proxy (RFC 9110 section 7.6.1). */
 export const hopByHopHeaders: ReadonlySet<string> = new Set([

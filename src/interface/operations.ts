@@ -11,10 +11,10 @@ export type ParameterType = 'string' | 'strings' | 'integer' | 'boolean'
  * the caller's own data, so that no member repeats the route. `arrow`: an Arrow IPC stream. `none`: officially
  * without a body, yet real clients send a JSON object, which is held to the same rules as `json`.
  */
-export type BodyForm = 'json' | 'map' | 'arrow' | 'none'
+type BodyForm = 'json' | 'map' | 'arrow' | 'none'
 
 /** The form of a successful answer. `arrow`: an Arrow IPC file. */
-export type AnswerForm = 'json' | 'arrow' | 'empty'
+type AnswerForm = 'json' | 'arrow' | 'empty'
 
 /**
  * What an operation does to the catalog. `change` changes something; `commit` is a change that creates,

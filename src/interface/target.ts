@@ -14,13 +14,15 @@ import { operationNamed, operationNames, type Operation, type ParameterType } fr
  * The query parameters of a request besides `delimiter`: known names only, decoded once. Integers are digits,
  * booleans `true` or `false`; a list is what a repeatable parameter holds. What was sent empty is absent.
  */
-export type Parameters = ReadonlyMap<string, string | readonly string[]>
+type Parameters = ReadonlyMap<string, string | readonly string[]>
 
 /** What a request is for: the whole meaning of its method and target. */
 export interface Target {
   readonly operation: Operation
   /** Empty for the root, and for operations whose route names no object. */
   readonly id: Identifier
+  /** What joins the parts of an id in this request, and in the answer to ListAllTables. */
+  readonly delimiter: string
   readonly indexName: string | undefined
   readonly parameters: Parameters
 }
@@ -82,15 +84,17 @@ export function parseTarget(method: string, target: string): Target {
   }
   const indexName = route.hasIndex ? decode(segments[indexSegment] ?? '', 'the index name') : undefined
   if (indexName !== undefined) assertName(indexName, 'the index name')
-  return { operation, id, indexName, parameters }
+  return { operation, id, delimiter, indexName, parameters }
 }
 
 /**
- * Writes the one canonical target of a request, whatever the spelling it came in: `parseTarget` of the result is
- * the same target. Throws InvalidInput (400) where the id cannot be written with that delimiter.
+ * Writes the one canonical target of a request, whatever the spelling it came in, with the id joined by that
+ * delimiter: `parseTarget` of the result is the same target. Where the route holds no id, the delimiter of the
+ * request stays, for it is about the answer. Throws InvalidInput (400) where the id cannot be written so.
  */
-export function buildTarget(target: Target, delimiter: string = defaultDelimiter): string {
+export function buildTarget(target: Target, idDelimiter: string = defaultDelimiter): string {
   const { operation, id, indexName, parameters } = target
+  const delimiter = operation.object === 'none' ? target.delimiter : idDelimiter
   let path = operation.path
   if (operation.object !== 'none') path = path.replace('{id}', () => encode(formatIdentifier(id, delimiter)))
   if (indexName !== undefined) path = path.replace('{index_name}', () => encode(indexName))

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parsePolicies, type ParsedPolicies } from './documents.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import { PolicyError, type PolicyProblem } from './policy-error.ts'
-import { listPolicyFiles, named, stampOf, type PolicyFile } from './policy-files.ts'
+import { listPolicyFiles, named, settlingMs, stampOf, type PolicyFile } from './policy-files.ts'
 import { compilePolicies, type PolicySet } from './trie.ts'
 
 /** How a folder of policies is watched. The callbacks must not throw. */
@@ -39,8 +39,8 @@ export async function watchPolicies(
 ): Promise<PolicySource> {
   const first = await readFolder(folder)
   let current = compileFolder(first)
-  // Undefined where the next look has to read again, whatever it finds.
-  let seen = first.stamp
+  // Undefined where the last look could not read everything, so that the next one tries again.
+  let seen: string | undefined = first.stamp
   let complaint: string | undefined
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
@@ -88,8 +88,7 @@ export async function watchPolicies(
 }
 
 interface FolderContents extends ParsedPolicies {
-  /** Undefined where a change may have left no trace in it. */
-  readonly stamp: string | undefined
+  readonly stamp: string
 }
 
 function compileFolder({ documents, problems }: FolderContents): PolicySet {
@@ -98,21 +97,26 @@ function compileFolder({ documents, problems }: FolderContents): PolicySet {
   return compilePolicies(documents)
 }
 
-/** Reads all files as they stood at one time: half of an old state and half of a new one may allow too much. */
+/**
+ * Reads all files as they stood at one time: half of an old state and half of a new one may allow too much, and so
+ * may a file that somebody is still writing.
+ */
 async function readFolder(folder: string): Promise<FolderContents> {
   for (let attempt = 1; attempt <= 5; attempt++) {
     const files = await listPolicyFiles(folder)
-    const parsed: ParsedPolicies[] = []
-    for (const file of files) parsed.push(await readPolicyFile(file))
-    const stamp = stampOf(files)
-    if (stamp === stampOf(await listPolicyFiles(folder))) {
-      return {
-        stamp: files.some(({ isJustChanged }) => isJustChanged) ? undefined : stamp,
-        documents: parsed.flatMap(({ documents }) => documents),
-        problems: parsed.flatMap(({ problems }) => problems),
+    if (!files.some(({ isJustChanged }) => isJustChanged)) {
+      const parsed: ParsedPolicies[] = []
+      for (const file of files) parsed.push(await readPolicyFile(file))
+      const stamp = stampOf(files)
+      if (stamp === stampOf(await listPolicyFiles(folder))) {
+        return {
+          stamp,
+          documents: parsed.flatMap(({ documents }) => documents),
+          problems: parsed.flatMap(({ problems }) => problems),
+        }
       }
     }
-    await sleep(50)
+    await sleep(settlingMs)
   }
   throw new PolicyError([{ file: folder, message: 'changes all the time while it is read' }])
 }

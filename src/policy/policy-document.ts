@@ -1,9 +1,6 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
 
-/** What a rule does to those it applies to. */
-export type RuleEffect = 'allow' | 'deny'
-
 /** Whom a rule concerns: the users, the members of the groups, or every authenticated caller. */
 export interface Subjects {
   readonly users: readonly string[]
@@ -14,7 +11,7 @@ export interface Subjects {
 /** A rule as it was written, groups of operations spelled out. */
 export interface PolicyRule {
   readonly id: string
-  readonly effect: RuleEffect
+  readonly effect: 'allow' | 'deny'
   readonly subjects: Subjects
   readonly permissions: ReadonlySet<Permission>
   /** Patterns of table names; undefined for the namespace itself and everything beneath it. */

@@ -2,6 +2,9 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PolicyError } from './policy-error.ts'
 
+/** How long a file must be left alone before it is read; the clocks of file systems tick in some milliseconds. */
+export const settlingMs = 100
+
 /** A file of policies, as it was found. */
 export interface PolicyFile {
   /** Relative to the folder of policies, parts joined by `/`. */
@@ -10,7 +13,7 @@ export interface PolicyFile {
   readonly path: string
   /** Changes with the file's content, or when another file takes its place. */
   readonly stamp: string
-  /** Whether it changed so shortly before that another change now may leave the stamp as it is. */
+  /** Whether it changed so shortly before that it may not be whole, or change again and keep its stamp. */
   readonly isJustChanged: boolean
 }
 
@@ -62,9 +65,8 @@ export async function named<Value>(file: string, work: () => Promise<Value>): Pr
   }
 }
 
-/** The clocks of file systems tick in steps of some milliseconds. */
 function isJustNow(milliseconds: bigint): boolean {
-  return Math.abs(Date.now() - Number(milliseconds)) < 100
+  return Math.abs(Date.now() - Number(milliseconds)) < settlingMs
 }
 
 function byName(one: { readonly name: string }, other: { readonly name: string }): number {

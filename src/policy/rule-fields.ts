@@ -1,11 +1,11 @@
+import { isMap, isSeq } from 'yaml'
 import { InterfaceError } from '../interface/errors.ts'
 import { assertName, type Identifier } from '../interface/identifiers.ts'
 import { operationNamed, operations, type OperationName } from '../interface/operations.ts'
 import { permissionGroups, permissionNames, type Permission } from '../interface/permissions.ts'
-import { isMap, isSeq } from 'yaml'
 import type { PolicyRule, Subjects } from './policy-document.ts'
 import { didYouMean } from './suggestion.ts'
-import { fieldsOf, itemsOf, optional, textOf, choiceOf, type Field, type Report } from './yaml-fields.ts'
+import { choiceOf, fieldsOf, itemsOf, optional, textOf, type Field, type Report } from './yaml-fields.ts'
 
 const nameGrammar = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 // oxlint-disable-next-line no-control-regex

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { operationNamed, operationNames, type Operation } from '../../src/interface/operations.ts'
 import type { Target } from '../../src/interface/target.ts'
 
-const forbidden = /[\u0000-\u001f\u007f-\u009f/\\%?#'"`]/u
+const forbidden = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
 
 /** A name of any script that the interface accepts. */
-export const anyName = fc
+const anyName = fc
   .oneof(
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
     fc.constantFrom('a', 'a.b', 'a+b', 'a b', '$', '*', '{}', '::'),
@@ -29,6 +29,7 @@ export const anyTarget: fc.Arbitrary<Target> = fc.constantFrom(...operationNames
         : takesRoot
           ? anyIdentifier
           : fc.array(anyName, { minLength: 1, maxLength: 6 }),
+    delimiter: anyDelimiter,
     indexName: operation.path.includes('{index_name}') ? anyName : fc.constant(undefined),
     parameters: anyParameters(operation),
   })

@@ -60,6 +60,7 @@ describe('ids', () => {
     ['a quote', "x') OR starts_with(object_id,'secret"],
     ['a NUL', 'a\0'],
     ['a line break', 'a\r\nb'],
+    ['half a surrogate pair', 'a\ud800'],
     ['a control character of the second block', 'a\u0085b'],
     ['more than 64 parts', Array.from({ length: 65 }, () => 'a').join('$')],
     ['more than 4096 bytes', 'ä'.repeat(2049)],

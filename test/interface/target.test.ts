@@ -23,7 +23,8 @@ describe('targets', () => {
           expect(error).toBeInstanceOf(InterfaceError)
           return
         }
-        expect(parseTarget(target.operation.method, text)).toEqual(target)
+        const expected = target.operation.object === 'none' ? target.delimiter : delimiter
+        expect(parseTarget(target.operation.method, text)).toEqual({ ...target, delimiter: expected })
       }),
       { numRuns: 5000 },
     )
@@ -93,6 +94,11 @@ describe('targets', () => {
       '/v1/table/t/merge_insert?on=id&when_matched_update_all_filt=a+%3D+%2B1',
     )
     expect(merge.parameters.get('when_matched_update_all_filt')).toBe('a = +1')
+  })
+
+  it('keep the delimiter of a request that lists ids in its answer', () => {
+    expect(buildTarget(parseTarget('GET', '/v1/table?delimiter=.'))).toBe('/v1/table?delimiter=.')
+    expect(buildTarget(parseTarget('POST', '/v1/table/a.b/drop?delimiter=.'))).toBe('/v1/table/a%24b/drop')
   })
 
   it('serve the old name of DeclareTable', () => {

@@ -1,0 +1,108 @@
+import { z } from 'zod'
+
+/** Deeper queries than any client writes are refused before they are walked. */
+const deepestQuery = 32
+
+/** An integer that may exceed 2^53: a client that wants all rows sends k = 2^63-1. */
+export const count = z
+  .number()
+  .refine((value) => Number.isInteger(value) && value >= 0, 'expected an integer >= 0')
+
+const column = z.string().min(1).nullish()
+
+const matchQuery = z.object({
+  terms: z.string(),
+  column,
+  boost: z.number().nullish(),
+  fuzziness: count.nullish(),
+  max_expansions: count.nullish(),
+  operator: z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(['and', 'or']))
+    .nullish(),
+  prefix_length: count.nullish(),
+})
+
+const phraseQuery = z.object({ terms: z.string(), column, slop: count.nullish() })
+
+/** A match of words: in one column, or in every indexed column when none is named. */
+export type MatchQuery = Readonly<z.output<typeof matchQuery>>
+
+/** One node of a structured full-text query (interface section 2.5). */
+export type TextQuery =
+  | { readonly match: MatchQuery }
+  | { readonly phrase: Readonly<z.output<typeof phraseQuery>> }
+  | { readonly boost: BoostQuery }
+  | { readonly multi_match: { readonly match_queries: readonly MatchQuery[] } }
+  | { readonly boolean: BooleanQuery }
+
+/** What should match, and what counts against a row that matches it as well. */
+interface BoostQuery {
+  readonly positive: TextQuery
+  readonly negative: TextQuery
+  readonly negative_boost?: number | null | undefined
+}
+
+/** Queries that must, should and must not match. */
+interface BooleanQuery {
+  readonly must: readonly TextQuery[]
+  readonly should: readonly TextQuery[]
+  readonly must_not: readonly TextQuery[]
+}
+
+const textQuery: z.ZodType<TextQuery> = z.lazy(() =>
+  z.xor([
+    z.object({ match: matchQuery }),
+    z.object({ phrase: phraseQuery }),
+    z.object({ boost: boostQuery }),
+    z.object({ multi_match: z.object({ match_queries: z.array(matchQuery).min(1) }) }),
+    z.object({ boolean: booleanQuery }),
+  ]),
+)
+
+const boostQuery = z.object({
+  positive: textQuery,
+  negative: textQuery,
+  negative_boost: z.number().nullish(),
+})
+
+const textQueries = z.array(textQuery).default([])
+const booleanQuery = z.object({ must: textQueries, should: textQueries, must_not: textQueries })
+
+/** What to search the text for: words in some columns, in all indexed ones when absent, or a structured query. */
+export type FullTextQuery =
+  | { readonly words: string; readonly columns: readonly string[] | undefined }
+  | { readonly structured: TextQuery }
+
+const wordsQuery = z
+  .object({ columns: z.array(z.string().min(1)).nullish(), query: z.string() })
+  .transform(({ columns, query }): FullTextQuery => ({
+    words: query,
+    columns: columns?.length ? columns : undefined,
+  }))
+
+const structuredQuery = z
+  .object({ query: textQuery })
+  .transform(({ query }): FullTextQuery => ({ structured: query }))
+
+/**
+ * The full-text part of a query: `{string_query}` or `{structured_query}` as the interface has it, or what stands
+ * in them, bare, as the remote client sends it.
+ */
+export const fullTextQuery = z
+  .unknown()
+  .refine((value) => isShallow(value, deepestQuery), `expected at most ${deepestQuery} levels`)
+  .pipe(
+    z.union([
+      wordsQuery,
+      structuredQuery,
+      z.object({ string_query: wordsQuery }).transform((wrapper) => wrapper.string_query),
+      z.object({ structured_query: structuredQuery }).transform((wrapper) => wrapper.structured_query),
+    ]),
+  )
+
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
+}

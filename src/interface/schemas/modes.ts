@@ -1,0 +1,27 @@
+import { z } from 'zod'
+
+/**
+ * One of the names of a closed set, which are PascalCase. Upper and lower case are the same, snake_case is
+ * accepted, and so are the extra quotes that the remote client of LanceDB sends (`"\"ExistOk\""`). Reads as the
+ * name itself.
+ */
+export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
+  const spellings = new Map<string, Names[number]>()
+  for (const name of names) {
+    spellings.set(name.toLowerCase(), name)
+    spellings.set(name.replaceAll(/(?<=.)[A-Z]/g, '_$&').toLowerCase(), name)
+  }
+  return z.string().transform((text, context): Names[number] => {
+    const found = spellings.get(text.replace(/^"(.*)"$/s, '$1').toLowerCase())
+    if (found !== undefined) return found
+    context.addIssue({ code: 'custom', message: `expected one of ${names.join(', ')}` })
+    return z.NEVER
+  })
+}
+
+/** A mode of the interface, spelled as `oneOf` allows; the first name is the default. */
+export function mode<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return oneOf(names)
+    .nullish()
+    .transform((value): Names[number] => value ?? names[0])
+}

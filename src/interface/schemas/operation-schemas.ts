@@ -1,0 +1,33 @@
+import type { z } from 'zod'
+import { dataSchemas } from './data.ts'
+import { namespaceSchemas } from './namespaces.ts'
+import { queryTableRequest } from './query.ts'
+import { tableSchemas } from './tables.ts'
+import { versionSchemas } from './versions.ts'
+
+/**
+ * The schemas of the operations by name. `request` describes the members of a request wherever they stand, in the
+ * JSON body or in the query of the route; `response` the JSON of a successful answer, where there is one.
+ */
+export const operationSchemas = {
+  ...namespaceSchemas,
+  ...tableSchemas,
+  ...dataSchemas,
+  ...versionSchemas,
+  QueryTable: { request: queryTableRequest },
+}
+
+type Schemas = typeof operationSchemas
+
+/** The name of an operation that has schemas. */
+export type DescribedOperation = keyof Schemas
+
+/** A request of an operation after it was read: defaults filled in, what was null absent. */
+export type RequestOf<Name extends DescribedOperation> = z.output<Schemas[Name]['request']>
+
+/** The answer of an operation; never for an operation whose answer has no JSON. */
+export type ResponseOf<Name extends DescribedOperation> = Schemas[Name] extends {
+  response: infer Response extends z.ZodType
+}
+  ? z.input<Response>
+  : never

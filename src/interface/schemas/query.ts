@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { count, fullTextQuery } from './full-text-query.ts'
+
+const mostVectors = 1000
+const distanceTypes = ['l2', 'cosine', 'dot', 'hamming'] as const
+
+const name = z.string().min(1)
+
+const vectors = z
+  .union([
+    z.array(z.number()).transform((vector) => [vector]),
+    z.array(z.array(z.number())),
+    z
+      .object({
+        single_vector: z.array(z.number()).nullish(),
+        multi_vector: z.array(z.array(z.number())).nullish(),
+      })
+      .refine(
+        (both) => both.single_vector == null || both.multi_vector == null,
+        'expected only one of the two',
+      )
+      .transform((either) => either.multi_vector ?? [either.single_vector ?? []]),
+  ])
+  .transform((list) => list.filter((vector) => vector.length > 0))
+  .refine((list) => list.length <= mostVectors, `expected at most ${mostVectors} vectors`)
+
+/** The columns of an answer: names, or new names with the SQL expression that each stands for. */
+type Columns =
+  | { readonly names: readonly string[] }
+  | { readonly expressions: readonly [alias: string, expression: string][] }
+
+const columnNames = z.array(name).transform((names): Columns => ({ names }))
+const columnExpressions = z
+  .record(name, z.string())
+  .transform((map): Columns => ({ expressions: Object.entries(map) }))
+
+const columns = z.union([
+  columnNames,
+  z
+    .strictObject({ column_names: columnNames.nullish(), column_aliases: columnExpressions.nullish() })
+    .refine(
+      (both) => both.column_names == null || both.column_aliases == null,
+      'expected only one of the two',
+    )
+    .transform((either): Columns | undefined => either.column_names ?? either.column_aliases ?? undefined),
+  columnExpressions,
+])
+
+const order = z.object({
+  column_name: name,
+  ascending: z.boolean().default(true),
+  nulls_first: z.boolean().default(false),
+})
+
+/**
+ * QueryTableRequest, in the form of the interface (`vector: {single_vector}`, `columns: {column_names}`) and in
+ * that of the remote client (`vector: []`, `columns: []` or a map). Null is the same as absent. Both come out as
+ * one shape: `vector` as a list of vectors, empty for a query that is no vector search.
+ */
+export const queryTableRequest = z.object({
+  k: count.nullish(),
+  vector: vectors.nullish().transform((list) => list ?? []),
+  vector_column: name.nullish(),
+  distance_type: z.string().toLowerCase().pipe(z.enum(distanceTypes)).nullish(),
+  nprobes: count.nullish(),
+  minimum_nprobes: count.nullish(),
+  maximum_nprobes: count.nullish(),
+  ef: count.nullish(),
+  refine_factor: count.nullish(),
+  lower_bound: z.number().nullish(),
+  upper_bound: z.number().nullish(),
+  bypass_vector_index: z.boolean().nullish(),
+  fast_search: z.boolean().nullish(),
+  prefilter: z.boolean().nullish(),
+  with_row_id: z.boolean().nullish(),
+  filter: z.string().nullish(),
+  columns: columns.nullish(),
+  full_text_query: fullTextQuery.nullish(),
+  offset: count.nullish(),
+  order_by: z.array(order).nullish(),
+  version: z.int().min(0).nullish(),
+  branch: z.string().nullish(),
+  /** Two extras of the remote client that change how a search is done. */
+  approx_mode: z.string().nullish(),
+  use_lsm: z.boolean().nullish(),
+})
+
+/** A query as the engine takes it. */
+export type TableQuery = Readonly<z.output<typeof queryTableRequest>>
