@@ -1,0 +1,24 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { InterfaceError } from '../interface/errors.ts'
+
+/**
+ * Makes the check of the `authorization` header against the one access token, in a time that tells nothing of the
+ * token. The check throws Unauthenticated (401). Without a token everybody passes.
+ */
+export function accessCheck(token: string | undefined): (authorization: string | undefined) => void {
+  if (token === undefined) return () => {}
+  const expected = digest(token)
+  return (authorization) => {
+    const sent = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+    if (sent !== undefined && timingSafeEqual(digest(sent), expected)) return
+    throw new InterfaceError(
+      'Unauthenticated',
+      sent === undefined ? 'no bearer token was sent' : 'the bearer token is not the one of this catalog',
+      { headers: { 'www-authenticate': 'Bearer' } },
+    )
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,45 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { InterfaceError } from '../interface/errors.ts'
+import { arrowFileType } from '../interface/headers.ts'
+import type { Operation } from '../interface/operations.ts'
+
+/**
+ * Answers a success in the form of the operation: JSON (of CountTableRows the integer alone), an empty body, or
+ * an Arrow file in pieces, no faster than the client takes them; when the client leaves, the query ends. A query
+ * that fails in the middle cuts the connection, so that half an answer never looks whole, and is told to `onFailure`.
+ */
+export function answer(
+  reply: FastifyReply,
+  operation: Operation,
+  result: unknown,
+  onFailure: (error: Error) => void,
+): FastifyReply {
+  reply.code(operation.status)
+  if (operation.answer === 'empty') return reply.send()
+  if (operation.answer === 'json') {
+    return reply.header('content-type', 'application/json').send(JSON.stringify(result))
+  }
+  // The handlers of operations that answer an Arrow file answer its chunks.
+  const file = Readable.from(result as AsyncIterable<Uint8Array>, { objectMode: false })
+  file.once('error', onFailure)
+  if (reply.raw.destroyed) file.destroy()
+  return reply.header('content-type', arrowFileType).send(file)
+}
+
+/** Answers an error in the shape of the interface. */
+export function refuse(reply: FastifyReply, error: InterfaceError, requestId: string): FastifyReply {
+  return reply
+    .code(error.status)
+    .headers(error.headers)
+    .header('content-type', 'application/json')
+    .send(JSON.stringify(error.toResponse(requestId)))
+}
+
+/** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
+export function answerable(error: unknown): InterfaceError {
+  if (error instanceof InterfaceError) return error
+  return new InterfaceError('Internal', 'the catalog failed; the instance of this answer leads to its log', {
+    cause: error,
+  })
+}

@@ -1,0 +1,30 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Engine, ManifestStore } from '../engine/engine.ts'
+import type { TableEntry } from '../store/objects.ts'
+import type { CatalogDatabase } from '../store/tables.ts'
+import type { KeyedLock } from './keyed-lock.ts'
+
+/** What the operations of the catalog work with. */
+export interface Catalog {
+  readonly database: CatalogDatabase
+  readonly engine: Engine
+  readonly manifests: ManifestStore
+  /** Absolute, without symbolic links. */
+  readonly dataFolder: string
+  /** By path: who creates a table takes the lock of its name. */
+  readonly nameLock: KeyedLock
+  /**
+   * By object id: who creates, replaces or deletes the data of a table does it alone, appends share the lock. It is
+   * taken after the lock of the name.
+   */
+  readonly dataLock: KeyedLock
+  /** By object id: who publishes or settles versions of clients takes the lock, after that of the data. */
+  readonly commitLock: KeyedLock
+  readonly log: Logger
+}
+
+/** The absolute folder of the data of a table. */
+export function locationOf(catalog: Catalog, table: Pick<TableEntry, 'location'>): string {
+  return join(catalog.dataFolder, table.location)
+}

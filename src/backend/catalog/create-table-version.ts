@@ -1,0 +1,121 @@
+import { InterfaceError } from '../../interface/errors.ts'
+import type { Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import type { StagedManifest, StagingRequest, StoredVersion } from '../engine/engine.ts'
+import { findTableState, type TableEntry } from '../store/objects.ts'
+import { findVersion, forgetVersion, recordVersion } from '../store/versions.ts'
+import { branchOf, mainBranch } from './branches.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { requireTable, showIdentifier, tableNotFound } from './lookup.ts'
+import { finish, isRefusal, settleVersions } from './settle-versions.ts'
+import { toTableVersion, type TableVersion } from './table-versions.ts'
+
+type Request = RequestOf<'CreateTableVersion'>
+
+/**
+ * Commits a version: gives the staging manifest of a client its final name, if the version is the next one and
+ * nobody was faster. A replay with the same staging path is answered with the first success. Throws
+ * ConcurrentModification (409), TableNotFound (404), InvalidInput (400) where the manifest is not what it should be.
+ */
+export async function createTableVersion(
+  catalog: Catalog,
+  id: Identifier,
+  request: Request,
+): Promise<ResponseOf<'CreateTableVersion'>> {
+  const table = await requireTable(catalog.database, id)
+  const version = await catalog.commitLock.run(table.objectId, async () => {
+    await settleVersions(catalog, table)
+    return (await findReplayed(catalog, table, request)) ?? (await commit(catalog, id, table, request))
+  })
+  return { version }
+}
+
+async function findReplayed(
+  catalog: Catalog,
+  table: TableEntry,
+  request: Request,
+): Promise<TableVersion | undefined> {
+  const branch = branchOf(request.branch)
+  const record = await findVersion(catalog.database, table.objectId, branch, request.version)
+  if (record?.manifestPath !== request.manifest_path) return undefined
+  const stored = await catalog.manifests.describe(locationOf(catalog, table), request.version, branch)
+  return stored && toTableVersion(stored, record.metadata)
+}
+
+async function commit(
+  catalog: Catalog,
+  id: Identifier,
+  table: TableEntry,
+  request: Request,
+): Promise<TableVersion> {
+  const location = locationOf(catalog, table)
+  const branch = branchOf(request.branch)
+  const latest = (await catalog.manifests.describe(location, undefined, branch))?.version
+  // The first version of a branch has the number after the one that it branched from.
+  const next = latest === undefined && branch !== mainBranch ? request.version : (latest ?? 0) + 1
+  if (request.version !== next) {
+    throw new InterfaceError(
+      'ConcurrentModification',
+      `version ${request.version} of ${showIdentifier(id)} was to be created; the next one is ${next}`,
+    )
+  }
+  const staged = await catalog.manifests.inspectStaging(location, stagingOf(request))
+  await recordStaged(catalog, id, table, request, staged)
+  const stored = await publish(catalog, table, staged)
+  try {
+    await finish(catalog, table, branch, request.version)
+  } catch (error) {
+    // The version is there: a client that is told otherwise commits the same rows again. A reader settles the record.
+    catalog.log.error(
+      { err: error, table: table.objectId },
+      'a committed version is not recorded as final yet',
+    )
+  }
+  return toTableVersion(stored, request.metadata)
+}
+
+/** Storage has no such version, so what is on record under its number is of a manifest that is no more. */
+async function recordStaged(
+  catalog: Catalog,
+  id: Identifier,
+  table: TableEntry,
+  request: Request,
+  staged: StagedManifest,
+): Promise<void> {
+  await catalog.database.transaction().execute(async (database) => {
+    if ((await findTableState(database, table.objectId)) === undefined) throw tableNotFound(id)
+    await forgetVersion(database, table.objectId, branchOf(staged.branch), staged.version)
+    await recordVersion(database, table.objectId, {
+      branch: branchOf(staged.branch),
+      version: staged.version,
+      manifestPath: request.manifest_path,
+      manifestSize: staged.manifestSize,
+      eTag: staged.eTag,
+      namingScheme: staged.namingScheme,
+      metadata: request.metadata,
+    })
+  })
+}
+
+async function publish(catalog: Catalog, table: TableEntry, staged: StagedManifest): Promise<StoredVersion> {
+  try {
+    return await catalog.manifests.publish(staged)
+  } catch (error) {
+    // Nothing was published; or if it was, whoever reads the table next finds the record and settles it.
+    if (isRefusal(error)) {
+      await forgetVersion(catalog.database, table.objectId, branchOf(staged.branch), staged.version)
+    }
+    throw error
+  }
+}
+
+function stagingOf(request: Request): StagingRequest {
+  return {
+    version: request.version,
+    branch: request.branch,
+    manifestPath: request.manifest_path,
+    manifestSize: request.manifest_size,
+    eTag: request.e_tag,
+    namingScheme: request.naming_scheme,
+  }
+}

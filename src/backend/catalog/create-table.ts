@@ -1,0 +1,119 @@
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import type { Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import {
+  findObject,
+  insertTable,
+  pathOf,
+  setProperties,
+  setTableState,
+  type Properties,
+  type TableEntry,
+} from '../store/objects.ts'
+import { removeTable } from '../store/removal.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { deleteData } from './delete-data.ts'
+import { requireNamespace, showIdentifier, tableAlreadyExists } from './lookup.ts'
+import { findData } from './table-data.ts'
+
+type Request = RequestOf<'CreateTable'>
+type Response = ResponseOf<'CreateTable'>
+
+/**
+ * Creates a table from an Arrow IPC stream. Of a table that is there, ExistOk answers what it is and Overwrite
+ * adds a version that replaces all rows and, if the request has them, the properties. A table that is only
+ * declared gets its data in both modes; in Create, its name is taken (TableAlreadyExists, 409).
+ */
+export async function createTable(
+  catalog: Catalog,
+  id: Identifier,
+  request: Request,
+  upload: Uint8Array,
+): Promise<Response> {
+  refuseLocation(request.location)
+  if (Object.keys(request.storage_options ?? {}).length > 0) {
+    throw new InterfaceError('Unsupported', 'storage_options were sent; this catalog takes none')
+  }
+  return await catalog.nameLock.run(pathOf(id), async () => {
+    const { table, isNew } = await reserve(catalog, id, request)
+    if (isNew) return await createData(catalog, id, table, upload)
+    return await catalog.dataLock.run(table.objectId, async () => {
+      const isThere = await findData(catalog, table)
+      if (isThere && request.mode === 'ExistOk') return await describe(catalog, table)
+      return await putData(catalog, table, isThere ? 'overwrite' : 'create', upload, request.properties)
+    })
+  })
+}
+
+/** Throws InvalidInput (400): where data lies is never a matter of the client. */
+export function refuseLocation(location: string | undefined): void {
+  if (location === undefined) return
+  throw invalidInput('a location was sent; this catalog chooses the locations of its tables itself')
+}
+
+/** Finds the table, or reserves its name in the store before the engine writes anything. */
+async function reserve(
+  catalog: Catalog,
+  id: Identifier,
+  request: Request,
+): Promise<{ table: TableEntry; isNew: boolean }> {
+  return await catalog.database.transaction().execute(async (database) => {
+    await requireNamespace(database, id.slice(0, -1))
+    const created = await insertTable(database, id, 'creating', request.properties ?? {})
+    if (created !== undefined) return { table: created, isNew: true }
+    const there = await findObject(database, id)
+    if (there?.kind !== 'table' || there.state === 'creating' || request.mode === 'Create') {
+      throw tableAlreadyExists(id)
+    }
+    return { table: there, isNew: false }
+  })
+}
+
+async function createData(
+  catalog: Catalog,
+  id: Identifier,
+  table: TableEntry,
+  upload: Uint8Array,
+): Promise<Response> {
+  const location = locationOf(catalog, table)
+  try {
+    const { version } = await catalog.engine.create(location, upload, 'create')
+    if (await setTableState(catalog.database, table.objectId, 'ready')) {
+      return { location, version, properties: { ...table.properties } }
+    }
+  } catch (error) {
+    const removed = await catalog.database
+      .transaction()
+      .execute((database) => removeTable(database, table.objectId))
+    await deleteData(catalog, removed)
+    throw error
+  }
+  await deleteData(catalog, [table])
+  throw new InterfaceError('ConcurrentModification', `${showIdentifier(id)} was dropped while it was created`)
+}
+
+async function putData(
+  catalog: Catalog,
+  table: TableEntry,
+  mode: 'create' | 'overwrite',
+  upload: Uint8Array,
+  properties: Properties = table.properties,
+): Promise<Response> {
+  const location = locationOf(catalog, table)
+  const { version } = await catalog.engine.create(location, upload, mode)
+  await catalog.database.transaction().execute(async (database) => {
+    await setTableState(database, table.objectId, 'ready')
+    await setProperties(database, table.objectId, properties)
+  })
+  return { location, version, properties: { ...properties } }
+}
+
+async function describe(catalog: Catalog, table: TableEntry): Promise<Response> {
+  const location = locationOf(catalog, table)
+  const latest = await catalog.manifests.describe(location, undefined, undefined)
+  return {
+    location,
+    properties: { ...table.properties },
+    ...(latest === undefined ? {} : { version: latest.version }),
+  }
+}

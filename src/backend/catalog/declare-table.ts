@@ -1,0 +1,25 @@
+import type { Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import { insertTable } from '../store/objects.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { refuseLocation } from './create-table.ts'
+import { requireNamespace, tableAlreadyExists } from './lookup.ts'
+
+/**
+ * Reserves a name without data and answers where the data is to be written. Throws TableAlreadyExists (409) when
+ * the name is taken.
+ */
+export async function declareTable(
+  catalog: Catalog,
+  id: Identifier,
+  request: RequestOf<'DeclareTable'>,
+): Promise<ResponseOf<'DeclareTable'>> {
+  refuseLocation(request.location)
+  const properties = request.properties ?? {}
+  const table = await catalog.database.transaction().execute(async (database) => {
+    await requireNamespace(database, id.slice(0, -1))
+    return await insertTable(database, id, 'declared', properties)
+  })
+  if (table === undefined) throw tableAlreadyExists(id)
+  return { location: locationOf(catalog, table), properties, managed_versioning: true }
+}

@@ -1,0 +1,22 @@
+import { forgetLeftover, type RemovedTable } from '../store/removal.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+
+/**
+ * Deletes the data of tables that the store has removed already. What cannot be deleted now stays a leftover, and
+ * is deleted at the next start; the tables are gone for every client in any case.
+ */
+export async function deleteData(catalog: Catalog, removed: readonly RemovedTable[]): Promise<void> {
+  for (const table of removed) {
+    await catalog.dataLock.run(table.objectId, async () => {
+      try {
+        await catalog.engine.drop(locationOf(catalog, table))
+        await forgetLeftover(catalog.database, table.location)
+      } catch (error) {
+        catalog.log.warn(
+          { err: error, table: table.objectId },
+          'the data of a dropped table is left for the next start',
+        )
+      }
+    })
+  }
+}

@@ -1,0 +1,37 @@
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import type { Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import { findObject } from '../store/objects.ts'
+import { hasChildren, removeNamespace } from '../store/removal.ts'
+import type { Catalog } from './catalog.ts'
+import { deleteData } from './delete-data.ts'
+import { namespaceNotFound, showIdentifier } from './lookup.ts'
+
+/**
+ * Drops a namespace: with Restrict only when nothing lies in it (else NamespaceNotEmpty, 409), with Cascade
+ * together with all that lies below. One that is not there is NamespaceNotFound (404), or nothing with Skip.
+ */
+export async function dropNamespace(
+  catalog: Catalog,
+  id: Identifier,
+  request: RequestOf<'DropNamespace'>,
+): Promise<ResponseOf<'DropNamespace'>> {
+  if (id.length === 0) throw invalidInput('the root was to be dropped; it always exists')
+  const dropped = await catalog.database.transaction().execute(async (database) => {
+    const there = await findObject(database, id)
+    if (there?.kind !== 'namespace') return undefined
+    if (request.behavior === 'Restrict' && (await hasChildren(database, there.path))) {
+      throw new InterfaceError(
+        'NamespaceNotEmpty',
+        `the namespace ${showIdentifier(id)} is not empty; empty it, or send the behavior Cascade`,
+      )
+    }
+    return { properties: { ...there.properties }, tables: await removeNamespace(database, there.path) }
+  })
+  if (dropped === undefined) {
+    if (request.mode === 'Skip') return {}
+    throw namespaceNotFound(id)
+  }
+  await deleteData(catalog, dropped.tables)
+  return { properties: dropped.properties }
+}

@@ -1,0 +1,44 @@
+interface Queue {
+  /** The end of the last work that was to run alone. */
+  alone: Promise<unknown>
+  /** The ends of the work that was to be shared, since then. */
+  shared: Promise<unknown>[]
+  pending: number
+}
+
+/** Keeps apart, for each key, work that must run alone from all other work, in the order of asking. */
+export class KeyedLock {
+  readonly #queues = new Map<string, Queue>()
+
+  /** Runs `work` when all work that was asked for under the same key before has ended, well or not. */
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const queue = this.#queueOf(key)
+    const before = Promise.all([queue.alone, ...queue.shared])
+    const result = before.then(work)
+    queue.alone = this.#ended(key, queue, result)
+    queue.shared = []
+    return await result
+  }
+
+  /** Runs `work` together with other shared work, when the work before that was to run alone has ended. */
+  async share<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const queue = this.#queueOf(key)
+    const result = queue.alone.then(work)
+    queue.shared.push(this.#ended(key, queue, result))
+    return await result
+  }
+
+  #queueOf(key: string): Queue {
+    const queue = this.#queues.get(key) ?? { alone: Promise.resolve(), shared: [], pending: 0 }
+    this.#queues.set(key, queue)
+    queue.pending += 1
+    return queue
+  }
+
+  /** Resolves when the work has ended, and never rejects. The last one of a queue removes it. */
+  async #ended(key: string, queue: Queue, result: Promise<unknown>): Promise<void> {
+    await result.catch(() => {})
+    queue.pending -= 1
+    if (queue.pending === 0) this.#queues.delete(key)
+  }
+}

@@ -1,0 +1,53 @@
+import { InterfaceError } from '../../interface/errors.ts'
+import { defaultDelimiter, show, type Identifier } from '../../interface/identifiers.ts'
+import { findObject, type NamespaceEntry, type TableEntry } from '../store/objects.ts'
+import type { CatalogDatabase } from '../store/tables.ts'
+
+/** The namespace of that id. Throws NamespaceNotFound (404). */
+export async function requireNamespace(database: CatalogDatabase, id: Identifier): Promise<NamespaceEntry> {
+  const found = await findObject(database, id)
+  if (found?.kind === 'namespace') return found
+  throw namespaceNotFound(id)
+}
+
+/**
+ * The table of that id, declared or with data. Throws TableNotFound, or NamespaceNotFound where the namespace
+ * above is not there either (both 404).
+ */
+export async function requireTable(database: CatalogDatabase, id: Identifier): Promise<TableEntry> {
+  const found = await findObject(database, id)
+  if (found?.kind === 'table' && found.state !== 'creating') return found
+  await requireNamespace(database, id.slice(0, -1))
+  throw tableNotFound(id)
+}
+
+/** An id as it is shown in a message. */
+export function showIdentifier(id: Identifier): string {
+  return id.length === 0 ? 'the root' : show(id.join(defaultDelimiter))
+}
+
+/** The 404 of a namespace. */
+export function namespaceNotFound(id: Identifier): InterfaceError {
+  return new InterfaceError('NamespaceNotFound', `there is no namespace ${showIdentifier(id)}`)
+}
+
+/** The 404 of a table. */
+export function tableNotFound(id: Identifier): InterfaceError {
+  return new InterfaceError('TableNotFound', `there is no table ${showIdentifier(id)}`)
+}
+
+/** The 409 of a new table whose name is taken, by a table or by a namespace. */
+export function tableAlreadyExists(id: Identifier): InterfaceError {
+  return new InterfaceError(
+    'TableAlreadyExists',
+    `the name ${showIdentifier(id)} is taken: it already exists`,
+  )
+}
+
+/** The 409 of a new namespace whose name is taken, by a namespace or by a table. */
+export function namespaceAlreadyExists(id: Identifier): InterfaceError {
+  return new InterfaceError(
+    'NamespaceAlreadyExists',
+    `the name ${showIdentifier(id)} is taken: it already exists`,
+  )
+}

@@ -1,0 +1,42 @@
+import { InterfaceError } from '../../interface/errors.ts'
+import type { Identifier } from '../../interface/identifiers.ts'
+import { findTableState, setTableState, type TableEntry } from '../store/objects.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { requireTable, showIdentifier } from './lookup.ts'
+import { settleVersions } from './settle-versions.ts'
+
+/** The table of that id, which has data. Throws TableNotFound (404) for one that is only declared, too. */
+export async function requireTableWithData(catalog: Catalog, id: Identifier): Promise<TableEntry> {
+  const table = await requireTable(catalog.database, id)
+  if (await hasData(catalog, table)) return table
+  throw new InterfaceError(
+    'TableNotFound',
+    `the table ${showIdentifier(id)} is declared, but holds no data yet`,
+  )
+}
+
+/** Whether a table has data. The caller does not hold the lock of the data. */
+export async function hasData(catalog: Catalog, table: TableEntry): Promise<boolean> {
+  if (table.state === 'ready') return true
+  return await catalog.dataLock.run(table.objectId, () => findData(catalog, table))
+}
+
+/**
+ * Whether a table has data; looks where a declared table would have it, for a client may have written it by
+ * itself. The caller holds the lock of the data. Throws ConcurrentModification (409) when the table is gone.
+ */
+export async function findData(catalog: Catalog, table: TableEntry): Promise<boolean> {
+  const state = await findTableState(catalog.database, table.objectId)
+  if (state === undefined) {
+    throw new InterfaceError(
+      'ConcurrentModification',
+      'the table was dropped while the request was waiting for it',
+    )
+  }
+  if (state === 'ready') return true
+  await catalog.commitLock.run(table.objectId, () => settleVersions(catalog, table))
+  const latest = await catalog.manifests.describe(locationOf(catalog, table), undefined, undefined)
+  if (latest === undefined) return false
+  await setTableState(catalog.database, table.objectId, 'ready')
+  return true
+}

@@ -1,0 +1,89 @@
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { show, type Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import type { StoredVersion } from '../engine/engine.ts'
+import type { Properties } from '../store/objects.ts'
+import { branchNotFound, branchOf, mainBranch } from './branches.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { requireTable, showIdentifier } from './lookup.ts'
+import { readVersionMetadata } from './settle-versions.ts'
+
+/** A version in the form of the interface. */
+export type TableVersion = ResponseOf<'CreateTableVersion'>['version']
+
+/**
+ * The versions of a table, from the oldest on unless `descending`; none of a table that is only declared. The
+ * page token is the last version of the page. Throws TableNotFound or TableBranchNotFound (404).
+ */
+export async function listTableVersions(
+  catalog: Catalog,
+  id: Identifier,
+  request: RequestOf<'ListTableVersions'>,
+): Promise<ResponseOf<'ListTableVersions'>> {
+  const branch = branchOf(request.branch)
+  const table = await requireTable(catalog.database, id)
+  const metadata = await readVersionMetadata(catalog, table, branch)
+  const location = locationOf(catalog, table)
+  const { descending, limit } = request
+  const after = readToken(request.page_token)
+  if (descending && limit === 1 && after === undefined) {
+    // What clients ask before nearly every read and write.
+    const latest = await catalog.manifests.describe(location, undefined, branch)
+    if (latest === undefined) return noVersions(branch)
+    const more = latest.version > 1 ? { page_token: String(latest.version) } : {}
+    return { versions: [toTableVersion(latest, metadata.get(latest.version))], ...more }
+  }
+  const stored = await catalog.manifests.list(location, branch)
+  if (stored.length === 0) return noVersions(branch)
+  const ordered = descending ? stored : stored.toReversed()
+  const rest = ordered.filter(
+    ({ version }) => after === undefined || (descending ? version < after : version > after),
+  )
+  const page = rest.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    versions: page.map((version) => toTableVersion(version, metadata.get(version.version))),
+    ...(page.length < rest.length && last !== undefined ? { page_token: String(last.version) } : {}),
+  }
+}
+
+/** One version of a table, the newest when none is named. Throws TableNotFound or TableVersionNotFound (404). */
+export async function describeTableVersion(
+  catalog: Catalog,
+  id: Identifier,
+  request: RequestOf<'DescribeTableVersion'>,
+): Promise<ResponseOf<'DescribeTableVersion'>> {
+  const branch = branchOf(request.branch)
+  const table = await requireTable(catalog.database, id)
+  const metadata = await readVersionMetadata(catalog, table, branch)
+  const stored = await catalog.manifests.describe(locationOf(catalog, table), request.version, branch)
+  if (stored !== undefined) return { version: toTableVersion(stored, metadata.get(stored.version)) }
+  throw new InterfaceError(
+    'TableVersionNotFound',
+    `the table ${showIdentifier(id)} has no version${request.version === undefined ? '' : ` ${request.version}`}`,
+  )
+}
+
+/** A stored version as it is answered. */
+export function toTableVersion(stored: StoredVersion, metadata: Properties | undefined): TableVersion {
+  return {
+    version: stored.version,
+    manifest_path: stored.manifestPath,
+    manifest_size: stored.manifestSize,
+    e_tag: stored.eTag,
+    timestamp_millis: stored.timestampMillis,
+    ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
+  }
+}
+
+function noVersions(branch: string): ResponseOf<'ListTableVersions'> {
+  if (branch !== mainBranch) throw branchNotFound(branch)
+  return { versions: [] }
+}
+
+function readToken(token: string | undefined): number | undefined {
+  if (token === undefined || token === '') return undefined
+  if (!/^\d{1,15}$/.test(token))
+    throw invalidInput(`the page_token is ${show(token)}; expected one that was answered`)
+  return Number(token)
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+
+const mebibyte = 1024 * 1024
+const bytes = z.int().positive()
+
+/** The settings of the reference catalog, as they stand in its YAML file. */
+export const backendSettingsSchema = z.strictObject({
+  listen: z
+    .strictObject({
+      host: z.string().min(1).default('127.0.0.1'),
+      port: z.int().min(0).max(65_535).default(2335).describe('0 picks a free one.'),
+    })
+    .prefault({}),
+  data: z.strictObject({
+    folder: z
+      .string()
+      .min(1)
+      .describe('Where the catalog and the data of its tables lie; one process at a time.'),
+  }),
+  accessToken: z
+    .string()
+    .min(16)
+    .optional()
+    .describe(
+      'What every request must send as a bearer token; without it, everybody who can connect is let in.',
+    ),
+  limits: z
+    .strictObject({
+      jsonBytes: bytes.default(4 * mebibyte).describe('The largest JSON body.'),
+      uploadBytes: bytes.default(512 * mebibyte).describe('The largest Arrow body.'),
+      uploadsBytes: bytes.default(1024 * mebibyte).describe('All Arrow bodies that are in memory at a time.'),
+    })
+    .refine(({ uploadBytes, uploadsBytes }) => uploadBytes <= uploadsBytes, {
+      message: 'uploadsBytes must have room for one upload of uploadBytes',
+    })
+    .prefault({}),
+  log: z
+    .strictObject({ level: z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info') })
+    .prefault({}),
+})
+
+/** The settings of the reference catalog, checked, with every default filled in. */
+export type BackendSettings = z.output<typeof backendSettingsSchema>

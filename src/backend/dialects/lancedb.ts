@@ -1,0 +1,50 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { InterfaceError } from '../../interface/errors.ts'
+import type { OperationName } from '../../interface/operations.ts'
+import type { SchemaDialect } from '../engine/engine.ts'
+import type { Members } from '../request-members.ts'
+
+/**
+ * The dialect of the remote client of LanceDB (`connect("db://...")`), on the same routes. Whatever differs from
+ * the interface for its sake differs here, besides spellings that every client may use (quoted modes, nulls,
+ * bare vectors), which the schemas read.
+ */
+export interface Dialect {
+  /** The vocabulary of the type names that DescribeTable answers. */
+  readonly schemas: SchemaDialect
+  /** What every answer carries besides. */
+  readonly headers: Readonly<Record<string, string>>
+  readMembers(operation: OperationName, members: Members): Members
+  writeError(operation: OperationName | undefined, error: InterfaceError): InterfaceError
+}
+
+const plain: Dialect = {
+  schemas: 'namespace',
+  headers: {},
+  readMembers: (_operation, members) => members,
+  writeError: (_operation, error) => error,
+}
+
+const lancedb: Dialect = {
+  schemas: 'lance',
+  // From this version of its server on, the client sends several vectors and structured text queries.
+  headers: { 'phalanx-version': '0.3.0' },
+  readMembers(operation, members) {
+    // It needs version and schema of a table that it opens, and does not ask for them.
+    if (operation === 'DescribeTable') return { ...members, load_detailed_metadata: true }
+    if (operation === 'RenameTable') {
+      return { ...members, new_namespace_id: members['new_namespace_id'] ?? members['new_namespace'] }
+    }
+    return members
+  },
+  writeError(operation, error) {
+    // It knows that a table is there by the status 400 and the words "already exists".
+    if (operation !== 'CreateTable' || error.kind !== 'TableAlreadyExists') return error
+    return new InterfaceError('TableAlreadyExists', error.message, { status: 400, cause: error })
+  },
+}
+
+/** The dialect in which a request is made. */
+export function dialectOf(headers: IncomingHttpHeaders): Dialect {
+  return headers['x-lancedb-database'] === undefined ? plain : lancedb
+}

@@ -1,0 +1,66 @@
+import { malformedArrow } from './arrow-frames.ts'
+import { int64Field, structVector, tableField, uint8Field } from './flatbuffer.ts'
+import type { FlatTable } from './flatbuffer.ts'
+
+/** How large a record batch is when it is decoded. */
+export interface BatchSize {
+  readonly rows: number
+  readonly decodedBytes: number
+}
+
+const structSize = 16
+const lz4Codec = 0
+/** No LZ4 block holds more than this many bytes per byte. */
+const lz4Ratio = 255
+/** Columns without any bytes (type null) are believed up to this many rows. */
+const emptyRows = 1 << 20
+
+/**
+ * Measures a record batch by its header. What a header claims decides how much memory the engine asks for, and a
+ * request for too much ends the whole process: so no buffer may lie outside of the body, none may claim to hold
+ * more than its compression can, and no column more rows than its bytes can.
+ */
+export function measureBatch(batch: FlatTable, body: Uint8Array): BatchSize {
+  const decodedBytes = measureBuffers(batch, body)
+  const rowsLimit = decodedBytes * 8 + emptyRows
+  const rows = int64Field(batch, 0)
+  if (rows < 0 || rows > rowsLimit)
+    throw malformedArrow(`a record batch claims ${rows} rows, more than it holds`)
+  const nodes = structVector(batch, 1, structSize)
+  for (let index = 0; index < nodes.length; index++) {
+    const length = Number(batch.view.getBigInt64(nodes.start + index * structSize, true))
+    if (length < 0 || length > rowsLimit)
+      throw malformedArrow(`a column claims ${length} values, more than it holds`)
+  }
+  return { rows, decodedBytes }
+}
+
+function measureBuffers(batch: FlatTable, body: Uint8Array): number {
+  const compression = tableField(batch, 3)
+  const codec = compression && uint8Field(compression, 0)
+  const bodyView = new DataView(body.buffer, body.byteOffset, body.byteLength)
+  const buffers = structVector(batch, 2, structSize)
+  let decodedBytes = 0
+  for (let index = 0; index < buffers.length; index++) {
+    const position = buffers.start + index * structSize
+    const offset = Number(batch.view.getBigInt64(position, true))
+    const length = Number(batch.view.getBigInt64(position + 8, true))
+    if (offset < 0 || length < 0 || offset + length > body.length) {
+      throw malformedArrow('a buffer of a record batch lies outside of its body')
+    }
+    decodedBytes +=
+      codec === undefined || length === 0 ? length : decodedLength(bodyView, offset, length, codec)
+  }
+  return decodedBytes
+}
+
+/** A compressed buffer begins with its decoded length; -1 says that it is not compressed after all. */
+function decodedLength(body: DataView, offset: number, length: number, codec: number): number {
+  if (length < 8) throw malformedArrow('a compressed buffer is cut short')
+  const claimed = Number(body.getBigInt64(offset, true))
+  if (claimed === -1) return length - 8
+  if (claimed < 0 || (codec === lz4Codec && claimed > length * lz4Ratio)) {
+    throw malformedArrow(`a compressed buffer claims ${claimed} bytes, more than it can hold`)
+  }
+  return claimed
+}

@@ -1,0 +1,118 @@
+import { invalidInput } from '../../interface/errors.ts'
+import type { InterfaceError, InterfaceErrorOptions } from '../../interface/errors.ts'
+import { boolField, int16Field, int64Field, rootTable, tableField, uint8Field } from './flatbuffer.ts'
+import type { FlatTable } from './flatbuffer.ts'
+
+/** One message of an Arrow IPC stream or file, not decoded: its bytes and what its header says. */
+export interface Frame {
+  readonly kind: 'schema' | 'dictionary' | 'batch'
+  /** The whole message: continuation marker, length, metadata, padding, body. */
+  readonly bytes: Uint8Array
+  /** The FlatBuffers message alone. */
+  readonly metadata: Uint8Array
+  /** Bytes before the body, the continuation marker and the length included. */
+  readonly metadataLength: number
+  readonly bodyLength: number
+  /** The version of the format, as the message spells it. */
+  readonly formatVersion: number
+  /** The header of the message: a Schema, a DictionaryBatch or a RecordBatch. */
+  readonly header: FlatTable
+}
+
+const continuation = 0xffffffff
+const prefixLength = 8
+const magic = Buffer.from('ARROW1')
+const kinds = new Map<number, Frame['kind']>([
+  [1, 'schema'],
+  [2, 'dictionary'],
+  [3, 'batch'],
+])
+
+/** The 400 for bytes that are no Arrow IPC stream; the message says where and what. */
+export function malformedArrow(detail: string, options?: InterfaceErrorOptions): InterfaceError {
+  return invalidInput(`expected an Arrow IPC stream: ${detail}`, options)
+}
+
+/** True for the beginning of an Arrow IPC file, which is no stream. */
+export function isArrowFile(bytes: Uint8Array): boolean {
+  return bytes.length >= magic.length && magic.equals(bytes.subarray(0, magic.length))
+}
+
+/**
+ * The messages of an Arrow IPC stream, or of the part of a file before its footer. Ends at the end-of-stream
+ * mark or where the bytes end between two messages. Throws InvalidInput for a message that is cut short, for
+ * offsets that point outside, for kinds that do not belong into tables and for bytes behind the end of a stream.
+ */
+export function* readFrames(bytes: Uint8Array): Generator<Frame> {
+  const file = isArrowFile(bytes)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let position = file ? firstMessage(view) : 0
+  while (position < bytes.length) {
+    if (position + prefixLength > bytes.length)
+      throw malformedArrow(`it is cut short at byte ${bytes.length}`)
+    if (view.getUint32(position, true) !== continuation) {
+      throw malformedArrow(`a message was expected at byte ${position}`)
+    }
+    const length = view.getInt32(position + 4, true)
+    if (length === 0) {
+      if (!file && position + prefixLength < bytes.length) {
+        throw malformedArrow(`bytes follow the end-of-stream mark at byte ${position}`)
+      }
+      return
+    }
+    const frame = readFrame(bytes, position, length)
+    yield frame
+    position += frame.bytes.length
+  }
+}
+
+/** Writers pad the magic of a file to 8 or to 64 bytes; the first message follows. */
+function firstMessage(view: DataView): number {
+  for (let position = 8; position <= 64 && position + 4 <= view.byteLength; position += 8) {
+    if (view.getUint32(position, true) === continuation) return position
+  }
+  throw malformedArrow('no message follows the magic of the file')
+}
+
+function readFrame(bytes: Uint8Array, position: number, length: number): Frame {
+  const start = position + prefixLength
+  if (length < 0 || start + length > bytes.length) {
+    throw malformedArrow(`the metadata of the message at byte ${position} is cut short`)
+  }
+  const metadata = bytes.subarray(start, start + length)
+  const message = readWithin(position, () => readMessage(metadata, position))
+  const end = start + length + message.bodyLength
+  if (message.bodyLength < 0 || end > bytes.length) {
+    throw malformedArrow(`the body of the message at byte ${position} is cut short`)
+  }
+  return { ...message, metadata, bytes: bytes.subarray(position, end), metadataLength: prefixLength + length }
+}
+
+function readMessage(metadata: Uint8Array, position: number) {
+  const message = rootTable(metadata)
+  const kind = kinds.get(uint8Field(message, 1))
+  const header = tableField(message, 2)
+  if (kind === undefined || header === undefined) {
+    throw malformedArrow(`the message at byte ${position} is no schema, dictionary or record batch`)
+  }
+  return { kind, header, bodyLength: int64Field(message, 3), formatVersion: int16Field(message, 0) }
+}
+
+/** Runs a reader of a message; a read outside of the message becomes a 400. */
+export function readWithin<Result>(position: number, read: () => Result): Result {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw malformedArrow(`the message at byte ${position} points outside of itself`, { cause: error })
+  }
+}
+
+/** Which dictionary a dictionary message fills, and whether it adds to what came before. */
+export function dictionaryOf(frame: Frame): { id: number; isDelta: boolean; batch: FlatTable | undefined } {
+  return {
+    id: int64Field(frame.header, 0),
+    isDelta: boolField(frame.header, 2),
+    batch: tableField(frame.header, 1),
+  }
+}

@@ -1,0 +1,40 @@
+import type { TableQuery } from '../../interface/schemas/query.ts'
+import type { ArrowField, ArrowSchema } from './arrow-schema.ts'
+import type { Selection } from './query.ts'
+
+/** Columns that the engine adds to an answer by itself. */
+const addedColumns = new Set(['_rowid', '_distance', '_score', '_relevance_score', 'query_index'])
+const castNames = new Map([
+  ['utf8', 'Utf8'],
+  ['large_utf8', 'LargeUtf8'],
+  ['binary', 'Binary'],
+  ['large_binary', 'LargeBinary'],
+])
+
+/**
+ * The columns of a query with those of dictionary type cast to the type of their values; undefined when there is
+ * nothing to cast. The engine keeps a dictionary for each part of a table, and an Arrow file has room for one.
+ */
+export function withoutDictionaries(answer: ArrowSchema, query: TableQuery): Selection | undefined {
+  const columns = answer.fields.filter((field) => !addedColumns.has(field.name))
+  const dictionaries = columns.filter(
+    (field) => field.indexType !== undefined && castNames.has(field.type.kind),
+  )
+  // A name with a backtick cannot be quoted.
+  if (dictionaries.length === 0 || columns.some((field) => field.name.includes('`'))) return undefined
+  return columns.map((field): Selection[number] => [
+    field.name,
+    castDictionary(field, expressionOf(field.name, query)),
+  ])
+}
+
+function expressionOf(name: string, { columns }: TableQuery): string {
+  const asked =
+    columns && 'expressions' in columns ? columns.expressions.find(([alias]) => alias === name) : undefined
+  return asked ? `(${asked[1]})` : `\`${name}\``
+}
+
+function castDictionary(field: ArrowField, expression: string): string {
+  const type = field.indexType && castNames.get(field.type.kind)
+  return type === undefined ? expression : `arrow_cast(${expression}, '${type}')`
+}

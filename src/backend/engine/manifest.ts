@@ -1,0 +1,136 @@
+import { invalidInput } from '../../interface/errors.ts'
+import { readFields } from './protobuf.ts'
+
+/** What a manifest file says about the version that it stands for. */
+export interface Manifest {
+  readonly version: number
+  /** Absent: the main branch. */
+  readonly branch: string | undefined
+  readonly fragments: number
+  readonly deletedRows: number
+  /** The program that wrote it: `lance 8.0.0`. */
+  readonly writer: string | undefined
+  /** The version that the committer had read, where the transaction is part of the file. */
+  readonly readVersion: number | undefined
+  /** What the commit does: `Append`, `Delete`, `Overwrite`. */
+  readonly transactionKind: string | undefined
+}
+
+/** The file: [index section] [transaction] [u32 length, manifest] [i64 its position, u16 major, u16 minor, magic]. */
+const trailerLength = 16
+const magic = 'LANC'
+
+/** The kinds of a transaction, by the number of their field in `transaction.proto`. */
+const transactionKinds = new Map([
+  [100, 'Append'],
+  [101, 'Delete'],
+  [102, 'Overwrite'],
+  [103, 'CreateIndex'],
+  [104, 'Rewrite'],
+  [105, 'Merge'],
+  [106, 'Restore'],
+  [107, 'ReserveFragments'],
+  [108, 'Update'],
+  [109, 'Project'],
+  [110, 'UpdateConfig'],
+  [111, 'DataReplacement'],
+  [112, 'UpdateMemWalState'],
+  [113, 'Clone'],
+  [114, 'UpdateBases'],
+])
+
+/** Decodes a Lance manifest file. Throws InvalidInput for bytes that are none. */
+export function readManifest(file: Uint8Array): Manifest {
+  try {
+    return decodeManifest(file)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw invalidInput('expected a Lance manifest; the file is none, or is damaged', { cause: error })
+  }
+}
+
+function decodeManifest(file: Uint8Array): Manifest {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+  if (textOf(file.subarray(-magic.length)) !== magic) throw new RangeError('no magic')
+  const position = Number(view.getBigInt64(file.length - trailerLength, true))
+  const length = view.getUint32(position, true)
+  if (position + 4 + length + trailerLength !== file.length) throw new RangeError('lengths disagree')
+  const found = collect(file.subarray(position + 4, position + 4 + length))
+  const { transactionPosition } = found
+  const transaction =
+    transactionPosition === undefined ? undefined : lengthPrefixed(file, view, transactionPosition)
+  return {
+    version: found.version,
+    branch: found.branch === 'main' ? undefined : found.branch,
+    fragments: found.fragments,
+    deletedRows: found.deletedRows,
+    writer: found.writer,
+    ...readTransaction(transaction),
+  }
+}
+
+/** The fields by their numbers in `table.proto`. */
+function collect(message: Uint8Array) {
+  let version = 0
+  let branch: string | undefined
+  let writer: string | undefined
+  let transactionPosition: number | undefined
+  let fragments = 0
+  let deletedRows = 0
+  for (const { number, value } of readFields(message)) {
+    if (number === 3) version = numberOf(value)
+    else if (number === 20) branch = textOf(bytesOf(value)) || undefined
+    else if (number === 13) writer = readWriter(bytesOf(value))
+    else if (number === 21) transactionPosition = numberOf(value)
+    else if (number === 2) {
+      fragments++
+      deletedRows += deletedRowsOf(bytesOf(value))
+    }
+  }
+  return { version, branch, writer, transactionPosition, fragments, deletedRows }
+}
+
+function deletedRowsOf(fragment: Uint8Array): number {
+  for (const { number, value } of readFields(fragment)) {
+    if (number !== 3) continue
+    for (const field of readFields(bytesOf(value))) if (field.number === 4) return numberOf(field.value)
+  }
+  return 0
+}
+
+function readWriter(message: Uint8Array): string {
+  return Array.from(readFields(message), ({ value }) => textOf(bytesOf(value))).join(' ')
+}
+
+function readTransaction(message: Uint8Array | undefined): Pick<Manifest, 'readVersion' | 'transactionKind'> {
+  if (message === undefined) return { readVersion: undefined, transactionKind: undefined }
+  // A number of zero is not written.
+  let readVersion = 0
+  let transactionKind: string | undefined
+  for (const { number, value } of readFields(message)) {
+    if (number === 1) readVersion = numberOf(value)
+    transactionKind ??= transactionKinds.get(number)
+  }
+  return { readVersion, transactionKind }
+}
+
+function lengthPrefixed(file: Uint8Array, view: DataView, position: number): Uint8Array {
+  const end = position + 4 + view.getUint32(position, true)
+  if (end > file.length) throw new RangeError('the transaction ends outside of the file')
+  return file.subarray(position + 4, end)
+}
+
+function numberOf(value: bigint | Uint8Array): number {
+  const number = Number(value)
+  if (typeof value !== 'bigint' || !Number.isSafeInteger(number)) throw new RangeError('not a safe number')
+  return number
+}
+
+function bytesOf(value: bigint | Uint8Array): Uint8Array {
+  if (typeof value === 'bigint') throw new RangeError('a number where bytes were expected')
+  return value
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+}

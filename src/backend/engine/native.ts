@@ -1,0 +1,134 @@
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import type { AddResult, ConnectionOptions, Session } from '@lancedb/lancedb'
+
+/** A handle of the engine to the tables of one folder. */
+export interface NativeConnection {
+  /** `mode`: create, overwrite, exist_ok. */
+  createTable(name: string, file: Buffer, mode: string, namespace: string[]): Promise<NativeTable>
+  createEmptyTable(name: string, schemaFile: Buffer, mode: string, namespace: string[]): Promise<NativeTable>
+  openTable(name: string, namespace: string[]): Promise<NativeTable>
+  close(): void
+}
+
+/** A handle of the engine to one version of a table. */
+export interface NativeTable {
+  schema(): Promise<Buffer>
+  version(): Promise<number>
+  checkout(version: number): Promise<void>
+  add(file: Buffer, mode: string): Promise<AddResult>
+  countRows(filter: string | null): Promise<number>
+  query(): NativeQuery
+}
+
+/** A query in the making; every Arrow buffer it gives is an IPC file. */
+export interface NativeQuery {
+  onlyIf(predicate: string): void
+  fullTextSearch(query: { query: unknown; columns?: string[] | null }): void
+  select(columns: [alias: string, expression: string][]): void
+  selectColumns(columns: string[]): void
+  /** 32 bits: greater numbers wrap round. */
+  limit(limit: number): void
+  offset(offset: number): void
+  nearestTo(vector: Float32Array): NativeVectorQuery
+  fastSearch(): void
+  withRowId(): void
+  orderBy(ordering: { columnName: string; ascending: boolean; nullsFirst: boolean }[]): void
+  outputSchema(): Promise<Buffer>
+  execute(rowsPerBatch: number): Promise<{ next(): Promise<Buffer | null> }>
+}
+
+/** A search for the rows that are nearest to one or more vectors. */
+export interface NativeVectorQuery extends Omit<NativeQuery, 'nearestTo'> {
+  column(column: string): void
+  addQueryVector(vector: Float32Array): void
+  distanceType(type: string): void
+  postfilter(): void
+  refineFactor(factor: number): void
+  nprobes(probes: number): void
+  maximumNprobes(probes: number): void
+  distanceRange(lower: number | null, upper: number | null): void
+  ef(ef: number): void
+  bypassVectorIndex(): void
+}
+
+/** A full-text query of the engine; opaque. */
+export interface NativeTextQuery {
+  readonly queryType: string
+}
+
+/** The makers of full-text queries. */
+export interface NativeTextQueries {
+  matchQuery(
+    terms: string,
+    column: string,
+    boost: number,
+    fuzziness: number | null,
+    maxExpansions: number,
+    operator: string,
+    prefixLength: number,
+  ): NativeTextQuery
+  phraseQuery(terms: string, column: string, slop: number): NativeTextQuery
+  boostQuery(positive: NativeTextQuery, negative: NativeTextQuery, negativeBoost: number): NativeTextQuery
+  multiMatchQuery(terms: string, columns: string[], boosts: number[], operator: string): NativeTextQuery
+  booleanQuery(queries: [occur: string, query: NativeTextQuery][]): NativeTextQuery
+}
+
+/** What is used of the native module. */
+export interface NativeModule {
+  readonly Connection: {
+    new: (folder: string, options: Partial<ConnectionOptions>) => Promise<NativeConnection>
+  }
+  readonly Session: new (indexCacheBytes: bigint, metadataCacheBytes: bigint) => Session
+  readonly JsFullTextQuery: NativeTextQueries
+}
+
+const packageName = '@lancedb/lancedb'
+
+const queryMethods =
+  'onlyIf fullTextSearch select selectColumns limit offset fastSearch withRowId orderBy outputSchema execute'
+const vectorMethods =
+  'column addQueryVector distanceType postfilter refineFactor nprobes maximumNprobes distanceRange ef bypassVectorIndex'
+
+/** The methods that must be there; the handles are not public in the package, so another version may lack them. */
+const requiredMethods: Readonly<Record<string, string>> = {
+  Connection: 'createTable createEmptyTable openTable close',
+  Table: 'schema version checkout add countRows query',
+  Query: `${queryMethods} nearestTo`,
+  VectorQuery: `${queryMethods} ${vectorMethods}`,
+  RecordBatchIterator: 'next',
+}
+
+/**
+ * Loads the native part of the engine, without the layer around it that decodes Arrow in JavaScript. Its log is
+ * quiet unless LANCEDB_LOG says otherwise. Throws a plain error that names what is missing when the installed
+ * package is not the one that this program was written for.
+ */
+export function loadNative(): NativeModule {
+  process.env['LANCEDB_LOG'] ??= 'error'
+  const require = createRequire(import.meta.url)
+  const loaded: unknown = require(path.join(path.dirname(require.resolve(packageName)), 'native.js'))
+  assertMethods(loaded)
+  return loaded
+}
+
+function assertMethods(loaded: unknown): asserts loaded is NativeModule {
+  const missing = Object.entries(requiredMethods).flatMap(([name, methods]) => {
+    const prototype = memberOf(memberOf(loaded, name), 'prototype')
+    return methods
+      .split(' ')
+      .filter((method) => typeof memberOf(prototype, method) !== 'function')
+      .map((method) => `${name}.${method}`)
+  })
+  if (typeof memberOf(loaded, 'Session') !== 'function') missing.push('Session')
+  const makers = memberOf(loaded, 'JsFullTextQuery')
+  if (typeof memberOf(makers, 'matchQuery') !== 'function') missing.push('JsFullTextQuery')
+  if (missing.length === 0) return
+  throw new Error(`${packageName} lacks ${missing.join(', ')}: install the version that is pinned`)
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+    ? Reflect.get(value, name)
+    : undefined
+}

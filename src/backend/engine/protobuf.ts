@@ -1,0 +1,49 @@
+/** A field of a protobuf message: a number, or the bytes of what has a length. */
+export interface ProtobufField {
+  readonly number: number
+  readonly value: bigint | Uint8Array
+}
+
+const varintWire = 0
+const fixed64Wire = 1
+const bytesWire = 2
+const fixed32Wire = 5
+
+/** The fields of a protobuf message, in their order. Throws a RangeError where the message is malformed. */
+export function* readFields(message: Uint8Array): Generator<ProtobufField> {
+  let position = 0
+  while (position < message.length) {
+    const key = readVarint(message, position)
+    const wire = Number(key.value & 7n)
+    const number = Number(key.value >> 3n)
+    if (wire === varintWire) {
+      const varint = readVarint(message, key.end)
+      yield { number, value: varint.value }
+      position = varint.end
+      continue
+    }
+    const { start, end } = bytesOf(message, wire, key.end)
+    if (end > message.length) throw new RangeError('a protobuf field ends outside of its message')
+    yield { number, value: message.subarray(start, end) }
+    position = end
+  }
+}
+
+function bytesOf(message: Uint8Array, wire: number, start: number): { start: number; end: number } {
+  if (wire === fixed64Wire) return { start, end: start + 8 }
+  if (wire === fixed32Wire) return { start, end: start + 4 }
+  if (wire !== bytesWire) throw new RangeError(`unknown protobuf wire type ${wire}`)
+  const length = readVarint(message, start)
+  return { start: length.end, end: length.end + Number(length.value) }
+}
+
+function readVarint(message: Uint8Array, start: number): { value: bigint; end: number } {
+  let value = 0n
+  for (let index = 0; index < 10; index++) {
+    const byte = message[start + index]
+    if (byte === undefined) break
+    value |= BigInt(byte & 127) << BigInt(7 * index)
+    if (byte < 128) return { value: BigInt.asUintN(64, value), end: start + index + 1 }
+  }
+  throw new RangeError('a protobuf number is cut short')
+}

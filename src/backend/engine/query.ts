@@ -1,0 +1,104 @@
+import { InterfaceError } from '../../interface/errors.ts'
+import type { TableQuery } from '../../interface/schemas/query.ts'
+import { toFullTextSearch } from './full-text.ts'
+import type { NativeQuery, NativeTable, NativeTextQueries, NativeVectorQuery } from './native.ts'
+
+/** The columns of an answer as the engine's `select` takes them. */
+export type Selection = [alias: string, expression: string][]
+
+/** The engine's numbers have 32 bits and wrap round: greater ones are cut here. */
+const largestNumber = 0xffffffff
+
+/** Refuses what the engine would ignore: a branch other than main, and options that only another engine knows. */
+export function refuseUnsupported(query: TableQuery): void {
+  const searchesText = query.full_text_query != null
+  const searchesBoth = searchesText && query.vector.length > 0
+  const unsupported: readonly [string, boolean][] = [
+    [`branch ${query.branch}`, query.branch != null && query.branch !== '' && query.branch !== 'main'],
+    ['use_lsm', query.use_lsm === true],
+    ['approx_mode', query.approx_mode != null],
+    [
+      'a filter after a search by text',
+      searchesText && !searchesBoth && query.prefilter === false && !!query.filter,
+    ],
+    ['a search by text and by more than one vector', searchesText && query.vector.length > 1],
+    ['an offset in a search by text and vector', searchesBoth && !!query.offset],
+    ['an order in a search by text and vector', searchesBoth && !!query.order_by?.length],
+  ]
+  for (const [what, asked] of unsupported) {
+    if (asked) throw new InterfaceError('Unsupported', `${what} is not supported by this catalog`)
+  }
+}
+
+/** True for a query that wants no rows: only the schema is answered. The engine takes 0 as an error or as all. */
+export function wantsNoRows(query: TableQuery): boolean {
+  return query.k === 0
+}
+
+/**
+ * A query of the engine for a query of the interface; `selection` takes the place of its columns. Without `k` a
+ * search answers 10 rows and a scan all of them.
+ */
+export function toNativeQuery(
+  table: NativeTable,
+  makers: NativeTextQueries,
+  query: TableQuery,
+  selection?: Selection,
+): NativeQuery | NativeVectorQuery {
+  const scan = table.query()
+  const [vector, ...others] = query.vector
+  const native = vector ? vectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan
+  if (query.full_text_query) native.fullTextSearch(toFullTextSearch(makers, query.full_text_query))
+  if (query.filter) native.onlyIf(query.filter)
+  if (query.with_row_id) native.withRowId()
+  if (query.fast_search) native.fastSearch()
+  if (query.offset) native.offset(Math.min(query.offset, largestNumber))
+  if (query.order_by?.length) native.orderBy(query.order_by.map(toOrdering))
+  const isSearch = vector !== undefined || query.full_text_query != null
+  if (query.k != null && (isSearch || query.k < largestNumber)) {
+    native.limit(Math.min(Math.max(query.k, 1), largestNumber))
+  }
+  selectColumns(native, query, selection)
+  return native
+}
+
+function vectorQuery(
+  native: NativeVectorQuery,
+  others: readonly number[][],
+  query: TableQuery,
+): NativeVectorQuery {
+  for (const other of others) native.addQueryVector(Float32Array.from(other))
+  if (query.vector_column != null) native.column(query.vector_column)
+  if (query.distance_type != null) native.distanceType(query.distance_type)
+  setProbes(native, query)
+  if (query.ef != null) native.ef(Math.min(query.ef, largestNumber))
+  if (query.refine_factor != null) native.refineFactor(Math.min(query.refine_factor, largestNumber))
+  if (query.lower_bound != null || query.upper_bound != null) {
+    native.distanceRange(query.lower_bound ?? null, query.upper_bound ?? null)
+  }
+  if (query.bypass_vector_index) native.bypassVectorIndex()
+  // The filter comes first unless the caller wants it last: k rows are k rows that pass it.
+  if (query.prefilter === false) native.postfilter()
+  return native
+}
+
+/** `nprobes` sets both ends; the lower one goes first, as the engine refuses an upper one below it. */
+function setProbes(native: NativeVectorQuery, query: TableQuery): void {
+  const lower = query.minimum_nprobes ?? query.nprobes
+  if (lower != null) native.nprobes(Math.min(lower, largestNumber))
+  if (query.maximum_nprobes != null) native.maximumNprobes(Math.min(query.maximum_nprobes, largestNumber))
+}
+
+function selectColumns(
+  native: NativeQuery | NativeVectorQuery,
+  query: TableQuery,
+  selection?: Selection,
+): void {
+  if (selection) native.select(selection)
+  else if (query.columns && 'names' in query.columns) native.selectColumns([...query.columns.names])
+  else if (query.columns) native.select([...query.columns.expressions])
+}
+
+function toOrdering(order: NonNullable<TableQuery['order_by']>[number]) {
+  return { columnName: order.column_name, ascending: order.ascending, nullsFirst: order.nulls_first }
+}

@@ -1,0 +1,46 @@
+import type { FastifyRequest } from 'fastify'
+import { InterfaceError } from '../interface/errors.ts'
+import type { Target } from '../interface/target.ts'
+import type { Catalog } from './catalog/catalog.ts'
+import type { BackendSettings } from './configuration.ts'
+import type { Dialect } from './dialects/lancedb.ts'
+import { handlers } from './handlers.ts'
+import { readBody, withUpload, type UploadMemory } from './request-body.ts'
+import { checkRoute, mergeMembers, parseMembers, type Members } from './request-members.ts'
+
+/** What operations need besides the request. */
+export interface OperationParts {
+  readonly catalog: Catalog
+  readonly limits: BackendSettings['limits']
+  readonly uploads: UploadMemory
+}
+
+const noUpload = new Uint8Array()
+
+/**
+ * Receives the body of a request and lets the operation answer it, as its handler promises. Throws InterfaceError:
+ * Unsupported (406) for an operation that this catalog has not, InvalidInput (400) for a body that is not what the
+ * operation takes, and what the operation throws.
+ */
+export async function operate(
+  { catalog, limits, uploads }: OperationParts,
+  request: FastifyRequest,
+  target: Target,
+  dialect: Dialect,
+): Promise<unknown> {
+  const { operation, id, delimiter } = target
+  const handler = handlers[operation.name]
+  if (handler === undefined) {
+    throw new InterfaceError('Unsupported', `this catalog does not have the operation ${operation.name}`)
+  }
+  const call = async (sent: Members, upload: Uint8Array): Promise<unknown> => {
+    const members = dialect.readMembers(operation.name, mergeMembers(target, sent, request.headers))
+    return await handler(catalog, { id, delimiter, members, upload, schemaDialect: dialect.schemas })
+  }
+  if (operation.body === 'arrow') {
+    return await withUpload(request.raw, limits.uploadBytes, uploads, (upload) => call({}, upload))
+  }
+  const members = parseMembers(await readBody(request.raw, limits.jsonBytes))
+  checkRoute(target, members)
+  return await call(members, noUpload)
+}

@@ -1,0 +1,75 @@
+import { Kysely, Migrator, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
+import Libsql from 'libsql'
+import { migrations } from './migrations.ts'
+import type { CatalogDatabase, CatalogTables } from './tables.ts'
+
+/** How long another process may hold the file before opening it fails, in milliseconds. */
+const busyTimeout = 1000
+
+/**
+ * Opens the catalog store in a SQLite file, creates it where it is not there, and brings its schema up to date.
+ * A commit is on disk before it is answered. The file belongs to this process alone until it is closed or the
+ * process ends, however it ends: a second process that opens it fails.
+ */
+export async function openDatabase(file: string): Promise<CatalogDatabase> {
+  const connection = connect(file)
+  const database = new Kysely<CatalogTables>({ dialect: new SqliteDialect({ database: connection }) })
+  const { error } = await new Migrator({ db: database, provider: migrations }).migrateToLatest()
+  if (error !== undefined) {
+    await database.destroy()
+    throw new Error('the schema of the catalog store cannot be brought up to date', { cause: error })
+  }
+  await database
+    .insertInto('objects')
+    .values({
+      object_id: 'root',
+      path: '',
+      parent_path: null,
+      name: '',
+      kind: 'namespace',
+      properties: '{}',
+      created_at: Date.now(),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  return database
+}
+
+function connect(file: string): SqliteDatabase {
+  const connection = new Libsql(file)
+  try {
+    connection.exec(`pragma busy_timeout = ${busyTimeout}`)
+    connection.exec('pragma locking_mode = exclusive')
+    connection.exec('pragma journal_mode = wal')
+    connection.exec('pragma synchronous = full')
+    connection.exec('pragma foreign_keys = on')
+  } catch (error) {
+    connection.close()
+    throw new Error('the catalog store cannot be opened; does another process use the same data folder?', {
+      cause: error,
+    })
+  }
+  return withPreparedStatements(connection)
+}
+
+/** The catalog has a fixed set of queries: each is prepared once, which takes longer than running it. */
+function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
+  const statements = new Map<string, SqliteStatement>()
+  return {
+    prepare(sql) {
+      const known = statements.get(sql)
+      if (known !== undefined) return known
+      const statement = connection.prepare(sql) as unknown as SqliteStatement
+      statements.set(sql, statement)
+      return statement
+    },
+    close() {
+      statements.clear()
+      // The file stays open until the statements are collected as garbage, so the lock must be given up before.
+      for (const pragma of ['journal_mode = delete', 'locking_mode = normal', 'user_version']) {
+        connection.prepare(`pragma ${pragma}`).all()
+      }
+      connection.close()
+    },
+  }
+}

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto'
+import type { Identifier } from '../../interface/identifiers.ts'
+import type { CatalogDatabase, CatalogTables, TableState } from './tables.ts'
+
+/** Free-form pairs of a namespace or a table. */
+export type Properties = Readonly<Record<string, string>>
+
+interface Entry {
+  readonly objectId: string
+  readonly path: string
+  readonly properties: Properties
+}
+
+/** A namespace of the catalog. */
+export interface NamespaceEntry extends Entry {
+  readonly kind: 'namespace'
+}
+
+/** A table of the catalog; `location` is relative to the data folder. */
+export interface TableEntry extends Entry {
+  readonly kind: 'table'
+  readonly location: string
+  readonly state: TableState
+}
+
+/** The path of an id in the store: no name holds a slash. */
+export function pathOf(id: Identifier): string {
+  return id.join('/')
+}
+
+/** The id of a path in the store. */
+export function identifierOf(path: string): Identifier {
+  return path === '' ? [] : path.split('/')
+}
+
+/** The namespace or table of that id, or undefined. */
+export async function findObject(
+  database: CatalogDatabase,
+  id: Identifier,
+): Promise<NamespaceEntry | TableEntry | undefined> {
+  const row = await database
+    .selectFrom('objects')
+    .select(['object_id', 'path', 'kind', 'properties', 'location', 'state'])
+    .where('path', '=', pathOf(id))
+    .executeTakeFirst()
+  if (row === undefined) return undefined
+  const properties = JSON.parse(row.properties) as Properties
+  const entry = { objectId: row.object_id, path: row.path, properties }
+  if (row.location === null || row.state === null) return { ...entry, kind: 'namespace' }
+  return { ...entry, kind: 'table', location: row.location, state: row.state }
+}
+
+/** Adds a namespace under a parent that is there; false when the name is taken. */
+export async function insertNamespace(
+  database: CatalogDatabase,
+  id: Identifier,
+  properties: Properties,
+): Promise<boolean> {
+  return await insert(database, id, randomId(), { kind: 'namespace', properties: JSON.stringify(properties) })
+}
+
+/**
+ * Adds a table under a parent that is there, at a random location that says nothing of its name; undefined when
+ * the name is taken.
+ */
+export async function insertTable(
+  database: CatalogDatabase,
+  id: Identifier,
+  state: 'creating' | 'declared',
+  properties: Properties,
+): Promise<TableEntry | undefined> {
+  const objectId = randomId()
+  const location = `tables/${objectId}.lance`
+  const row = { kind: 'table', properties: JSON.stringify(properties), location, state } as const
+  if (!(await insert(database, id, objectId, row))) return undefined
+  return { kind: 'table', objectId, path: pathOf(id), properties, location, state }
+}
+
+async function insert(
+  database: CatalogDatabase,
+  id: Identifier,
+  objectId: string,
+  row: Pick<CatalogTables['objects'], 'kind' | 'properties'> &
+    Partial<Pick<CatalogTables['objects'], 'location' | 'state'>>,
+): Promise<boolean> {
+  const inserted = await database
+    .insertInto('objects')
+    .values({ ...row, object_id: objectId, ...placeOf(id), created_at: Date.now() })
+    .onConflict((conflict) => conflict.column('path').doNothing())
+    .executeTakeFirst()
+  return inserted.numInsertedOrUpdatedRows === 1n
+}
+
+/** Gives a table another id under a parent that is there. The caller has made sure that the id is free. */
+export async function moveTable(database: CatalogDatabase, objectId: string, id: Identifier): Promise<void> {
+  await database.updateTable('objects').set(placeOf(id)).where('object_id', '=', objectId).execute()
+}
+
+/** The state that a table is in now; undefined when it is gone. */
+export async function findTableState(
+  database: CatalogDatabase,
+  objectId: string,
+): Promise<TableState | undefined> {
+  const row = await database
+    .selectFrom('objects')
+    .select('state')
+    .where('object_id', '=', objectId)
+    .executeTakeFirst()
+  return row?.state ?? undefined
+}
+
+/** Moves a table on to `state`; false when it is gone. */
+export async function setTableState(
+  database: CatalogDatabase,
+  objectId: string,
+  state: TableState,
+): Promise<boolean> {
+  const updated = await database
+    .updateTable('objects')
+    .set({ state })
+    .where('object_id', '=', objectId)
+    .executeTakeFirst()
+  return updated.numUpdatedRows === 1n
+}
+
+/** Replaces the properties of an object. */
+export async function setProperties(
+  database: CatalogDatabase,
+  objectId: string,
+  properties: Properties,
+): Promise<void> {
+  await database
+    .updateTable('objects')
+    .set({ properties: JSON.stringify(properties) })
+    .where('object_id', '=', objectId)
+    .execute()
+}
+
+function placeOf(id: Identifier): Pick<CatalogTables['objects'], 'path' | 'parent_path' | 'name'> {
+  return { path: pathOf(id), parent_path: pathOf(id.slice(0, -1)), name: id.at(-1) ?? '' }
+}
+
+function randomId(): string {
+  return randomBytes(16).toString('hex')
+}

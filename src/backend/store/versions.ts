@@ -1,0 +1,155 @@
+import type { Properties } from './objects.ts'
+import type { CatalogDatabase } from './tables.ts'
+
+/** What is on record of a version that a client commits. */
+export interface VersionRecord {
+  /** `main` for the main branch. */
+  readonly branch: string
+  readonly version: number
+  /** The staging manifest, as the client spelled it. */
+  readonly manifestPath: string
+  readonly manifestSize: number
+  readonly eTag: string | undefined
+  readonly namingScheme: 'V1' | 'V2'
+  readonly metadata: Properties | undefined
+  readonly state: 'recorded' | 'final'
+}
+
+/** The record of one version of a table. */
+export async function findVersion(
+  database: CatalogDatabase,
+  objectId: string,
+  branch: string,
+  version: number,
+): Promise<VersionRecord | undefined> {
+  const [record] = await select(database, objectId, { branch, version })
+  return record
+}
+
+/** The records of a table that a reader must know: of versions not yet final, and of those that carry metadata. */
+export async function listNotableVersions(
+  database: CatalogDatabase,
+  objectId: string,
+): Promise<readonly VersionRecord[]> {
+  return await select(database, objectId, undefined)
+}
+
+/** Records that a version is about to get its final name; false when the table is gone or the version recorded. */
+export async function recordVersion(
+  database: CatalogDatabase,
+  objectId: string,
+  record: Omit<VersionRecord, 'state'>,
+): Promise<boolean> {
+  const inserted = await database
+    .insertInto('table_versions')
+    .values({
+      object_id: objectId,
+      branch: record.branch,
+      version: record.version,
+      staging_path: record.manifestPath,
+      manifest_size: record.manifestSize,
+      e_tag: record.eTag ?? null,
+      naming_scheme: record.namingScheme,
+      metadata: record.metadata === undefined ? null : JSON.stringify(record.metadata),
+      state: 'recorded',
+      created_at: Date.now(),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return inserted.numInsertedOrUpdatedRows === 1n
+}
+
+/** Records that a version has its final name. */
+export async function finishVersion(
+  database: CatalogDatabase,
+  objectId: string,
+  branch: string,
+  version: number,
+): Promise<void> {
+  await database
+    .updateTable('table_versions')
+    .set({ state: 'final' })
+    .where('object_id', '=', objectId)
+    .where('branch', '=', branch)
+    .where('version', '=', version)
+    .execute()
+}
+
+/** Forgets a version that never got its final name, or that storage has no more. */
+export async function forgetVersion(
+  database: CatalogDatabase,
+  objectId: string,
+  branch: string,
+  version: number,
+): Promise<void> {
+  await database
+    .deleteFrom('table_versions')
+    .where('object_id', '=', objectId)
+    .where('branch', '=', branch)
+    .where('version', '=', version)
+    .execute()
+}
+
+/** Forgets the final versions of a branch before `version`, but those that carry metadata. */
+export async function forgetVersionsBefore(
+  database: CatalogDatabase,
+  objectId: string,
+  branch: string,
+  version: number,
+): Promise<void> {
+  await database
+    .deleteFrom('table_versions')
+    .where('object_id', '=', objectId)
+    .where('branch', '=', branch)
+    .where('version', '<', version)
+    .where('state', '=', 'final')
+    .where('metadata', 'is', null)
+    .execute()
+}
+
+/** The paths of the tables that have versions not yet final. */
+export async function listUnsettledTables(database: CatalogDatabase): Promise<readonly string[]> {
+  const rows = await database
+    .selectFrom('table_versions')
+    .innerJoin('objects', 'objects.object_id', 'table_versions.object_id')
+    .select('objects.path')
+    .distinct()
+    .where('table_versions.state', '=', 'recorded')
+    .execute()
+  return rows.map((row) => row.path)
+}
+
+async function select(
+  database: CatalogDatabase,
+  objectId: string,
+  one: { branch: string; version: number } | undefined,
+): Promise<VersionRecord[]> {
+  let query = database
+    .selectFrom('table_versions')
+    .select([
+      'branch',
+      'version',
+      'staging_path',
+      'manifest_size',
+      'e_tag',
+      'naming_scheme',
+      'metadata',
+      'state',
+    ])
+    .where('object_id', '=', objectId)
+  query =
+    one === undefined
+      ? query.where((where) => where.or([where('state', '=', 'recorded'), where('metadata', 'is not', null)]))
+      : query.where('branch', '=', one.branch).where('version', '=', one.version)
+  const rows = await query.execute()
+  return rows.map((row) => ({
+    branch: row.branch,
+    version: row.version,
+    manifestPath: row.staging_path,
+    manifestSize: row.manifest_size,
+    eTag: row.e_tag ?? undefined,
+    namingScheme: row.naming_scheme,
+    metadata: row.metadata === null ? undefined : (JSON.parse(row.metadata) as Properties),
+    state: row.state,
+  }))
+}

@@ -1,0 +1,42 @@
+import { tableFromIPC } from 'apache-arrow'
+import type { Table } from 'apache-arrow'
+import { expect, test } from 'vitest'
+import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
+import { freshEngine, orders, streamOf } from './sample-tables.ts'
+
+const count = 100_000
+
+test('100,000 rows with vectors come in many pieces and equal what was stored', async () => {
+  const { engine, location } = await freshEngine()
+  await engine.create(location, streamOf(orders(count)), 'create')
+  const chunks: Uint8Array[] = []
+  for await (const chunk of await engine.query(location, queryTableRequest.parse({}))) chunks.push(chunk)
+  expect(chunks.length).toBeGreaterThan(10)
+  const answer = tableFromIPC(Buffer.concat(chunks))
+  expect(answer.numRows).toBe(count)
+  // A scan may answer the parts of a table in any order.
+  const ids = idsOf(answer)
+  expect(ids.toSorted()).toEqual(idsOf(orders(count)))
+  const vectors = answer.getChild('embedding')?.toArray() as ArrayLike<{ get(index: number): number }>
+  const names = answer.getChild('name')
+  for (let row = 0; row < count; row += 997) {
+    expect(vectors[row]?.get(0)).toBe(ids[row])
+    expect(names?.get(row)).toBe(`order ${ids[row]}`)
+  }
+})
+
+test('a reader that stops early stops the query', async () => {
+  const { engine, location } = await freshEngine()
+  await engine.create(location, streamOf(orders(count)), 'create')
+  const answer = await engine.query(location, queryTableRequest.parse({}))
+  for await (const chunk of answer) {
+    expect(chunk.length).toBeGreaterThan(0)
+    break
+  }
+  const rest = answer[Symbol.asyncIterator]()
+  expect(await rest.next()).toEqual({ done: true, value: undefined })
+})
+
+function idsOf(table: Table): Int32Array {
+  return table.getChild('id')?.toArray() as Int32Array
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
+
+const match = { terms: 'a', column: 'name' }
+
+describe('both forms of a query come out the same', () => {
+  test.each([
+    [{ vector: { single_vector: [1, 2] } }, { vector: [1, 2] }],
+    [{ vector: { multi_vector: [[1], [2]] } }, { vector: [[1], [2]] }],
+    [{ vector: { single_vector: [] } }, { vector: [] }],
+    [{ vector: null }, {}],
+    [{ columns: { column_names: ['id'] } }, { columns: ['id'] }],
+    [{ columns: { column_aliases: { a: 'b + 1' } } }, { columns: { a: 'b + 1' } }],
+    [{ full_text_query: { string_query: { query: 'a' } } }, { full_text_query: { query: 'a', columns: [] } }],
+    [
+      { full_text_query: { structured_query: { query: { match } } } },
+      { full_text_query: { query: { match } } },
+    ],
+  ])('%j', (ofTheInterface, ofTheRemoteClient) => {
+    expect(queryTableRequest.parse(ofTheInterface)).toEqual(queryTableRequest.parse(ofTheRemoteClient))
+  })
+})
+
+test('what the remote client sends is understood', () => {
+  const text =
+    '{"columns":{"x":"id+1"},"k":9223372036854775807,"ef":null,"lower_bound":null,"maximum_nprobes":20,' +
+    '"minimum_nprobes":20,"nprobes":20,"prefilter":true,"refine_factor":null,"upper_bound":null,' +
+    '"vector":[[1.0,2.0],[3.0,4.0]],"version":null,"with_row_id":true}'
+  expect(queryTableRequest.parse(JSON.parse(text))).toMatchObject({
+    k: 2 ** 63,
+    vector: [
+      [1, 2],
+      [3, 4],
+    ],
+    columns: { expressions: [['x', 'id+1']] },
+  })
+})
+
+describe('what is no query is refused', () => {
+  test.each([
+    { k: -1 },
+    { k: 1.5 },
+    { k: '10' },
+    { vector: [1, 'a'] },
+    { vector: [[1], 2] },
+    { vector: { single_vector: [1], multi_vector: [[1]] } },
+    { vector: Array.from({ length: 1001 }, () => [1]) },
+    { columns: { column_names: ['id'], column_aliases: { a: 'b' } } },
+    { columns: [1] },
+    { distance_type: 'manhattan' },
+    { version: -1 },
+    { full_text_query: { query: { match, phrase: { terms: 'b' } } } },
+    { full_text_query: { query: {} } },
+    { full_text_query: 'words' },
+    { order_by: [{}] },
+  ])('%j', (request) => {
+    expect(queryTableRequest.safeParse(request).success).toBe(false)
+  })
+
+  test('a text query that is nested without end', () => {
+    let nested: unknown = { match }
+    for (let level = 0; level < 10_000; level++) nested = { boost: { positive: nested, negative: { match } } }
+    expect(queryTableRequest.safeParse({ full_text_query: { query: nested } }).success).toBe(false)
+  })
+})

@@ -1,0 +1,30 @@
+import { tableFromIPC } from 'apache-arrow'
+import { expect, test } from 'vitest'
+import { freshEngine, orders, rowsOf, streamOf } from './sample-tables.ts'
+import { remoteUpload } from './remote-upload.ts'
+
+test('what the remote client uploads, compressed, is stored and read back', async () => {
+  const { engine, location, query } = await freshEngine()
+  const table = orders(5000)
+  const upload = await remoteUpload(table)
+  // The JavaScript library cannot read it: the bytes must pass without being decoded.
+  expect(() => tableFromIPC(upload)).toThrow(/compress/i)
+  expect(upload.length).toBeLessThan(streamOf(table).length)
+  await engine.create(location, upload, 'create')
+  expect(await engine.insert(location, await remoteUpload(orders(10, 5000)), 'append')).toMatchObject({
+    rows: 10,
+  })
+  expect(rowsOf(await query({ order_by: [{ column_name: 'id' }] }))).toEqual(rowsOf(orders(5010)))
+})
+
+test('what the remote client sends for a table without rows creates an empty table', async () => {
+  const { engine, location } = await freshEngine()
+  const upload = await remoteUpload(orders(1).slice(0, 0))
+  await engine.create(location, upload, 'create')
+  expect(await engine.count(location)).toBe(0)
+  await engine.insert(location, streamOf(orders(3)), 'append')
+  expect(await engine.insert(location, upload, 'append')).toMatchObject({ rows: 0 })
+  expect(await engine.count(location)).toBe(3)
+  await engine.insert(location, upload, 'overwrite')
+  expect(await engine.count(location)).toBe(0)
+})

@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  RecordBatchStreamWriter,
+  Table,
+  Utf8,
+  tableFromIPC,
+  vectorFromArray,
+} from 'apache-arrow'
+import type { Schema } from 'apache-arrow'
+import { onTestFinished } from 'vitest'
+import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
+import type { EngineOptions } from '../../../src/backend/engine/lancedb-engine.ts'
+import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
+
+/** A folder that is gone after the test. */
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'engine '))
+  onTestFinished(async () => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** An engine, and the location of a table that is not there yet. */
+export async function freshEngine(options?: EngineOptions) {
+  const location = path.join(await temporaryFolder(), 'orders.lance')
+  const engine = openEngine(options)
+  onTestFinished(async () => engine.close())
+  /** Runs a query as it comes from the wire, and decodes the answer. */
+  const query = async (request: unknown): Promise<Table> => {
+    const chunks = []
+    for await (const chunk of await engine.query(location, queryTableRequest.parse(request)))
+      chunks.push(chunk)
+    return tableFromIPC(Buffer.concat(chunks))
+  }
+  return { engine, location, query }
+}
+
+/** Rows with the ids from `first` on, a name and a vector `[id, 1]`. */
+export function orders(count: number, first = 0): Table {
+  const ids = Array.from({ length: count }, (_, index) => first + index)
+  return new Table({
+    id: vectorFromArray(ids, new Int32()),
+    name: vectorFromArray(
+      ids.map((id) => `order ${id}`),
+      new Utf8(),
+    ),
+    embedding: vectorFromArray(
+      ids.map((id) => [id, 1]),
+      new FixedSizeList(2, new Field('item', new Float32(), true)),
+    ),
+  })
+}
+
+/** The table as a whole Arrow IPC stream. */
+export function streamOf(table: Table): Uint8Array {
+  return RecordBatchStreamWriter.writeAll(table).toUint8Array(true)
+}
+
+/** A stream with a schema and no record batch. */
+export function schemaOnly(schema: Schema = orders(1).schema): Uint8Array {
+  const writer = new RecordBatchStreamWriter()
+  writer.reset(undefined, schema)
+  return writer.finish().toUint8Array(true)
+}
+
+/** The rows as plain values that can be compared. */
+export function rowsOf(table: Table): unknown[] {
+  const text = JSON.stringify(table.toArray(), (_, value: unknown) =>
+    typeof value === 'bigint' ? `${value}` : value,
+  )
+  return JSON.parse(text) as unknown[]
+}

@@ -1,0 +1,57 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { KeyedLock } from '../../src/backend/catalog/keyed-lock.ts'
+
+test('work of one key runs one after the other, also after a failure; other keys do not wait', async () => {
+  const lock = new KeyedLock()
+  const events: string[] = []
+  const work =
+    (name: string, fails = false) =>
+    async () => {
+      events.push(`${name} begins`)
+      await setImmediate()
+      events.push(`${name} ends`)
+      if (fails) throw new Error(name)
+      return name
+    }
+  const results = await Promise.allSettled([
+    lock.run('a', work('one', true)),
+    lock.run('a', work('two')),
+    lock.run('b', work('other')),
+    lock.run('a', work('three')),
+  ])
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
+  expect(events.filter((event) => !event.startsWith('other'))).toEqual(
+    ['one', 'two', 'three'].flatMap((name) => [`${name} begins`, `${name} ends`]),
+  )
+  expect(events.indexOf('other begins')).toBeLessThan(events.indexOf('one ends'))
+})
+
+test('shared work runs together, but not with work that must run alone', async () => {
+  const lock = new KeyedLock()
+  let sharing = 0
+  let most = 0
+  let isAlone = false
+  const shared = async () => {
+    expect(isAlone).toBe(false)
+    sharing += 1
+    most = Math.max(most, sharing)
+    await setImmediate()
+    sharing -= 1
+  }
+  const alone = async () => {
+    expect([sharing, isAlone]).toEqual([0, false])
+    isAlone = true
+    await setImmediate()
+    isAlone = false
+  }
+  await Promise.all([
+    lock.share('a', shared),
+    lock.share('a', shared),
+    lock.run('a', alone),
+    lock.share('a', shared),
+    lock.run('a', alone),
+    lock.run('a', alone),
+  ])
+  expect(most).toBe(2)
+})

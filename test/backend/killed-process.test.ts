@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { orders, streamOf } from './engine/sample-tables.ts'
+import { runningBackend, temporaryFolder } from './running-backend.ts'
+
+const program = fileURLToPath(new URL('catalog-process.ts', import.meta.url))
+
+async function startProcess(folder: string) {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  return { url, kill }
+}
+
+test('killing the process while it creates and drops tables leaves no half state', async () => {
+  const folder = await temporaryFolder()
+  const rows = 20_000
+  const stream = streamOf(orders(rows))
+  for (const delay of [5, 30, 80, 200]) {
+    const { url, kill } = await startProcess(folder)
+    const ask = (operation: string, body?: Uint8Array) =>
+      fetch(`${url}/v1/table/${operation}`, { method: 'POST', ...(body && { body }) }).catch(() => undefined)
+    const work = Array.from({ length: 6 }, async (_, index) => {
+      for (let round = 0; round < 20; round += 1) {
+        await ask(`t${index}/create`, stream)
+        if (round < 19) await ask(`t${index}/drop`)
+      }
+    })
+    await setTimeout(delay)
+    await kill()
+    await Promise.all(work)
+
+    const { get, post, stop } = await runningBackend({}, folder)
+    const { tables } = (await get('/v1/table')).json as { tables: string[] }
+    const locations: string[] = []
+    for (const id of tables) {
+      expect((await get(`/v1/table/${id}/count_rows`)).json).toBe(rows)
+      locations.push(((await post(`/v1/table/${id}/describe`)).json as { location: string }).location)
+    }
+    const folders = (await readdir(join(folder, 'tables'))).filter((name) => name.endsWith('.lance'))
+    expect(folders.map((name) => join(folder, 'tables', name)).toSorted()).toEqual(locations.toSorted())
+    for (const id of tables) expect((await post(`/v1/table/${id}/drop`)).status).toBe(200)
+    await stop()
+  }
+})
