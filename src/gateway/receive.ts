@@ -1,0 +1,149 @@
+import type { IncomingMessage } from 'node:http'
+import {
+  apiKeyHeader,
+  dialectOf,
+  dialects,
+  hopByHopHeaders,
+  inCatalogDialect,
+  requestIdHeader,
+  reservedContextPrefix,
+} from '../interface/headers.ts'
+import type { Dialect } from '../interface/headers.ts'
+import { invalidInput } from '../interface/errors.ts'
+import { show } from '../interface/identifiers.ts'
+import type { Received } from './stages.ts'
+
+/** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
+const guarded: ReadonlySet<string> = new Set([
+  apiKeyHeader,
+  requestIdHeader,
+  'authorization',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'transfer-encoding',
+])
+
+/** Headers that the gateway reads or writes itself, and those that could vouch for a caller to the upstream. */
+const withheld: ReadonlySet<string> = new Set([
+  ...guarded,
+  'accept-encoding',
+  'cookie',
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-user',
+  'x-real-ip',
+])
+
+/**
+ * The first stage: reads the head of a request from its raw header list, in one pass.
+ * Refuses with InvalidInput (400) what two readers could understand differently: a repeated or connection-listed
+ * header that matters, an underscore spelling of one, a reserved context key, a dialect that is not accepted.
+ */
+export function receive(
+  request: IncomingMessage,
+  target: string,
+  accepted: ReadonlySet<Dialect>,
+  requestId: string,
+): Received {
+  const single = new Map<string, string>()
+  const headers: string[] = []
+  const connectionTokens: string[] = []
+  const raw = request.rawHeaders
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = (raw[index] ?? '').toLowerCase()
+    const value = raw[index + 1] ?? ''
+    if (name === 'connection') connectionTokens.push(...value.toLowerCase().split(','))
+    const dialect = dialectOf(name)
+    if (dialect !== undefined) {
+      const canonical = canonicalName(name, dialect, accepted)
+      addOnce(single, canonical, value)
+      headers.push(canonical, value)
+    } else if (guarded.has(name)) {
+      addOnce(single, name, value)
+    } else {
+      refuseLookalike(name)
+      if (!withheld.has(name) && !hopByHopHeaders.has(name)) headers.push(name, value)
+    }
+  }
+  const transferEncoding = single.get('transfer-encoding')
+  if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
+    throw invalidInput(`the transfer-encoding is ${show(transferEncoding)}; only chunked is understood`)
+  }
+  if (!single.has('host') && request.httpVersionMinor > 0) {
+    throw invalidInput('the request has no host header, which HTTP/1.1 demands')
+  }
+  const expectation = single.get('expect')
+  if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
+    throw invalidInput(`the request expects ${show(expectation)}; only 100-continue can be met`, {
+      status: 417,
+    })
+  }
+  const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
+  return {
+    requestId,
+    client: request.socket.remoteAddress ?? '',
+    method: request.method ?? '',
+    target,
+    credentials: { apiKey: single.get(apiKeyHeader), authorization: single.get('authorization') },
+    headers: connectionTokens.length === 0 ? headers : withoutConnectionListed(headers, connectionTokens),
+    contentType: single.get('content-type'),
+    contentEncoding: single.get('content-encoding'),
+    contentLength,
+    hasBody: transferEncoding !== undefined || (contentLength ?? 0) > 0,
+    choosesLocation: single.has(dialects.catalog.location),
+  }
+}
+
+function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dialect>): string {
+  if (!accepted.has(dialect)) {
+    throw invalidInput(
+      `the header ${show(name)} is of the dialect ${show(dialect)}, which is not enabled here; ` +
+        `use ${show(inCatalogDialect(name, dialect))}`,
+    )
+  }
+  const canonical = inCatalogDialect(name, dialect)
+  const key = canonical.startsWith(dialects.catalog.context)
+    ? canonical.slice(dialects.catalog.context.length)
+    : undefined
+  if (key === '') throw invalidInput(`the header ${show(name)} names no context key`)
+  if (key?.startsWith(reservedContextPrefix) === true) {
+    throw invalidInput(`the context key ${show(key)} is reserved for the gateway`)
+  }
+  return canonical
+}
+
+function addOnce(single: Map<string, string>, name: string, value: string): void {
+  if (single.has(name)) throw invalidInput(`the header ${show(name)} is repeated`)
+  single.set(name, value)
+}
+
+/** Some servers read `x_api_key` as `x-api-key`; where that would matter, it is refused. */
+function refuseLookalike(name: string): void {
+  if (!name.includes('_')) return
+  const dashed = name.replaceAll('_', '-')
+  const prefix = dialects.catalog.context
+  if (
+    guarded.has(dashed) ||
+    withheld.has(dashed) ||
+    (dashed.startsWith(prefix) && !name.startsWith(prefix))
+  ) {
+    throw invalidInput(`the header ${show(name)} could be taken for ${show(dashed)}`)
+  }
+}
+
+function withoutConnectionListed(headers: readonly string[], tokens: readonly string[]): readonly string[] {
+  const listed = new Set(tokens.map((token) => token.trim()))
+  for (const name of listed) {
+    if (guarded.has(name) || dialectOf(name) !== undefined) {
+      throw invalidInput(`the connection header lists ${show(name)}, which must reach the gateway's checks`)
+    }
+  }
+  return headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))
+}

@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { InterfaceError } from '../interface/errors.ts'
+import { requestIdHeader } from '../interface/headers.ts'
+
+/** How much of a body that nobody wants is read before the connection is cut, and for how long. */
+const maximumDrainBytes = 16 * 1024 * 1024
+const maximumDrainMs = 10_000
+
+/** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
+export function answerable(error: unknown): InterfaceError {
+  if (error instanceof InterfaceError) return error
+  return new InterfaceError('Internal', 'the gateway failed; the request id leads to its log', {
+    cause: error,
+  })
+}
+
+/**
+ * Answers a refused request in the shape of the interface. Where an answer has already begun, the connection is
+ * cut instead, so that half an answer never looks whole.
+ */
+export function refuse(response: ServerResponse, error: InterfaceError, requestId: string): void {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const body = JSON.stringify(error.toResponse(requestId))
+  response.writeHead(error.status, {
+    ...error.headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    [requestIdHeader]: requestId,
+  })
+  response.end(body)
+}
+
+/**
+ * Takes the rest of a body that nobody wants, within bounds: a client that is still sending reads its answer only
+ * then, and the next request on its connection stands behind it.
+ */
+export function drain(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return
+  let bytes = 0
+  const timer = setTimeout(() => request.socket.destroy(), maximumDrainMs).unref()
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maximumDrainBytes) request.socket.destroy()
+  })
+  request.once('close', () => clearTimeout(timer))
+  request.resume()
+}
