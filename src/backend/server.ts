@@ -4,7 +4,7 @@ import { destination, pino, type Logger } from 'pino'
 import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
 import type { Operation } from '../interface/operations.ts'
 import { parseTarget } from '../interface/target.ts'
-import { refuseUnparsed } from '../interface/unparsed-requests.ts'
+import { answerUnparsed, refuseUnparsed } from '../interface/unparsed-requests.ts'
 import { accessCheck } from './access-token.ts'
 import { answer, answerable, refuse } from './answers.ts'
 import { openCatalog } from './catalog/open-catalog.ts'
@@ -78,7 +78,7 @@ function createServer(parts: OperationParts, accessToken: string | undefined, lo
     forceCloseConnections: 'idle',
     // The targets of the interface are no business of fastify's router, which decodes and normalises them.
     rewriteUrl: () => '/',
-    clientErrorHandler: refuseUnparsed,
+    clientErrorHandler: (error, socket) => answerUnparsed(socket, refuseUnparsed(error)),
   })
 
   server.addHook('onRequest', async (request, reply) => {

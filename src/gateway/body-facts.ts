@@ -7,8 +7,10 @@ import {
   type Identifier,
 } from '../interface/identifiers.ts'
 import type { OperationName } from '../interface/operations.ts'
+import { assertBranch, assertTag } from '../interface/reference-names.ts'
 import type { PermissionNeed } from './needs.ts'
 import { modeOf } from './route-facts.ts'
+import { assertSpelling } from './spelling.ts'
 
 /** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>
@@ -54,6 +56,8 @@ const readers: Partial<Record<OperationName, FactReader>> = {
     confineManifest(members, '')
     return []
   },
+  CreateTableBranch: branchItself,
+  DeleteTableBranch: branchItself,
 }
 
 const batchMembers = {
@@ -88,6 +92,18 @@ export function stringMember(members: Members, name: string, what = name): strin
   throw invalidInput(`${show(what)} in the body is ${describe(value)}; expected a string`)
 }
 
+/** Throws InvalidInput (400) where a member names a branch or a tag that could not be one. */
+export function assertReferences(members: Members): void {
+  assertBranch(stringMember(members, 'branch'))
+  assertBranch(stringMember(members, 'from_branch'))
+  assertTag(stringMember(members, 'tag'))
+}
+
+function branchItself(members: Members): PermissionNeed[] {
+  assertBranch(stringMember(members, 'name'))
+  return []
+}
+
 function batchOperation(operation: Members, index: number): PermissionNeed {
   const names = Object.keys(batchMembers).filter((name) =>
     present(operation, name),
@@ -109,6 +125,7 @@ function batchOperation(operation: Members, index: number): PermissionNeed {
 }
 
 function inner(permission: OperationName, request: Members, what: string): PermissionNeed {
+  assertReferences(request)
   for (const name of ['identity', 'context']) {
     if (present(request, name))
       throw invalidInput(`${what}.${name} is not accepted inside a batch; send headers`)
@@ -186,8 +203,9 @@ function listOf(members: Members, name: string): Members[] {
 }
 
 function objectOf(value: unknown, what: string): Members {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Members
-  throw notAnObject(value, what)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notAnObject(value, what)
+  assertSpelling(value as Members)
+  return value as Members
 }
 
 function notAnObject(value: unknown, what: string): InterfaceError {

@@ -2,13 +2,15 @@ import type { Readable } from 'node:stream'
 import { invalidInput, type InterfaceError } from '../interface/errors.ts'
 import { arrowStreamType, reservedContextPrefix } from '../interface/headers.ts'
 import { formatIdentifier, sameIdentifier, show } from '../interface/identifiers.ts'
+import { assertBranch } from '../interface/reference-names.ts'
 import type { PolicySet } from '../policy/trie.ts'
 import { demand } from './authorize.ts'
-import { bodyNeeds, identifierMember, stringMember, type Members } from './body-facts.ts'
+import { assertReferences, bodyNeeds, identifierMember, stringMember, type Members } from './body-facts.ts'
 import { commitDetails } from './commit-details.ts'
 import { parseJsonBody, withoutMember } from './json-body.ts'
 import type { PermissionNeed } from './needs.ts'
 import { readBody } from './read-body.ts'
+import { assertSpelling } from './spelling.ts'
 import type { Allowed, Consistent, Payload, Permitted } from './stages.ts'
 
 /** What the check needs to know besides the request. */
@@ -24,28 +26,6 @@ export interface CheckOptions {
 const jsonTypes = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
 const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i
 const arrowTypes = /^(?:application\/vnd\.apache\.arrow\.stream|application\/octet-stream)\s*(?:;|$)/i
-
-/** Members that this stage reads. A name that differs from one only in case would be the same to some servers. */
-const watched: ReadonlySet<string> = new Set([
-  'id',
-  'index_name',
-  'identity',
-  'context',
-  'mode',
-  'behavior',
-  'branch',
-  'location',
-  'vend_credentials',
-  'manifest_path',
-  'new_table_name',
-  'new_namespace_id',
-  'new_namespace',
-  'entries',
-  'operations',
-  'query',
-])
-
-const branchGrammar = /^(?!.*(?:\.\.|\/\/|\.lock$))[\p{L}\p{N}._-]+(?:\/[\p{L}\p{N}._-]+)*$/u
 
 /**
  * The stage that reads the body, where it is JSON, and holds it against the route: what both say must not differ,
@@ -137,15 +117,6 @@ function assertReadable(request: Permitted): void {
   }
 }
 
-function assertSpelling(members: Members): void {
-  for (const name of Object.keys(members)) {
-    const lower = name.toLowerCase()
-    if (name !== lower && watched.has(lower)) {
-      throw invalidInput(`the key ${show(name)} in the body could be taken for ${show(lower)}; write it so`)
-    }
-  }
-}
-
 /** Interface section 3.5: a value that stands in the route and in the body is the same in both. */
 function assertSameAsRoute(request: Permitted, members: Members): void {
   const { operation, id, indexName, parameters } = request.meaning
@@ -166,10 +137,11 @@ function assertSameAsRoute(request: Permitted, members: Members): void {
   const query = Object.hasOwn(members, 'query') ? members['query'] : undefined
   if (typeof query !== 'object' || query === null) return
   const nested = query as Members
+  assertSpelling(nested)
   assertSameId(nested, 'query.id', id)
   if (Object.hasOwn(nested, 'identity'))
     throw invalidInput('"query.identity" is not accepted; send it as headers')
-  assertBranch(stringMember(nested, 'branch', 'query.branch'))
+  assertReferences(nested)
 }
 
 function assertSameId(members: Members, what: string, id: readonly string[]): void {
@@ -190,7 +162,7 @@ function cut(text: string): string {
 }
 
 function assertSafeEnvelope(members: Members): void {
-  assertBranch(stringMember(members, 'branch'))
+  assertReferences(members)
   const context = Object.hasOwn(members, 'context') ? members['context'] : undefined
   if (context === undefined || context === null) return
   if (typeof context !== 'object' || Array.isArray(context)) {
@@ -208,11 +180,4 @@ function assertSafeEnvelope(members: Members): void {
 function parameter(request: Permitted, name: string): string | undefined {
   const value = request.meaning.parameters.get(name)
   return typeof value === 'string' ? value : undefined
-}
-
-/** The name of a branch becomes a path in storage; the empty name is the main branch. */
-function assertBranch(branch: string | undefined): void {
-  if (branch !== undefined && branch !== '' && !branchGrammar.test(branch)) {
-    throw invalidInput(`the branch ${show(branch)} is no name of a branch`)
-  }
 }

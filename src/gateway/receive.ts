@@ -33,11 +33,6 @@ const withheld: ReadonlySet<string> = new Set([
   'cookie',
   'forwarded',
   'via',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-proto',
-  'x-forwarded-user',
   'x-real-ip',
 ])
 
@@ -69,7 +64,7 @@ export function receive(
       addOnce(single, name, value)
     } else {
       refuseLookalike(name)
-      if (!withheld.has(name) && !hopByHopHeaders.has(name)) headers.push(name, value)
+      if (mayPass(name)) headers.push(name, value)
     }
   }
   const transferEncoding = single.get('transfer-encoding')
@@ -124,16 +119,15 @@ function addOnce(single: Map<string, string>, name: string, value: string): void
   single.set(name, value)
 }
 
+function mayPass(name: string): boolean {
+  return !withheld.has(name) && !hopByHopHeaders.has(name) && !name.startsWith('x-forwarded-')
+}
+
 /** Some servers read `x_api_key` as `x-api-key`; where that would matter, it is refused. */
 function refuseLookalike(name: string): void {
   if (!name.includes('_')) return
   const dashed = name.replaceAll('_', '-')
-  const prefix = dialects.catalog.context
-  if (
-    guarded.has(dashed) ||
-    withheld.has(dashed) ||
-    (dashed.startsWith(prefix) && !name.startsWith(prefix))
-  ) {
+  if (!mayPass(dashed) || dialectOf(dashed) !== undefined) {
     throw invalidInput(`the header ${show(name)} could be taken for ${show(dashed)}`)
   }
 }

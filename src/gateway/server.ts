@@ -1,12 +1,12 @@
 import httpProxy from '@fastify/http-proxy'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { closeWithoutIdlers } from './closing.ts'
 import { ClientGone } from './exchange.ts'
-import { refuseUnparsed } from '../interface/unparsed-requests.ts'
+import { answerUnparsed, refuseUnparsed } from '../interface/unparsed-requests.ts'
 import type { GatewayTelemetry } from './observe.ts'
 import { admit, pass, type Admitted, type PipelineParts } from './pipeline.ts'
 import { answerable, drain, refuse } from './refuse.ts'
+import { watchRequests } from './requests-under-way.ts'
 import { beginTrace, type Trace } from './trace.ts'
 
 /** What the server needs besides the parts of the pipeline. */
@@ -41,10 +41,16 @@ export function createGatewayServer(options: GatewayServerOptions): FastifyInsta
     return503OnClosing: false,
     // The raw target is for our own parser: fastify's router, which decodes and normalises, sees none of it.
     rewriteUrl: () => '/',
-    clientErrorHandler: (error, socket) => telemetry.unparsed(refuseUnparsed(error, socket)),
+    clientErrorHandler: (error, socket) => {
+      const refusal = refuseUnparsed(error)
+      telemetry.unparsed(refusal)
+      if (!requests.closeBehindAnswers(socket)) answerUnparsed(socket, refusal)
+    },
   })
 
-  closeWithoutIdlers(server)
+  const requests = watchRequests(server)
+  // Their size is bounded; by default node drops what is beyond a number of them, unseen by any check.
+  server.server.maxHeadersCount = 0
   server.server.on('checkExpectation', (request, response) => server.routing(request, response))
   server.addHook('onRequest', async ({ raw, originalUrl }, reply) => {
     const trace = beginTrace(raw)

@@ -1,4 +1,5 @@
 import { errorCodes, InterfaceError, type ErrorName, type ErrorResponse } from '../interface/errors.ts'
+import { cutSpans, scanMembers } from './json-scan.ts'
 import { AnswerTooLarge, type UpstreamAnswer } from './exchange.ts'
 
 const nameOfStatus: Readonly<Record<number, ErrorName>> = {
@@ -87,15 +88,17 @@ export function neverSent(error: unknown): boolean {
  */
 export function withoutCredentials(body: Buffer): Buffer {
   if (body.length === 0) return body
+  const text = body.toString('utf8')
   try {
-    return Buffer.from(JSON.stringify(JSON.parse(body.toString('utf8'), withheld)))
+    JSON.parse(text)
+    return Buffer.from(cutSpans(text, scanMembers(text, isCredential)))
   } catch (error) {
     throw unavailable(502, 'the answer of the catalog is not JSON', error)
   }
 }
 
-function withheld(name: string, value: unknown): unknown {
-  return name === 'storage_options' || name === 'expires_at_millis' ? undefined : value
+function isCredential(name: string): boolean {
+  return name === 'storage_options' || name === 'expires_at_millis'
 }
 
 function parse(body: Buffer | undefined): Record<string, unknown> | undefined {

@@ -4,15 +4,11 @@ import type { Duplex } from 'node:stream'
 import { invalidInput, type InterfaceError } from './errors.ts'
 import { requestIdHeader } from './headers.ts'
 
-/**
- * Answers what the HTTP parser refused, where there is no request yet (400, 408 or 431), in the shape of the
- * interface, and closes the connection. Returns the refusal, whose cause is the error of the parser.
- */
-export function refuseUnparsed(error: NodeJS.ErrnoException, socket: Duplex): InterfaceError {
-  const refusal = refusalOf(error)
+/** Answers what the HTTP parser refused, where there is no request to answer, and closes the connection. */
+export function answerUnparsed(socket: Duplex, refusal: InterfaceError): void {
   if (!socket.writable) {
     socket.destroy()
-    return refusal
+    return
   }
   const requestId = randomUUID()
   const body = JSON.stringify(refusal.toResponse(requestId))
@@ -21,10 +17,10 @@ export function refuseUnparsed(error: NodeJS.ErrnoException, socket: Duplex): In
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
       `${requestIdHeader}: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
   )
-  return refusal
 }
 
-function refusalOf(error: NodeJS.ErrnoException): InterfaceError {
+/** An error of the HTTP parser as one of the interface (400, 408 or 431); the error is its cause. */
+export function refuseUnparsed(error: NodeJS.ErrnoException): InterfaceError {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     return invalidInput('the head of the request is too large', { status: 431, cause: error })
   }

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// A router sees one id where `new URL()` in a proxy sees segments: what is authorized for `sandbox` would be done to
+// `production`.
+const attacked = attackedGateway()
+
+it.each([
+  '/v1/table/sandbox$x\\..\\production/version/create',
+  '/v1/table/sandbox$x\\version/create',
+  '/v1/table/production\\version\\create',
+  '\\v1\\table\\production\\drop',
+  '/v1/table/sandbox$x/describe?\\..\\..\\production/drop',
+])('the target %s is refused', async (target) => {
+  await attacked.isRefused(
+    { target },
+    { kind: 'InvalidInput', says: /must be percent-encoded|not well-formed/ },
+  )
+})
+
+it.each(['%5C', '%5c', '%5C..%5C'])('so is a backslash written as %s', async (text) => {
+  await attacked.isRefused(
+    { target: `/v1/table/sandbox$x${text}production/describe` },
+    { kind: 'InvalidInput', says: /holds "\\\\", which a name cannot hold$/ },
+  )
+})
+
+it('a backslash in the value of a parameter is a value, and forwarded encoded', async () => {
+  const target = '/v1/namespace/sandbox/list?page_token=a%5C..%5Cb'
+  const arrival = await attacked.passes({ method: 'GET', target })
+  expect(arrival.target).toBe('/v1/namespace/sandbox/list?page_token=a%5C..%5Cb')
+})

@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest'
+import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// The route is authorized; an upstream that believes the body would do it to another object.
+const attacked = attackedGateway()
+const withRouteId = operationNames
+  .map(operationNamed)
+  .filter(({ repeats, method }) => repeats.includes('id') && method === 'POST')
+
+it.each(withRouteId.map(({ name, path }) => [name, path]))('%s', async (_name, path) => {
+  const target = path.replace('{id}', 'sandbox$orders').replace('{index_name}', 'i')
+  for (const id of [['production', 'orders'], ['sandbox'], ['sandbox', 'orders', 'x'], []]) {
+    await attacked.isRefused(
+      { as: 'dev', target, body: { id } },
+      {
+        kind: 'InvalidInput',
+        says: /"id" is .* in the body and \["sandbox","orders"\] in the route; they must/,
+      },
+    )
+  }
+})
+
+it.each([
+  ['one name for two', ['sandbox$orders']],
+  ['text', 'sandbox$orders'],
+  ['a number in it', ['sandbox', 1]],
+  ['a list in it', [['sandbox'], 'orders']],
+  ['an object', { 0: 'sandbox', 1: 'orders', length: 2 }],
+  ['true', true],
+])('an id that is %s is refused', async (_what, id) => {
+  await attacked.isRefused({ body: { id } }, { kind: 'InvalidInput', says: '"id"' })
+})
+
+it.each([
+  [
+    '/v1/table/sandbox$o/index/one/stats',
+    { index_name: 'two' },
+    '"index_name" is "two" in the body and "one"',
+  ],
+  ['/v1/table/sandbox$o/index/one/stats', { index_name: 1 }, 'expected a string'],
+  ['/v1/table/sandbox$o/explain_plan', { query: { id: ['production', 'o'] } }, '"query.id"'],
+  ['/v1/table/sandbox$o/describe?with_table_uri=true', { with_table_uri: false }, '"with_table_uri"'],
+  [
+    '/v1/table/sandbox$o/version/list?branch=one',
+    { branch: 'two' },
+    '"branch" is "two" in the body and "one"',
+  ],
+])('%s with %j is refused', async (target, body, says) => {
+  await attacked.isRefused({ target, body }, { kind: 'InvalidInput', says })
+})
+
+it('a body that agrees passes as it is', async () => {
+  const body = '{"id" : ["sandbox","orders"], "with_table_uri":true}'
+  const target = '/v1/table/sandbox$orders/describe?with_table_uri=true'
+  expect(String(await (await attacked.passes({ target, body })).body)).toBe(body)
+})

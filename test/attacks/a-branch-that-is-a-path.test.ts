@@ -1,0 +1,65 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// The names of branches and tags become paths in the storage of the table.
+const attacked = attackedGateway()
+const names = [
+  '../../production',
+  'a/../../b',
+  '/a',
+  'a/',
+  'a//b',
+  'a\\b',
+  'a\u0000',
+  'a b',
+  '.',
+  '..',
+  'a.lock',
+]
+const commit = { id: ['sandbox', 'o'], version: 2, manifest_path: 'o/_versions/s' }
+
+it.each(names)('the branch %j is refused wherever it stands', async (branch) => {
+  const expected = { kind: 'InvalidInput', says: /is no name of a branch|NUL/ } as const
+  const table = '/v1/table/sandbox$o'
+  const bodies: [target: string, body: object][] = [
+    [`${table}/query`, { branch }],
+    [`${table}/explain_plan`, { query: { branch } }],
+    [`${table}/version/create`, { ...commit, branch }],
+    [`${table}/branches/create`, { name: branch }],
+    [`${table}/branches/create`, { name: 'a', from_branch: branch }],
+    [`${table}/branches/delete`, { name: branch }],
+    [`${table}/tags/create`, { tag: 't', version: 1, branch }],
+    ['/v1/table/version/batch-create', { entries: [commit, { ...commit, branch }] }],
+    ['/v1/table/batch-commit', { operations: [{ create_table_version: { ...commit, branch } }] }],
+    ['/v1/table/batch-commit', { operations: [{ delete_table_versions: { id: commit.id, branch } }] }],
+  ]
+  for (const [target, body] of bodies) await attacked.isRefused({ as: 'owner', target, body }, expected)
+  const query = `branch=${encodeURIComponent(branch)}`
+  await attacked.isRefused({ target: `${table}/version/list?${query}` }, expected)
+  await attacked.isRefused({ target: `${table}/insert?${query}`, body: 'ARROW' }, expected)
+})
+
+it.each([...names, 'a/b', '.a', 'a.', 'a..b'])('the tag %j is refused', async (tag) => {
+  for (const operation of ['create', 'update', 'delete', 'version']) {
+    await attacked.isRefused(
+      { as: 'owner', target: `/v1/table/sandbox$o/tags/${operation}`, body: { tag, version: 1 } },
+      { kind: 'InvalidInput', says: /is no name of a tag/ },
+    )
+  }
+})
+
+it.each(['main', 'feature/one', 'v1.2_x', 'été'])('the branch %s passes', async (branch) => {
+  await attacked.passes({ target: '/v1/table/sandbox$o/query', body: { branch } })
+  await attacked.passes({ target: '/v1/table/sandbox$o/query', body: { branch: '' } })
+})
+
+it.each([
+  ['list', ['a']],
+  ['number', 1],
+  ['object', {}],
+])('a branch that is a %s is refused', async (_what, branch) => {
+  await attacked.isRefused(
+    { target: '/v1/table/sandbox$o/query', body: { branch } },
+    { kind: 'InvalidInput', says: 'expected a string' },
+  )
+})

@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// With `delimiter=.` the id `sandbox$x.t` names a namespace called "sandbox$x"; a catalog that joins names with `$`
+// takes it for the namespace x in sandbox. And an upstream that splits otherwise sees another object altogether.
+const attacked = attackedGateway()
+
+it.each([
+  [
+    'a part that holds the delimiter of the upstream',
+    'production$orders',
+    'delimiter=.',
+    /"production\$orders"/,
+  ],
+  ['such a part beneath what is allowed', 'sandbox.a$b', 'delimiter=.', /"a\$b"/],
+  ['an encoded one', 'sandbox.a%24b', 'delimiter=.', /"a\$b"/],
+  ['the root of the default', '%24', 'delimiter=.', /"\$"/],
+  ['an empty delimiter', 'sandbox$orders', 'delimiter=', /delimiter is empty/],
+  ['a repeated delimiter', 'sandbox$orders', 'delimiter=$&delimiter=$', /"delimiter" is repeated/],
+  ['two delimiters', 'production.orders', 'delimiter=.&delimiter=$', /"delimiter" is repeated/],
+  ['another spelling', 'production.sandbox$x', 'Delimiter=.', /has no query parameter "Delimiter"/],
+  ['a spelling in brackets', 'production.sandbox$x', 'delimiter[]=.', /must be percent-encoded/],
+  ['an encoded name, repeated', 'sandbox$x', 'delimiter=$&%64elimiter=.', /"delimiter" is repeated/],
+  ['a backslash', 'sandbox$orders', 'delimiter=%5C', /backslash/],
+  ['a line break', 'sandbox$orders', 'delimiter=%0A', /control character/],
+  ['NUL', 'sandbox$orders', 'delimiter=%00', /NUL/],
+  ['a very long one', 'sandbox$orders', `delimiter=${'_'.repeat(17)}`, /longer than 16/],
+  ['invalid UTF-8', 'sandbox$orders', 'delimiter=%ff', /not valid UTF-8/],
+  ['no value', 'sandbox$orders', 'delimiter', /not of the form name=value/],
+  ['another separator', 'sandbox$orders', 'limit=1;delimiter=.', /has no query parameter "limit"/],
+])('%s is refused', async (_what, id, query, says) => {
+  await attacked.isRefused({ target: `/v1/table/${id}/describe?${query}` }, { kind: 'InvalidInput', says })
+})
+
+it.each([
+  ['sandbox.orders', '.'],
+  ['sandbox::orders', '::'],
+  ['sandbox__orders', '__'],
+  ['sandbox%2Forders', '%2F'],
+  ['sandbox orders'.replace(' ', '%20'), '%20'],
+])(
+  '%s with the delimiter %s is what the policies say, and reaches the upstream canonical',
+  async (id, delimiter) => {
+    const arrival = await attacked.passes({ target: `/v1/table/${id}/describe?delimiter=${delimiter}` })
+    expect(arrival.target).toBe('/v1/table/sandbox%24orders/describe')
+  },
+)
+
+it('a delimiter in the body is a member like any other: the id in it is a list', async () => {
+  const body = { delimiter: '.', id: ['sandbox', 'orders'] }
+  expect((await attacked.passes({ body })).target).toBe('/v1/table/sandbox%24orders/describe')
+  await attacked.isRefused(
+    { body: { delimiter: '.', id: 'sandbox.orders' } },
+    { kind: 'InvalidInput', says: /"id" in the body is .*expected a list of strings/ },
+  )
+})

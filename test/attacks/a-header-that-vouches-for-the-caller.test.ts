@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import { valuesOf } from '../gateway/recording-upstream.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// An upstream may believe what only a proxy in front of it should say.
+const attacked = attackedGateway()
+
+it.each([
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-user',
+  'x-forwarded-groups',
+  'x-forwarded-email',
+  'x-forwarded-access-token',
+  'x-forwarded-client-cert',
+  'x-real-ip',
+  'forwarded',
+  'via',
+  'cookie',
+  'proxy-authorization',
+])('%s of a client does not reach the upstream', async (name) => {
+  const arrival = await attacked.passes({ lines: [`${name}: for=10.0.0.1`] })
+  expect(valuesOf(arrival, name)).toEqual([])
+})
+
+it.each(['x-catalog-ctx-gateway', 'x-catalog-ctx-gateway-principal', 'X-Catalog-Ctx-Gateway_User'])(
+  'the context header %s is reserved',
+  async (name) => {
+    await attacked.isRefused(
+      { lines: [`${name}: admin`] },
+      { kind: 'InvalidInput', says: 'is reserved for the gateway' },
+    )
+  },
+)
+
+it.each(['gateway', 'gateway-principal', 'Gateway.user', 'GATEWAY_USER'])(
+  'the context key %s is reserved in a body too',
+  async (key) => {
+    await attacked.isRefused(
+      { body: { context: { [key]: 'admin' } } },
+      { kind: 'InvalidInput', says: `the context key "${key}" is reserved for the gateway` },
+    )
+  },
+)
+
+it.each([
+  ['a context that is a list', { context: [['gateway', 'admin']] }],
+  ['a context that is text', { context: 'gateway=admin' }],
+  ['a context of objects', { context: { a: { gateway: 'admin' } } }],
+])('%s is refused', async (_what, body) => {
+  await attacked.isRefused({ body }, { kind: 'InvalidInput', says: 'context' })
+})
+
+it('a context header without a key is refused', async () => {
+  await attacked.isRefused(
+    { lines: ['x-catalog-ctx-: 1'] },
+    { kind: 'InvalidInput', says: 'names no context key' },
+  )
+})

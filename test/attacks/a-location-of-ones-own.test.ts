@@ -1,0 +1,42 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Who chooses where a table lies can make a table of somebody else's files.
+const attacked = attackedGateway()
+const location = 's3://bucket/production/orders.lance'
+const denied = {
+  kind: 'PermissionDenied',
+  says: /not allowed ChooseLocation \(.+\) on "sandbox.orders"/,
+} as const
+
+it.each([
+  ['register', { location }],
+  ['declare', { location }],
+  ['create-empty', { location }],
+])('%s with a location needs ChooseLocation', async (operation, body) => {
+  await attacked.isRefused({ target: `/v1/table/sandbox$orders/${operation}`, body }, denied)
+})
+
+it('so does a header, and storage options', async () => {
+  const target = '/v1/table/sandbox$orders/create'
+  const body = 'ARROW'
+  await attacked.isRefused({ target, body, lines: [`x-catalog-table-location: ${location}`] }, denied)
+  await attacked.isRefused({ target, body, lines: ['X-Catalog-Table-Location: '] }, denied)
+  await attacked.isRefused({ target: `${target}?storage_options=%7B%7D`, body }, denied)
+})
+
+it.each([
+  ['another spelling', { Location: location }, /could be taken for "location"/],
+  ['a mode that is none', { location, mode: 'replace' }, /has no mode "replace"; it knows create, overwrite/],
+])('%s is refused', async (_what, body, says) => {
+  await attacked.isRefused(
+    { as: 'owner', target: '/v1/table/sandbox$orders/register', body },
+    { kind: 'InvalidInput', says },
+  )
+})
+
+it('a table may be declared where the catalog puts it', async () => {
+  await attacked.passes({ target: '/v1/table/sandbox$orders/declare', body: {} })
+  await attacked.passes({ target: '/v1/table/sandbox$orders/declare', body: { location: null } })
+  await attacked.passes({ as: 'owner', target: '/v1/table/sandbox$orders/register', body: { location } })
+})

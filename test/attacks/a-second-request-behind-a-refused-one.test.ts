@@ -1,0 +1,115 @@
+import { expect, it } from 'vitest'
+import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
+import { exchangeRaw, rawRequest, readRaw } from '../gateway/raw-exchange.ts'
+import { answers } from '../gateway/recording-upstream.ts'
+import { deferred, eventually } from '../gateway/waiting.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// What is refused before its body was read leaves the body on the connection: it must not be read as a request, and
+// an error about one request must not look like the answer to another.
+const attacked = attackedGateway()
+const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
+
+it.each<[what: string, target: string, keys: string[], body: string, ExpectedError]>([
+  ['no route', '/v1/nothing', ['dev'], smuggled, { kind: 'Unsupported', status: 404, says: 'no operation' }],
+  ['no path', '/v1/table/a\\b/describe', ['dev'], smuggled, { kind: 'InvalidInput', says: 'no path' }],
+  ['no credential', '/v1/table/o/drop', [], smuggled, { kind: 'Unauthenticated', says: 'no credential' }],
+  [
+    'two credentials',
+    '/v1/table/o/drop',
+    ['dev', 'writer'],
+    smuggled,
+    { kind: 'InvalidInput', says: 'repeated' },
+  ],
+  [
+    'no permission',
+    '/v1/table/production/drop',
+    ['writer'],
+    smuggled,
+    { kind: 'PermissionDenied', says: 'DropTable' },
+  ],
+  ['no JSON', '/v1/table/o/describe', ['dev'], smuggled, { kind: 'InvalidInput', says: 'not valid JSON' }],
+  [
+    'too much of it',
+    '/v1/table/o/describe',
+    ['dev'],
+    smuggled.repeat(20_000),
+    { kind: 'InvalidInput', status: 413, says: 'larger than' },
+  ],
+])('the body behind %s is not the next request', async (_what, target, keys, body, expected) => {
+  const { gateway, upstream } = attacked
+  const credentials = keys.map((name) => `x-api-key: ${gateway.key(name)}`)
+  for (const framing of ['length', 'chunks']) {
+    const header = framing === 'length' ? `content-length: ${body.length}` : 'transfer-encoding: chunked'
+    const sent = framing === 'length' ? body : `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+    const [refused, next, ...others] = await exchangeRaw(
+      gateway.url,
+      rawRequest([`POST ${target} HTTP/1.1`, 'host: g', ...credentials, header], sent) +
+        rawRequest([
+          'GET /v1/table HTTP/1.1',
+          'host: g',
+          `x-api-key: ${gateway.key('dev')}`,
+          'connection: close',
+        ]),
+    )
+    expectError(refused, expected)
+    expect(next?.status).toBe(200)
+    expect(others).toEqual([])
+    expect(upstream.arrivals.splice(0)).toMatchObject([{ method: 'GET', target: '/v1/table' }])
+  }
+})
+
+it('nor is the body behind a request that needs none', async () => {
+  const { gateway, upstream } = attacked
+  const found = await exchangeRaw(
+    gateway.url,
+    rawRequest(['GET /openapi.json HTTP/1.1', 'host: g', `content-length: ${smuggled.length}`], smuggled) +
+      rawRequest(['GET /v1/table HTTP/1.1', 'host: g', 'connection: close']),
+  )
+  expect(found.map(({ status }) => status)).toEqual([200, 401])
+  expect(upstream.arrivals).toEqual([])
+})
+
+it('garbage behind a request is not answered in its place', async () => {
+  const { gateway, upstream } = attacked
+  const finish = deferred()
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => answers(200, { version: 2 })(arrival, response, request))
+  async function* parts(): AsyncGenerator<string> {
+    const key = `x-api-key: ${gateway.key('dev')}`
+    yield rawRequest(['POST /v1/table/orders/update HTTP/1.1', 'host: g', key, 'content-length: 0'])
+    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    yield 'garbage\r\n\r\n'
+    finish.resolve(undefined)
+  }
+  const [first] = await exchangeRaw(gateway.url, parts())
+  expect([undefined, 200]).toContain(first?.status)
+})
+
+it('garbage behind a request does not get into an answer that has begun', async () => {
+  const { gateway, upstream } = attacked
+  const begun = deferred()
+  const finish = deferred()
+  upstream.answering = (_arrival, response) => {
+    response
+      .writeHead(200, { 'content-length': 1_000 })
+      .write('a'.repeat(500), () => begun.resolve(undefined))
+    return finish.promise.then(() => response.end('a'.repeat(500)))
+  }
+  async function* parts(): AsyncGenerator<string> {
+    const key = `x-api-key: ${gateway.key('dev')}`
+    yield rawRequest(['POST /v1/table/orders/query HTTP/1.1', 'host: g', key, 'content-length: 0'])
+    await begun.promise
+    yield 'garbage\r\n\r\n'
+    // The gateway has seen it when its counter says so.
+    await eventually(async () => {
+      const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+      expect(metrics).toMatch(/reason="unparsed"\} 2$/m)
+    })
+    finish.resolve(undefined)
+  }
+  const text = String(await readRaw(gateway.url, parts()))
+  const [, body = ''] = text.split('\r\n\r\n')
+  expect(body).toMatch(/^a*$/)
+  expect(text.length).toBeGreaterThan(0)
+})

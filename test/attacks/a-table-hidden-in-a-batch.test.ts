@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../audit/entries.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// The route of a batch names no object: what it does stands in the body alone.
+const attacked = attackedGateway()
+const mine = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'orders/_versions/staging' }
+const theirs = { ...mine, id: ['production', 'orders'] }
+const batchCreate = '/v1/table/version/batch-create'
+const batchCommit = '/v1/table/batch-commit'
+
+it.each([
+  ['first', [theirs, mine, mine]],
+  ['last', [mine, mine, theirs]],
+])('one foreign table, %s, refuses the whole batch', async (_where, tables) => {
+  const expected = {
+    kind: 'PermissionDenied',
+    says: /CreateTableVersion \(.*\[\d\].*"production\.orders"/,
+  } as const
+  await attacked.isRefused({ target: batchCreate, body: { entries: tables } }, expected)
+  const operations = tables.map((table) => ({ create_table_version: table }))
+  await attacked.isRefused({ target: batchCommit, body: { operations } }, expected)
+  expect(ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')).toEqual([])
+})
+
+it.each([
+  ['deregister_table', { id: ['sandbox', 'orders'] }, 'DeregisterTable'],
+  ['delete_table_versions', { id: ['sandbox', 'orders'], ranges: [] }, 'BatchDeleteTableVersions'],
+  ['declare_table', { id: ['production', 'new'] }, 'DeclareTable'],
+])('%s in a batch needs what it needs by itself', async (name, request, permission) => {
+  await attacked.isRefused(
+    { target: batchCommit, body: { operations: [{ create_table_version: mine }, { [name]: request }] } },
+    {
+      kind: 'PermissionDenied',
+      says: `you are not allowed ${permission} (operations[1].${name})`.replaceAll(/[()[\].]/g, '\\$&'),
+    },
+  )
+})
+
+it.each<[what: string, operations: unknown, says: RegExp]>([
+  ['two in one', [{ create_table_version: mine, deregister_table: theirs }], /expected exactly one of/],
+  ['none in one', [{}], /holds nothing; expected exactly one of/],
+  ['an unknown one', [{ drop_table: theirs }], /"drop_table"; expected exactly one of/],
+  ['another case', [{ Deregister_Table: theirs }], /could be taken for "deregister_table"/],
+  ['a list in its place', [{ deregister_table: [theirs] }], /expected an object/],
+  ['no table', [{ deregister_table: {} }], /names no table; expected "id"/],
+  ['the root', [{ deregister_table: { id: [] } }], /names no table/],
+  ['a table as text', [{ deregister_table: { id: 'production$orders' } }], /expected a list of strings/],
+  ['nothing to do', [], /expected a list of at least one object/],
+  ['no list', { 0: { deregister_table: theirs } }, /expected a list/],
+  ['null', null, /expected a list/],
+  [
+    'a second spelling of the id',
+    [{ deregister_table: { id: mine.id, ID: theirs.id } }],
+    /could be taken for "id"/,
+  ],
+  ['a name that holds the delimiter', [{ deregister_table: { id: ['sandbox', 'a$b'] } }], /"a\$b"/],
+  [
+    'a name that is a path',
+    [{ deregister_table: { id: ['sandbox', '../production'] } }],
+    /cannot hold|segment/,
+  ],
+  ['half a character', [{ deregister_table: { id: ['sandbox', 'a\uD800'] } }], /name/],
+  ['a location', [{ declare_table: { id: ['sandbox', 'n'], location: 's3://b/p' } }], /chooses a location/],
+  [
+    'credentials',
+    [{ declare_table: { id: ['sandbox', 'n'], vend_credentials: true } }],
+    /asks for credentials/,
+  ],
+  [
+    'a foreign manifest',
+    [{ create_table_version: { ...mine, manifest_path: '../p/_versions/s' } }],
+    /manifest_path/,
+  ],
+])('%s in a batch is refused', async (_what, operations, says) => {
+  await attacked.isRefused(
+    { as: 'owner', target: batchCommit, body: { operations } },
+    { kind: 'InvalidInput', says },
+  )
+})
+
+it.each([
+  [
+    'a second list',
+    { entries: [mine], Entries: [theirs] },
+    /"Entries" in the body could be taken for "entries"/,
+  ],
+  ['a second spelling of the id', { entries: [{ ...mine, Id: theirs.id }] }, /could be taken for "id"/],
+  ['no body', undefined, /"entries"/],
+])('%s is refused', async (_what, body, says) => {
+  await attacked.isRefused({ target: batchCreate, ...(body && { body }) }, { kind: 'InvalidInput', says })
+})
+
+it('a table called "version" or "batch-commit" is a table', async () => {
+  for (const target of ['/v1/table/version/drop', '/v1/table/batch-commit/drop']) {
+    await attacked.isRefused({ target }, { kind: 'PermissionDenied', says: 'DropTable on' })
+  }
+})

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import type { ExpectedError } from '../gateway/expect-error.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+const attacked = attackedGateway()
+const noPath: ExpectedError = {
+  kind: 'InvalidInput',
+  says: /must be percent-encoded, or is no path|not well-formed/,
+}
+
+it.each<[method: string, target: string, ExpectedError]>([
+  ['POST', 'http://inside.example/v1/table/production/drop', noPath],
+  ['GET', 'http://127.0.0.1:2334/metrics', noPath],
+  ['OPTIONS', '*', noPath],
+  ['POST', 'v1/table/production/drop', noPath],
+  ['POST', '/v1/table/sandbox$x/describe#/../drop', noPath],
+  ['POST', '/v1/table/sandbox$x/describe?a=b#c', { kind: 'InvalidInput', says: 'must be percent-encoded' }],
+  ['POST', '/v1/table/production;sandbox/drop', { kind: 'PermissionDenied', says: '"production;sandbox"' }],
+  ['POST', '/V1/TABLE/production/drop', { kind: 'Unsupported', status: 404, says: 'no operation' }],
+  ['POST', '/v1/table/sandbox$\xe9/describe', noPath],
+  ['POST', '/v1/table/sandbox$x%/describe', noPath],
+  ['POST', '/v1/table/sandbox$x%4/describe', noPath],
+  ['POST', '/v1/table/sandbox$x|/describe', noPath],
+])('%s %s is refused', async (method, target, expected) => {
+  await attacked.isRefused({ method, target }, expected)
+})
+
+it.each([
+  ['many bytes', `sandbox$${'x'.repeat(4_100)}`, /at most 4096|longer than 4096/],
+  ['many bytes of few characters', `sandbox$${'%E2%82%AC'.repeat(1_400)}`, /at most 4096|longer than 4096/],
+  ['many parts', `sandbox${'$x'.repeat(64)}`, /has 65 parts; an id has at most 64/],
+])('an id of %s is refused', async (_what, id, says) => {
+  await attacked.isRefused({ target: `/v1/table/${id}/describe` }, { kind: 'InvalidInput', says })
+})
+
+it('a semicolon begins no parameters of a path: it is a part of the name', async () => {
+  const arrival = await attacked.passes({ target: '/v1/table/sandbox$x;delimiter=./describe' })
+  expect(arrival.target).toBe('/v1/table/sandbox%24x%3Bdelimiter%3D./describe')
+})

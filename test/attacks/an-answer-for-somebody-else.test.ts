@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { rawRequest as rawMessage } from '../gateway/raw-exchange.ts'
+import { answers } from '../gateway/recording-upstream.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Bytes behind an answer would be the answer to whoever comes next over the same connection to the upstream.
+const attacked = attackedGateway()
+const poison = rawMessage(['HTTP/1.1 200 OK', 'content-length: 10'], '{"evil":1}')
+
+it.each([
+  ['a second answer', rawMessage(['HTTP/1.1 200 OK', 'content-length: 2'], '{}') + poison],
+  ['more than its length', rawMessage(['HTTP/1.1 200 OK', 'content-length: 2'], `{}${'x'.repeat(100)}`)],
+  [
+    'an answer behind its last chunk',
+    rawMessage(['HTTP/1.1 200 OK', 'transfer-encoding: chunked'], `2\r\n{}\r\n0\r\n\r\n${poison}`),
+  ],
+  [
+    'a body where there is none',
+    rawMessage(['HTTP/1.1 204 No Content', 'content-length: 10'], '{"evil":1}') + poison,
+  ],
+  [
+    'a length and chunks',
+    rawMessage(['HTTP/1.1 200 OK', 'content-length: 2', 'transfer-encoding: chunked'], `0\r\n\r\n${poison}`),
+  ],
+  ['two lengths', rawMessage(['HTTP/1.1 200 OK', 'content-length: 2', 'content-length: 60'], `{}${poison}`)],
+])('an upstream that sends %s answers nobody but the one who asked', async (_what, bytes) => {
+  const { gateway, upstream } = attacked
+  for (const operation of ['describe', 'update']) {
+    upstream.answering = (_arrival, response) => response.socket?.write(bytes)
+    const first = await gateway.post(`/v1/table/orders/${operation}`).catch(() => undefined)
+    expect(first?.json ?? {}).not.toHaveProperty('evil')
+    upstream.answering = answers(200, { mine: true })
+    for (let count = 0; count < 3; count += 1) {
+      expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({
+        status: 200,
+        json: { mine: true },
+      })
+    }
+  }
+})
+
+it('what comes before the answer is not the answer', async () => {
+  const { gateway, upstream } = attacked
+  upstream.answering = (_arrival, response) => {
+    response.writeEarlyHints({ link: '</evil>; rel=preload' })
+    response.writeProcessing()
+    response.end('{"mine":true}')
+  }
+  for (const operation of ['describe', 'update']) {
+    const answer = await gateway.post(`/v1/table/orders/${operation}`)
+    expect(String(answer.bytes)).toBe('{"mine":true}')
+    expect(answer.headers).not.toHaveProperty('link')
+  }
+})

@@ -1,0 +1,121 @@
+import { expect } from 'vitest'
+import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
+import type { Answer } from '../gateway/answer.ts'
+import { everything, type TestedGateway } from '../gateway/open-gateway.ts'
+import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import type { Arrival } from '../gateway/recording-upstream.ts'
+import { sharedGateway, type Pair } from '../gateway/running-gateway.ts'
+import type { WrittenPolicy } from '../policy/written-policy.ts'
+
+/** A request as an attacker writes it: nothing of it is made well-formed. */
+interface Attack {
+  /** POST unless told. */
+  readonly method?: string
+  /** A table that the caller may describe, unless told. */
+  readonly target?: string
+  /** `writer` unless told, nobody for null. */
+  readonly as?: string | null
+  /** Header lines besides those that every request has. */
+  readonly lines?: readonly string[]
+  /** An object is sent as JSON; a content-length is added unless `lines` say how long it is. */
+  readonly body?: object | string | Buffer
+}
+
+/** A gateway under attack, with what belongs to the attackers and what does not. */
+export interface AttackedGateway extends Pair {
+  /** Sends the attack as it is written. */
+  send(attack: Attack): Promise<Answer | undefined>
+  /** The attack is answered with that error, and nothing of it reaches the upstream. */
+  isRefused(attack: Attack, expected: ExpectedError): Promise<void>
+  /** The request is served, and is all that reaches the upstream. */
+  passes(attack: Attack): Promise<Arrival>
+}
+
+/**
+ * `writer` may fill, but not empty, `sandbox`; `owner` may do everything there, but nothing to the table `vault` in
+ * `sandbox` > `inner`. To both of them `production` is closed.
+ */
+const policies: readonly WrittenPolicy[] = [
+  everything,
+  {
+    name: 'sandbox',
+    namespace: ['sandbox'],
+    rules: [
+      {
+        id: 'fill',
+        effect: 'allow',
+        subjects: { users: ['writer'] },
+        operations: [
+          'read',
+          'create',
+          'commit',
+          'InsertIntoTable',
+          'MergeInsertIntoTable',
+          'UpdateTable',
+          'RenameTable',
+          'RegisterTable',
+          'DropNamespace',
+        ],
+      },
+      { id: 'own', effect: 'allow', subjects: { users: ['owner'] }, operations: ['all'] },
+    ],
+  },
+  {
+    name: 'vault',
+    namespace: ['sandbox', 'inner'],
+    rules: [
+      { id: 'closed', effect: 'deny', subjects: { any: true }, operations: ['all'], tables: ['vault'] },
+    ],
+  },
+]
+
+/** One gateway for all attacks of a file. */
+export function attackedGateway(): AttackedGateway {
+  const shared = sharedGateway({ users: ['writer', 'owner', 'nobody'], policies })
+  const send: AttackedGateway['send'] = async (attack) => {
+    const answers = await exchangeRaw(shared.gateway.url, bytesOf(attack, shared.gateway))
+    expect(answers).toHaveLength(1)
+    return answers[0]
+  }
+  return {
+    get gateway() {
+      return shared.gateway
+    },
+    get upstream() {
+      return shared.upstream
+    },
+    send,
+    async isRefused(attack, expected) {
+      expectError(await send(attack), expected)
+      // Another request shows that nothing is still on its way, and that the gateway is well.
+      expect(await shared.gateway.get('/v1/table')).toMatchObject({ status: 200 })
+      expect(shared.upstream.arrivals.splice(0)).toMatchObject([{ method: 'GET', target: '/v1/table' }])
+    },
+    async passes(attack) {
+      expect(await send(attack)).toMatchObject({ status: 200 })
+      const [arrival, ...others] = shared.upstream.arrivals.splice(0)
+      expect(others).toEqual([])
+      if (arrival === undefined) throw new Error('Nothing reached the upstream.')
+      return arrival
+    },
+  }
+}
+
+/** The bytes of the attack, over a connection of its own. */
+function bytesOf(attack: Attack, gateway: TestedGateway): Buffer {
+  const { method = 'POST', target = '/v1/table/sandbox$orders/describe', as = 'writer', lines = [] } = attack
+  const isBytes = typeof attack.body === 'string' || Buffer.isBuffer(attack.body)
+  const body = Buffer.from(isBytes ? attack.body : JSON.stringify(attack.body ?? ''))
+  const hasLength = lines.some((line) => /^(content-length|transfer-encoding)/i.test(line))
+  const head = rawRequest([
+    `${method} ${target} HTTP/1.1`,
+    'host: gateway.example',
+    'connection: close',
+    ...(as === null ? [] : [`x-api-key: ${gateway.key(as)}`]),
+    ...lines,
+    ...(attack.body === undefined || hasLength ? [] : [`content-length: ${body.length}`]),
+  ])
+  return attack.body === undefined
+    ? Buffer.from(head, 'latin1')
+    : Buffer.concat([Buffer.from(head, 'latin1'), body])
+}

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { valuesOf } from '../gateway/recording-upstream.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// `Connection: x-api-key` makes a proxy drop the header on the way: what was checked is not what arrives.
+const attacked = attackedGateway()
+
+it.each([
+  'x-api-key',
+  'X-Api-Key',
+  'authorization',
+  'host',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'x-request-id',
+  'x-catalog-ctx-a',
+  'x-catalog-table-location',
+])('a connection header that lists %s is refused', async (name) => {
+  await attacked.isRefused(
+    { lines: [`connection: x-other , ${name}`, 'x-catalog-ctx-a: 1'] },
+    { kind: 'InvalidInput', says: `the connection header lists "${name.toLowerCase()}"` },
+  )
+})
+
+it.each(['x-forwarded-user', 'cookie', 'forwarded', 'x-real-ip'])(
+  'listing %s changes nothing: it is never passed on',
+  async (name) => {
+    const arrival = await attacked.passes({ lines: [`${name}: admin`, `connection: ${name}`] })
+    expect(valuesOf(arrival, name)).toEqual([])
+  },
+)

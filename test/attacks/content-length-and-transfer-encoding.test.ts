@@ -1,0 +1,91 @@
+import { expect, it } from 'vitest'
+import type { ExpectedError } from '../gateway/expect-error.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Two readers that find different ends of one request take the rest for two different next ones.
+const attacked = attackedGateway()
+const malformed: ExpectedError = { kind: 'InvalidInput', says: 'not well-formed HTTP/1.1' }
+const encoding: ExpectedError = { kind: 'InvalidInput', says: /transfer-encoding|not well-formed/ }
+const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
+const chunked = `0\r\n\r\n${smuggled}`
+
+it.each<[what: string, lines: string[], body: string, ExpectedError]>([
+  ['length and chunks', ['content-length: 5', 'transfer-encoding: chunked'], chunked, malformed],
+  ['chunks and length', ['transfer-encoding: chunked', 'content-length: 5'], chunked, malformed],
+  ['two lengths', ['content-length: 0', 'content-length: 5'], smuggled, malformed],
+  ['the same length twice', ['content-length: 5', 'content-length: 5'], smuggled, malformed],
+  ['two lengths in one', ['content-length: 0, 5'], smuggled, malformed],
+  ['a negative length', ['content-length: -1'], smuggled, malformed],
+  ['a signed length', ['content-length: +5'], smuggled, malformed],
+  ['a hexadecimal length', ['content-length: 0x5'], smuggled, malformed],
+  ['a length with a blank in it', ['content-length: 1 0'], smuggled, malformed],
+  ['an endless length', ['content-length: 99999999999999999999999'], smuggled, malformed],
+  ['an empty length', ['content-length:'], smuggled, malformed],
+  ['a name with a blank', ['content-length : 5'], smuggled, malformed],
+  ['a name with a tabulator', ['transfer-encoding\t: chunked'], chunked, malformed],
+  ['a folded header', ['x-a: 1', ' content-length: 5'], smuggled, malformed],
+  ['a folded encoding', ['transfer-encoding:', ' chunked'], chunked, encoding],
+  ['a header without a colon', ['content-length'], smuggled, malformed],
+  ['a header without a name', [': 5'], smuggled, malformed],
+  ['NUL in a header', ['x-a: \0'], smuggled, malformed],
+  ['a bare line feed', ['x-a: 1\ncontent-length: 5'], smuggled, malformed],
+  ['a bare carriage return', ['x-a: 1\rcontent-length: 5'], smuggled, malformed],
+  ['two encodings', ['transfer-encoding: gzip, chunked'], chunked, encoding],
+  ['encodings in two headers', ['transfer-encoding: gzip', 'transfer-encoding: chunked'], chunked, encoding],
+  ['chunked twice', ['transfer-encoding: chunked, chunked'], chunked, encoding],
+  ['chunks that are not last', ['transfer-encoding: chunked, gzip'], chunked, encoding],
+  ['an encoding that is no name', ['transfer-encoding: xchunked'], chunked, encoding],
+  ['a quoted encoding', ['transfer-encoding: "chunked"'], chunked, encoding],
+  ['an encoding with a parameter', ['transfer-encoding: chunked;a=b'], chunked, encoding],
+  ['the encoding identity', ['transfer-encoding: identity'], smuggled, encoding],
+  ['an empty encoding', ['transfer-encoding:'], chunked, encoding],
+  ['a vertical tabulator', ['transfer-encoding: \x0bchunked'], chunked, encoding],
+])('%s is refused, and what stands behind is no request', async (_what, lines, body, expected) => {
+  await attacked.isRefused({ lines, body }, expected)
+})
+
+it.each([
+  ['a size that is no number', 'zz\r\n{}\r\n0\r\n\r\n'],
+  ['a size with a sign', '+2\r\n{}\r\n0\r\n\r\n'],
+  ['a size with a prefix', '0x2\r\n{}\r\n0\r\n\r\n'],
+  ['a size that overflows', 'fffffffffffffffff2\r\n{}\r\n0\r\n\r\n'],
+  ['a chunk that is longer than it says', '1\r\n{}\r\n0\r\n\r\n'],
+  ['a bare line feed behind a size', '2\n{}\r\n0\r\n\r\n'],
+  ['a bare line feed behind a chunk', '2\r\n{}\n0\r\n\r\n'],
+  ['a length in its trailers', '2\r\n{}\r\n0\r\ncontent-length: 9\r\n\r\n'],
+  ['a line feed within an extension', '2;a\n{}\r\n0\r\n\r\n'],
+])('a body in chunks with %s is refused', async (_what, body) => {
+  for (const target of ['/v1/table/sandbox$orders/describe', '/v1/table/sandbox$orders/query']) {
+    const answer = await attacked.send({ target, lines: ['transfer-encoding: chunked'], body })
+    expect(answer).toMatchObject({ status: 400, json: { code: 13 } })
+  }
+  expect(attacked.upstream.arrivals).toEqual([])
+})
+
+it('an upload that turns out malformed is cut off upstream, never completed', async () => {
+  attacked.upstream.answering = () => undefined
+  const answer = await attacked.send({
+    target: '/v1/table/sandbox$orders/insert',
+    lines: ['transfer-encoding: chunked'],
+    body: '5\r\nARROW\r\nzz\r\n',
+  })
+  expect(answer?.status).toBe(400)
+  for (const { body } of attacked.upstream.arrivals) await expect(body).rejects.toThrow('aborted')
+})
+
+it.each([
+  ['chunk extensions', ['transfer-encoding: chunked'], '2;name="value"\r\n{}\r\n0\r\n\r\n'],
+  ['trailers', ['transfer-encoding: Chunked'], '2\r\n{}\r\n0\r\nx-api-key: k\r\n\r\n'],
+  ['a length with zeros in front', ['content-length: 002'], '{}'],
+  ['Expect', ['expect: 100-continue', 'content-length: 2'], '{}'],
+])('%s end at this gateway: the upstream gets a request of our own framing', async (what, lines, body) => {
+  if (what === 'Expect') {
+    const answer = await attacked.send({ lines: lines.slice(1), body })
+    expect(answer?.status).toBe(200)
+  } else {
+    const arrival = await attacked.passes({ lines, body })
+    expect(String(await arrival.body)).toBe('{}')
+    const names = arrival.rawHeaders.filter((_, index) => index % 2 === 0)
+    expect(names).toEqual(['host', 'connection', 'x-request-id', 'content-type', 'content-length'])
+  }
+})

@@ -1,0 +1,41 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// One reader keeps the first of two equal keys, the next one the last: each sees another id.
+const attacked = attackedGateway()
+
+it.each([
+  ['id', '{"id":["sandbox","orders"],"id":["production","orders"]}'],
+  ['id', '{"\\u0069d":["sandbox","orders"],"id":["production","orders"]}'],
+  ['id', '{"id":["sandbox","orders"],"i\\u0064":null}'],
+  ['identity', '{"identity":null,"identity":{"api_key":"k"}}'],
+  ['context', '{"context":{},"context":{"gateway":"admin"}}'],
+  ['vend_credentials', '{"vend_credentials":false,"vend_credentials":true}'],
+  ['gateway', '{"context":{"gateway":"a","gateway":"b"}}'],
+  ['x', '{"a":[{"b":{"x":1,"y":2,"x":3}}]}'],
+  ['', '{"":1,"":2}'],
+  ['__proto__', '{"__proto__":{"id":["a"]},"__proto__":{}}'],
+])('the key "%s" twice is refused', async (key, body) => {
+  await attacked.isRefused(
+    { body },
+    { kind: 'InvalidInput', says: `the key "${key}" stands twice in one object of the body` },
+  )
+})
+
+it.each(['ID', 'Id', 'iD', 'Vend_Credentials', 'CONTEXT', 'Branch'])(
+  'the key %s is refused: readers that ignore case take it for another',
+  async (key) => {
+    await attacked.isRefused(
+      { body: { [key]: 1 } },
+      { kind: 'InvalidInput', says: `"${key}" in the body could be taken for "${key.toLowerCase()}"` },
+    )
+  },
+)
+
+it('a key with a letter that folds to another one is refused too', async () => {
+  // U+017F, the long s, is an s to readers that ignore case as Unicode does.
+  await attacked.isRefused(
+    { target: '/v1/table/sandbox$o/create-empty', body: { '\u017Ftorage': 1, vend_credentialſ: true } },
+    { kind: 'InvalidInput', says: 'could be taken for "vend_credentials"' },
+  )
+})

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// A credential in the body would reach the upstream past the gateway, which has authenticated somebody else.
+const attacked = attackedGateway()
+
+it('an identity in the body authenticates nobody', async () => {
+  const identity = { api_key: attacked.gateway.key('dev') }
+  await attacked.isRefused(
+    { as: null, body: { identity } },
+    { kind: 'Unauthenticated', says: 'no credential was sent; expected the header x-api-key' },
+  )
+  const answer = await attacked.send({ as: null, body: { identity } })
+  expect(answer?.json).toMatchObject({
+    detail: 'credentials are read from the headers only, never from the body',
+  })
+})
+
+it.each([
+  ['alone', '{"identity":{"api_key":"k"}}', '{}'],
+  ['first', '{ "identity" : {"api_key":"k"} , "id":["sandbox","orders"]}', '{  "id":["sandbox","orders"]}'],
+  ['last', '{"version":1, "identity":{"auth_token":"t"}}', '{"version":1}'],
+  ['between', '{"a":1,"identity":null,"b":2}', '{"a":1,"b":2}'],
+  ['with an escape in its name', '{"a":1,"\\u0069dentity":{"api_key":"k"}}', '{"a":1}'],
+  [
+    'with braces and quotes in it',
+    '{"identity":{"api_key":"}\\",{"},"b":[",identity"]}',
+    '{"b":[",identity"]}',
+  ],
+  [
+    'with a number that JavaScript cannot hold',
+    '{"k":9223372036854775807,"identity":{}}',
+    '{"k":9223372036854775807}',
+  ],
+])('an identity that stands %s is cut out, and nothing else', async (_what, body, forwarded) => {
+  const arrival = await attacked.passes({ body })
+  expect(JSON.parse(String(await arrival.body))).toEqual(JSON.parse(forwarded))
+  expect(String(await arrival.body).replaceAll(' ', '')).toBe(forwarded.replaceAll(' ', ''))
+})
+
+it.each([
+  ['in another case', { Identity: { api_key: 'k' } }, /"Identity" in the body could be taken for "identity"/],
+  ['in capitals', { IDENTITY: { api_key: 'k' } }, /"IDENTITY"/],
+  ['in the query of a plan', { query: { identity: { api_key: 'k' } } }, /"query.identity" is not accepted/],
+])('an identity %s is refused', async (_what, body, says) => {
+  await attacked.isRefused(
+    { target: '/v1/table/sandbox$orders/explain_plan', body },
+    { kind: 'InvalidInput', says },
+  )
+})
+
+it.each(['identity', 'context'])('%s within a batch is refused', async (name) => {
+  const entry = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'o/_versions/s', [name]: {} }
+  const expected = { kind: 'InvalidInput', says: `${name} is not accepted inside a batch` } as const
+  await attacked.isRefused({ target: '/v1/table/version/batch-create', body: { entries: [entry] } }, expected)
+  await attacked.isRefused(
+    { target: '/v1/table/batch-commit', body: { operations: [{ create_table_version: entry }] } },
+    expected,
+  )
+})

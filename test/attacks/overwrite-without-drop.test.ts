@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// To replace all rows is to drop them: who may only create or insert must not get it as a mode.
+const attacked = attackedGateway()
+const arrow = { body: 'ARROW' }
+
+it.each(['overwrite', 'Overwrite', 'OVERWRITE', 'over_write', '%22Overwrite%22'])(
+  'mode=%s in a query needs OverwriteTable',
+  async (mode) => {
+    for (const operation of ['create', 'insert']) {
+      await attacked.isRefused(
+        { target: `/v1/table/sandbox$orders/${operation}?mode=${mode}`, ...arrow },
+        { kind: 'PermissionDenied', says: /not allowed OverwriteTable \(mode=overwrite\)/ },
+      )
+    }
+  },
+)
+
+it.each(['overwrite', 'Overwrite', '"Overwrite"'])('mode %s in a body needs it too', async (mode) => {
+  await attacked.isRefused(
+    { as: 'owner', target: '/v1/table/sandbox$inner$vault/register', body: { location: 'x', mode } },
+    { kind: 'PermissionDenied', says: /./ },
+  )
+  await attacked.isRefused(
+    { target: '/v1/namespace/sandbox/create', body: { mode } },
+    { kind: 'PermissionDenied', says: /not allowed DropTable \(mode Overwrite\)/ },
+  )
+})
+
+it.each([
+  ['create', 'mode=replace', /has no mode "replace"; it knows create, existok, overwrite/],
+  ['create', 'mode=overwrite%20', /has no mode/],
+  ['create', 'mode=%00overwrite', /NUL|mode/],
+  ['create', 'mode=append', /has no mode "append"/],
+  ['insert', 'mode=create', /has no mode "create"; it knows append, overwrite/],
+  ['insert', 'mode=append&mode=overwrite', /"mode" is repeated/],
+  ['insert', 'Mode=overwrite', /has no query parameter "Mode"/],
+  ['merge_insert', 'on=id&mode=overwrite', /has no query parameter "mode"/],
+])('%s with %s is refused', async (operation, query, says) => {
+  await attacked.isRefused(
+    { target: `/v1/table/sandbox$orders/${operation}?${query}`, ...arrow },
+    { kind: 'InvalidInput', says },
+  )
+})
+
+it('a merge that deletes what it does not match needs DeleteFromTable', async () => {
+  const merge = '/v1/table/sandbox$orders/merge_insert?on=id'
+  for (const value of ['true', 'True', 'TRUE']) {
+    await attacked.isRefused(
+      { target: `${merge}&when_not_matched_by_source_delete=${value}`, ...arrow },
+      { kind: 'PermissionDenied', says: /not allowed DeleteFromTable \(when_not_matched_by_source_delete\)/ },
+    )
+  }
+  await attacked.isRefused(
+    { target: `${merge}&when_not_matched_by_source_delete=1`, ...arrow },
+    { kind: 'InvalidInput', says: 'expected true or false' },
+  )
+})
+
+it('who may overwrite can, and who may not can still do the rest', async () => {
+  const overwrite = { target: '/v1/table/sandbox$orders/insert?mode=Overwrite', ...arrow }
+  expect((await attacked.passes({ as: 'owner', ...overwrite })).target).toBe(
+    '/v1/table/sandbox%24orders/insert?mode=Overwrite',
+  )
+  await attacked.passes({ target: '/v1/table/sandbox$orders/insert?mode=append', ...arrow })
+  await attacked.passes({ target: '/v1/table/sandbox$orders/create?mode=exist_ok', ...arrow })
+})

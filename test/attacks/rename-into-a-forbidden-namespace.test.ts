@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Only the body says where a table goes.
+const attacked = attackedGateway()
+const target = '/v1/table/sandbox$orders/rename'
+const name = { new_table_name: 'orders' }
+
+it.each([
+  ['into another namespace', { ...name, new_namespace_id: ['production'] }, '"production.orders"'],
+  ['into the root', { ...name, new_namespace_id: [] }, '"orders"'],
+  ['under the other name of the member', { ...name, new_namespace: ['production'] }, '"production.orders"'],
+  ['to a name that is denied', { new_table_name: 'vault', new_namespace_id: ['sandbox', 'inner'] }, 'vault'],
+])('a rename %s is denied', async (_what, body, says) => {
+  await attacked.isRefused(
+    { target, body },
+    { kind: 'PermissionDenied', says: `not allowed CreateTable \\(the destination\\) on .*${says}|${says}` },
+  )
+})
+
+it.each<[what: string, body: object | undefined, says: RegExp]>([
+  ['two destinations', { ...name, new_namespace_id: ['sandbox'], new_namespace: ['production'] }, /differ/],
+  ['no destination', {}, /needs "new_table_name"/],
+  ['no body', undefined, /needs "new_table_name"/],
+  ['an empty name', { new_table_name: '' }, /new_table_name is empty/],
+  ['a name that is a path', { new_table_name: '../production/orders' }, /cannot hold/],
+  ['a name with the delimiter', { new_table_name: 'inner$vault' }, /"inner\$vault"/],
+  ['a part with the delimiter', { ...name, new_namespace_id: ['sandbox$inner'] }, /"sandbox\$inner"/],
+  ['a name that is a list', { new_table_name: ['orders'] }, /expected a string/],
+  ['a namespace that is text', { ...name, new_namespace_id: 'production' }, /expected a list of strings/],
+  [
+    'another spelling',
+    { ...name, New_Namespace_Id: ['production'] },
+    /could be taken for "new_namespace_id"/,
+  ],
+])('a rename with %s is refused', async (_what, body, says) => {
+  await attacked.isRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })
+})
+
+it('a rename within what is allowed passes, and needs the source too', async () => {
+  const body = { ...name, new_namespace_id: ['sandbox', 'archive'] }
+  expect((await attacked.passes({ target, body })).target).toBe('/v1/table/sandbox%24orders/rename')
+  await attacked.isRefused(
+    { target: '/v1/table/production$orders/rename', body },
+    { kind: 'PermissionDenied', says: 'not allowed RenameTable on "production.orders"' },
+  )
+})

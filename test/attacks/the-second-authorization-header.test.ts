@@ -1,0 +1,60 @@
+import { it } from 'vitest'
+import type { ExpectedError } from '../gateway/expect-error.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Node joins two x-api-key headers, drops the second Authorization, and other servers take the last of each.
+const attacked = attackedGateway()
+
+function repeated(header: string): ExpectedError {
+  return { kind: 'InvalidInput', says: `the header "${header}" is repeated` }
+}
+
+it.each<[what: string, lines: string[], ExpectedError]>([
+  ['a second key', ['x-api-key: other'], repeated('x-api-key')],
+  ['a second key in another case', ['X-API-KEY: other'], repeated('x-api-key')],
+  ['an empty second key', ['x-api-key:'], repeated('x-api-key')],
+  ['a second host', ['host: inside.example'], repeated('host')],
+  ['a second content type', ['content-type: a/b', 'Content-Type: c/d'], repeated('content-type')],
+  ['a second encoding', ['content-encoding: a', 'content-encoding: b'], repeated('content-encoding')],
+  ['a second request id', ['x-request-id: a', 'x-request-id: b'], repeated('x-request-id')],
+  ['context twice', ['x-catalog-ctx-a: 1', 'X-Catalog-Ctx-A: 2'], repeated('x-catalog-ctx-a')],
+  [
+    'a location twice',
+    ['x-catalog-table-location: a', 'x-catalog-table-location: b'],
+    repeated('x-catalog-table-location'),
+  ],
+])('%s is refused', async (_what, lines, expected) => {
+  await attacked.isRefused({ lines }, expected)
+})
+
+it.each<[what: string, lines: string[], ExpectedError]>([
+  ['two tokens', ['authorization: Bearer a.b.c', 'authorization: Bearer d.e.f'], repeated('authorization')],
+  ['the same token twice', ['authorization: Bearer a', 'Authorization: Bearer a'], repeated('authorization')],
+  [
+    'two tokens in one header',
+    ['authorization: Bearer a, Bearer b'],
+    { kind: 'InvalidInput', says: 'one token' },
+  ],
+  [
+    'a scheme of its own',
+    ['authorization: Basic d3JpdGVyOng='],
+    { kind: 'Unauthenticated', says: 'another scheme' },
+  ],
+  ['no scheme', ['authorization: token'], { kind: 'Unauthenticated', says: 'Bearer' }],
+  ['an empty token', ['authorization: Bearer '], { kind: 'InvalidInput', says: 'one token' }],
+  ['two keys in one header', ['x-api-key: a, b'], { kind: 'Unauthenticated', says: 'not a whole API key' }],
+])('%s without a key is refused', async (_what, lines, expected) => {
+  await attacked.isRefused({ as: null, lines }, expected)
+})
+
+it('a second key behind more headers than Node keeps is refused', async () => {
+  const many = Array.from({ length: 2_500 }, () => 'a:1')
+  await attacked.isRefused({ lines: [...many, 'x-api-key: other'] }, { kind: 'InvalidInput', says: /header/ })
+})
+
+it('a key and a token are refused: they cannot agree', async () => {
+  await attacked.isRefused(
+    { lines: ['authorization: Bearer a.b.c'] },
+    { kind: 'Unauthenticated', says: 'x-api-key and authorization were both sent and disagree' },
+  )
+})

@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest'
+import { operationNamed, operationNames, type OperationName } from '../../src/interface/operations.ts'
+import { answers, valuesOf } from './recording-upstream.ts'
+import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'
+
+const shared = sharedGateway()
+
+/** The members and parameters without which an operation is refused. */
+const bodies: Partial<Record<OperationName, object>> = {
+  RenameTable: { new_table_name: 'archive' },
+  CreateTableVersion: { version: 2, manifest_path: 'sales/orders/_versions/staging' },
+  BatchCreateTableVersions: {
+    entries: [{ id: ['sales', 'orders'], version: 2, manifest_path: 'sales/orders/_versions/staging' }],
+  },
+  BatchCommitTables: { operations: [{ deregister_table: { id: ['sales', 'orders'] } }] },
+  RegisterTable: { location: 'sales/orders' },
+  UpdateTableSchemaMetadata: { owner: 'sales' },
+}
+const queries: Partial<Record<OperationName, string>> = { MergeInsertIntoTable: 'on=order%20id&on=line' }
+
+it('every operation reaches the upstream under its one target, without the credentials of the client', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = answers(200, { fine: true })
+  for (const name of operationNames) {
+    const { method, path, body, object } = operationNamed(name)
+    // What a route without an id says about delimiters is about the names in the answer.
+    const query = object === 'none' ? 'delimiter=.' : queries[name]
+    const sent = path.replace('{id}', 'sales.orders').replace('{index_name}', 'by%5Fday')
+    const json = body === 'arrow' || method === 'GET' ? undefined : (bodies[name] ?? {})
+    const answer = await gateway.send(
+      method,
+      `${sent}/?delimiter=.${queries[name] ? `&${queries[name]}` : ''}`,
+      {
+        headers: { 'x-api-key': gateway.key('dev'), cookie: 'session=1', 'x-lancedb-database': 'd' },
+        ...(body === 'arrow' && { body: 'ARROW' }),
+        ...(json && { body: json }),
+      },
+    )
+    expect({ name, status: answer.status, json: answer.json }).toEqual({
+      name,
+      status: 200,
+      json: { fine: true },
+    })
+    const canonical = path.replace('{id}', 'sales%24orders').replace('{index_name}', 'by_day')
+    const arrival = upstream.arrivals.pop()
+    expect(arrival).toMatchObject({ method, target: query ? `${canonical}?${query}` : canonical })
+    expect(upstream.arrivals.splice(0)).toEqual([])
+    const rest = arrival ?? { rawHeaders: [] }
+    expect(valuesOf(rest, 'content-type')).toEqual(
+      body === 'arrow' ? ['application/vnd.apache.arrow.stream'] : json ? ['application/json'] : [],
+    )
+    expect(valuesOf(rest, 'host')).toEqual([new URL(upstream.url).host])
+    expect(valuesOf(rest, 'x-request-id')).toEqual([answer.headers['x-request-id']])
+    expect(valuesOf(rest, 'x-lancedb-database')).toEqual(['d'])
+    for (const stripped of ['x-api-key', 'authorization', 'cookie']) {
+      expect(valuesOf(rest, stripped)).toEqual([])
+    }
+    expect(String(await arrival?.body)).toBe(body === 'arrow' ? 'ARROW' : json ? JSON.stringify(json) : '')
+  }
+})
+
+it.each([
+  ['GET', '/v1/namespace/$/list', 'GET', '/v1/namespace/%24/list'],
+  ['GET', '/v1/namespace/./list?delimiter=.', 'GET', '/v1/namespace/%24/list'],
+  ['GET', '/v1/table/?limit=&page_token=', 'GET', '/v1/table'],
+  ['GET', '/v1/table/a%24b/count_rows', 'POST', '/v1/table/a%24b/count_rows'],
+  ['POST', '/v1/table/a::b%20c/describe?delimiter=%3A%3A', 'POST', '/v1/table/a%24b%20c/describe'],
+  ['POST', '/v1/table/a+b/describe', 'POST', '/v1/table/a%2Bb/describe'],
+  ['POST', '/v1/table/%e2%82%ac/describe', 'POST', '/v1/table/%E2%82%AC/describe'],
+  ['POST', '/v1/table/a/describe?with_table_uri=TRUE', 'POST', '/v1/table/a/describe?with_table_uri=true'],
+  ['POST', '/v1/table/t/create-empty', 'POST', '/v1/table/t/declare'],
+  ['POST', '/v1/table/version/describe', 'POST', '/v1/table/version/describe'],
+] as const)('%s %s is forwarded as %s %s', async (method, target, canonicalMethod, canonical) => {
+  const { gateway, upstream } = shared
+  expect(await gateway.send(method, target)).toMatchObject({ status: 200 })
+  expect(upstream.arrivals).toMatchObject([{ method: canonicalMethod, target: canonical }])
+})
+
+it('an upstream may have a path of its own and another delimiter', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    adjust: (settings) => ({
+      ...settings,
+      upstream: { ...settings.upstream, url: `${settings.upstream.url}/catalog/`, delimiter: '::' },
+    }),
+  })
+  await gateway.post('/v1/table/sales$orders/describe')
+  await gateway.get('/v1/namespace/$/list')
+  expect(upstream.arrivals.map(({ target }) => target)).toEqual([
+    '/catalog/v1/table/sales%3A%3Aorders/describe?delimiter=%3A%3A',
+    '/catalog/v1/namespace/%3A%3A/list?delimiter=%3A%3A',
+  ])
+})
+
+it('an id of 4 KiB is not too long for any part of the way', async () => {
+  const { gateway, upstream } = shared
+  const name = 'n'.repeat(4_096)
+  expect(await gateway.post(`/v1/table/${name}/describe`)).toMatchObject({ status: 200 })
+  expect(upstream.arrivals).toMatchObject([{ target: `/v1/table/${name}/describe` }])
+})

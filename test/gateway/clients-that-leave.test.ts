@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../audit/entries.ts'
+import { answers } from './recording-upstream.ts'
+import { gatewayAndUpstream } from './running-gateway.ts'
+import { deferred, eventually } from './waiting.ts'
+
+it('an upload whose client leaves is cut off upstream, and its outcome is on record', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  upstream.answering = () => undefined
+  const leave = new AbortController()
+  const body = new PassThrough()
+  body.on('error', () => undefined)
+  body.write('half of it')
+  const answer = gateway.post('/v1/table/orders/insert', { body, signal: leave.signal })
+  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  leave.abort()
+  await expect(answer).rejects.toThrow()
+  await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
+  await eventually(async () => {
+    const records = await recordsOf(gateway.auditFolder)
+    expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'unknown' }])
+  })
+})
+
+it('a change goes on when its client leaves, and its outcome is on record', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  const clientHasLeft = deferred()
+  upstream.answering = async (arrival, response, request) => {
+    await clientHasLeft.promise
+    return answers(200, { version: 7 })(arrival, response, request)
+  }
+  const leave = new AbortController()
+  const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
+  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  leave.abort()
+  await expect(answer).rejects.toThrow()
+  clientHasLeft.resolve(undefined)
+  await eventually(async () => {
+    const records = await recordsOf(gateway.auditFolder)
+    expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
+  })
+})
+
+it.each(['before the answer', 'in the middle of it'])(
+  'a read whose client leaves %s is given up upstream, and not sent again',
+  async (when) => {
+    const { gateway, upstream } = await gatewayAndUpstream()
+    const abandoned = deferred()
+    upstream.answering = (_arrival, response) => {
+      response.once('close', () => abandoned.resolve(undefined))
+      if (when !== 'before the answer') response.writeHead(200).write('half of it')
+    }
+    const leave = new AbortController()
+    const answer = gateway.open('POST', '/v1/table/orders/query', { body: {}, signal: leave.signal })
+    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    if (when === 'before the answer') {
+      leave.abort()
+      await expect(answer).rejects.toThrow()
+    } else {
+      const { body } = await answer
+      await once(body, 'readable')
+      body.on('error', () => undefined)
+      leave.abort()
+    }
+    await abandoned.promise
+    upstream.answering = answers(200, {})
+    await gateway.get('/v1/table')
+    expect(upstream.arrivals.map(({ target }) => target)).toEqual(['/v1/table/orders/query', '/v1/table'])
+  },
+)
+
+it('clients that leave take no connection to the upstream with them', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    adjust: ({ upstream, ...settings }) => ({
+      ...settings,
+      upstream: { ...upstream, maximumConnections: 2 },
+    }),
+  })
+  const good = upstream.answering
+  upstream.answering = () => undefined
+  for (let count = 0; count < 10; count += 1) {
+    const leave = new AbortController()
+    const answer = gateway.get('/v1/table', { signal: leave.signal })
+    await eventually(() => expect(upstream.arrivals).toHaveLength(count + 1))
+    leave.abort()
+    await expect(answer).rejects.toThrow()
+  }
+  upstream.answering = good
+  expect(await gateway.get('/v1/table')).toMatchObject({ status: 200 })
+})

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { hopByHopHeaders } from '../../src/interface/headers.ts'
+import { valuesOf } from './recording-upstream.ts'
+import { exchangeRaw, rawRequest } from './raw-exchange.ts'
+import { gatewayAndUpstream } from './running-gateway.ts'
+
+it('headers of the connection to the client do not reach the upstream, nor do those it lists', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  const [answer] = await exchangeRaw(
+    gateway.url,
+    rawRequest([
+      'POST /v1/table/orders/describe HTTP/1.1',
+      'Host: gateway.example',
+      `X-Api-Key: ${gateway.key('dev')}`,
+      'Connection: close, X-Once , upgrade',
+      'Connection: x-twice',
+      'X-Once: 1',
+      'X-Twice: 2',
+      'X-Kept: 3',
+      'Keep-Alive: timeout=5',
+      'Proxy-Connection: keep-alive',
+      'Proxy-Authorization: Basic Zm9vOmJhcg==',
+      'TE: trailers',
+      'Upgrade: websocket',
+      'Accept-Encoding: gzip',
+      'Content-Length: 0',
+    ]),
+  )
+  expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } })
+  const [arrival] = upstream.arrivals
+  const names = arrival?.rawHeaders.filter((_, index) => index % 2 === 0).toSorted()
+  expect(names).toEqual(['connection', 'content-length', 'host', 'x-kept', 'x-request-id'])
+  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'connection')).toEqual(['keep-alive'])
+})
+
+it('headers of the connection to the upstream do not reach the client, nor do those it lists', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  upstream.answering = (_arrival, response) => {
+    response.socket?.end(
+      rawRequest(
+        [
+          'HTTP/1.1 200 OK',
+          'Content-Type: application/json',
+          'Connection: X-Once',
+          'Connection: x-twice, close',
+          'Keep-Alive: timeout=1',
+          'Proxy-Authenticate: Basic',
+          'X-Once: 1',
+          'X-Twice: 2',
+          'X-Kept: 3',
+          'Trailer: x-sum',
+          'Transfer-Encoding: chunked',
+        ],
+        '2\r\n{}\r\n0\r\nx-sum: 1\r\n\r\n',
+      ),
+    )
+  }
+  const answer = await gateway.post('/v1/table/orders/describe')
+  expect(answer).toMatchObject({ status: 200, json: {}, headers: { 'x-kept': '3' } })
+  const names = Object.keys(answer.headers).filter((name) => name !== 'date')
+  const own = ['connection', 'keep-alive', 'transfer-encoding']
+  expect(names.filter((name) => hopByHopHeaders.has(name)).toSorted()).toEqual(own)
+  expect(names.filter((name) => !hopByHopHeaders.has(name)).toSorted()).toEqual([
+    'content-type',
+    'x-kept',
+    'x-request-id',
+  ])
+  expect(answer.headers).toMatchObject({ connection: 'keep-alive', 'keep-alive': 'timeout=75' })
+})

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { gatewayAndUpstream } from './running-gateway.ts'
+import { eventually } from './waiting.ts'
+
+it('the gateway lives on without its upstream, but is not ready', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  const ask = async (path: string) => {
+    const response = await fetch(gateway.adminUrl + path)
+    return { status: response.status, body: await response.json() }
+  }
+  expect(await ask('/livez')).toEqual({ status: 200, body: { status: 'ok' } })
+  expect(await ask('/readyz')).toEqual({ status: 200, body: { status: 'ready' } })
+  await upstream.close()
+  await eventually(async () =>
+    expect(await ask('/readyz')).toEqual({
+      status: 503,
+      body: { status: 'not ready', problems: { 'upstream catalog': expect.stringMatching(/reached/) } },
+    }),
+  )
+  expect(await ask('/livez')).toMatchObject({ status: 200 })
+})
+
+it('health and metrics are no business of the main port, nor operations of the admin port', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  for (const path of ['/livez', '/readyz', '/metrics']) {
+    expect(await gateway.get(path)).toMatchObject({ status: 404 })
+  }
+  const response = await fetch(`${gateway.adminUrl}/v1/table`, {
+    headers: { 'x-api-key': gateway.key('dev') },
+  })
+  expect(response.status).toBe(404)
+  expect(upstream.arrivals).toEqual([])
+})

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { answers } from './recording-upstream.ts'
+import { exchangeRaw } from './raw-exchange.ts'
+import { gatewayAndUpstream } from './running-gateway.ts'
+import { eventually } from './waiting.ts'
+
+it('requests are counted by operation, status and decision, refusals by stage and reason', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({ users: ['nobody'] })
+  const describe = '/v1/table/secret-name/describe'
+  await gateway.post(describe)
+  await gateway.post(describe)
+  await gateway.post(describe, { as: 'nobody' })
+  await gateway.post(describe, { as: null })
+  await gateway.post(describe, { body: { id: ['other'] } })
+  await gateway.get('/v1/secret-route')
+  await gateway.post('/v1/table/secret-name/drop')
+  upstream.answering = answers(503, '')
+  await gateway.post('/v1/table/secret-name/drop')
+  await exchangeRaw(gateway.url, 'nonsense\r\n\r\n')
+
+  const text = await eventually(async () => {
+    const found = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    expect(found).toContain('requests_total{operation="DropTable",status="503",decision="allow"} 1')
+    return found
+  })
+  const counted = text.split('\n').filter((line) => /^catalog_gateway_(requests|refusals)_total\{/.test(line))
+  expect(counted.toSorted()).toEqual([
+    'catalog_gateway_refusals_total{stage="authenticate",reason="missing"} 1',
+    'catalog_gateway_refusals_total{stage="authorize",reason="no_rule"} 1',
+    'catalog_gateway_refusals_total{stage="check",reason="InvalidInput"} 1',
+    'catalog_gateway_refusals_total{stage="match",reason="Unsupported"} 1',
+    'catalog_gateway_refusals_total{stage="receive",reason="unparsed"} 1',
+    'catalog_gateway_requests_total{operation="DescribeTable",status="200",decision="allow"} 2',
+    'catalog_gateway_requests_total{operation="DescribeTable",status="400",decision="none"} 1',
+    'catalog_gateway_requests_total{operation="DescribeTable",status="401",decision="none"} 1',
+    'catalog_gateway_requests_total{operation="DescribeTable",status="403",decision="deny"} 1',
+    'catalog_gateway_requests_total{operation="DropTable",status="200",decision="allow"} 1',
+    'catalog_gateway_requests_total{operation="DropTable",status="503",decision="allow"} 1',
+    'catalog_gateway_requests_total{operation="unknown",status="404",decision="none"} 1',
+  ])
+  expect(text).toMatch(/^catalog_gateway_request_duration_seconds_count\{operation="DropTable"\} 2$/m)
+  expect(text).toMatch(
+    /^catalog_gateway_upstream_duration_seconds_count\{upstream="catalog",operation="DropTable"\} 2$/m,
+  )
+  expect(text).not.toMatch(/secret|nobody|"dev"/)
+})

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { Pool, type Dispatcher } from 'undici'
+import type { GatewaySettings } from '../../src/config.ts'
+import { startGateway } from '../../src/gateway/gateway.ts'
+import { createKey } from '../../src/identity/api-key-store.ts'
+import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
+import { answerOf, type Answer } from './answer.ts'
+
+/** What a gateway of a test is like, where it is not as most are. */
+export interface GatewaySetup {
+  /** `dev` may do everything, unless told. */
+  readonly policies?: readonly WrittenPolicy[]
+  /** Principals that get an API key besides `dev`. */
+  readonly users?: readonly string[]
+  readonly adjust?: (settings: GatewaySettings, folder: string) => GatewaySettings | Promise<GatewaySettings>
+}
+
+/** What a request holds besides method and target. */
+export interface Parts {
+  /** Who sends it; `dev` unless told, nobody for null. */
+  readonly as?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  /** An object that is no bytes and no stream is sent as JSON. */
+  readonly body?: object | string
+  readonly signal?: AbortSignal
+}
+
+/** A gateway of a test. */
+export interface TestedGateway {
+  readonly url: string
+  readonly adminUrl: string
+  readonly policyFile: string
+  readonly auditFolder: string
+  /** The API key of a principal. */
+  key(principal: string): string
+  send(method: Dispatcher.HttpMethod, target: string, parts?: Parts): Promise<Answer>
+  get(target: string, parts?: Parts): Promise<Answer>
+  post(target: string, parts?: Parts): Promise<Answer>
+  /** Ends before the answer has been read: for those who read it in their own time. */
+  open(method: Dispatcher.HttpMethod, target: string, parts?: Parts): Promise<Dispatcher.ResponseData>
+  /** Closes the gateway; its files stay. */
+  stop(): Promise<void>
+  /** Closes everything and removes the files. */
+  close(): Promise<void>
+}
+
+/** Everything, for `dev`. */
+export const everything: WrittenPolicy = {
+  name: 'everything',
+  namespace: [],
+  rules: [{ id: 'all', effect: 'allow', subjects: { users: ['dev'] }, operations: ['all'] }],
+}
+
+/** Starts a gateway in front of that URL; whoever starts it closes it. */
+export async function openGateway(upstreamUrl: string, setup: GatewaySetup = {}): Promise<TestedGateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-'))
+  const keys = await makeFiles(folder, setup)
+  const settings = settingsFor(folder, upstreamUrl)
+  const gateway = await startGateway({
+    settings: (await setup.adjust?.(settings, folder)) ?? settings,
+    staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
+  })
+  const pool = new Pool(gateway.url)
+  const key = (principal: string): string => keys.get(principal) ?? principal
+  const open: TestedGateway['open'] = (method, target, parts = {}) =>
+    pool.request({ method, path: target, ...sentParts(parts, key) })
+  const send: TestedGateway['send'] = async (method, target, parts) =>
+    readAnswer(await open(method, target, parts))
+  return {
+    url: gateway.url,
+    adminUrl: gateway.adminUrl,
+    policyFile: join(folder, 'policies', 'policies.yaml'),
+    auditFolder: settings.audit.folder,
+    key,
+    open,
+    send,
+    stop: gateway.close,
+    get: (target, parts) => send('GET', target, parts),
+    post: (target, parts) => send('POST', target, parts),
+    async close() {
+      await pool.destroy()
+      await gateway.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Keys, pepper and policies; answers the keys by principal. */
+async function makeFiles(folder: string, { users = [], policies }: GatewaySetup) {
+  const keys = new Map([['dev', `dev-${randomBytes(18).toString('base64url')}`]])
+  const pepper = randomBytes(32).toString('base64url')
+  const store = join(folder, 'keys.yaml')
+  await writeFile(join(folder, 'pepper'), pepper)
+  await writeFile(store, 'keys: []\n')
+  for (const principal of users) {
+    const { text } = await createKey(store, Buffer.from(pepper), { principal, groups: [] })
+    keys.set(principal, text)
+  }
+  await mkdir(join(folder, 'policies'))
+  await writeFile(join(folder, 'policies', 'policies.yaml'), textOf(policies ?? [everything]))
+  return keys
+}
+
+function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
+  return {
+    listen: { host: '127.0.0.1', port: 0 },
+    admin: { host: '127.0.0.1', port: 0 },
+    upstream: {
+      name: 'catalog',
+      url: upstreamUrl,
+      delimiter: '$',
+      maximumConnections: 16,
+      timeouts: { connectMs: 5_000, answerMs: 20_000, idleMs: 20_000 },
+    },
+    identity: {
+      apiKeys: { store: join(folder, 'keys.yaml'), pepperFile: join(folder, 'pepper') },
+      issuers: [],
+    },
+    policies: { folder: join(folder, 'policies') },
+    audit: { folder: join(folder, 'audit') },
+    dialects: [],
+    limits: { jsonBytes: 1024 * 1024 },
+    log: { level: 'silent' },
+  }
+}
+
+function sentParts({ as = 'dev', headers, body, signal }: Parts, key: (principal: string) => string) {
+  const isRaw = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable
+  return {
+    headers: {
+      ...(as !== null && { 'x-api-key': key(as) }),
+      ...(body !== undefined && !isRaw && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isRaw ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }
+}
+
+async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer> {
+  return answerOf(statusCode, headers, Buffer.from(await body.arrayBuffer()))
+}

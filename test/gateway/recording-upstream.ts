@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type ServerOptions } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+
+/** A request as it reached the upstream. */
+export interface Arrival {
+  readonly method: string
+  /** The raw request target. */
+  readonly target: string
+  /** Names as they were written and values, in turn. */
+  readonly rawHeaders: readonly string[]
+  /** All of the body; rejects where it was cut off. */
+  readonly body: Promise<Buffer>
+}
+
+/** What the upstream does with a request. It may pause the request to leave the body unread. */
+export type Answering = (arrival: Arrival, response: ServerResponse, request: IncomingMessage) => unknown
+
+/** A foreign catalog: it records what reaches it, and answers what the test says. */
+export interface RecordingUpstream {
+  readonly url: string
+  /** In the order in which their heads came; a body may still be on its way. */
+  readonly arrivals: Arrival[]
+  /** How the next requests are answered; `{}` with 200 unless told. */
+  answering: Answering
+  /** How many bytes ever came, over all connections. */
+  bytesReceived(): number
+  close(): Promise<void>
+}
+
+/** Starts an upstream on a free port; with a certificate it speaks TLS. */
+export async function startRecordingUpstream(certificate?: ServerOptions): Promise<RecordingUpstream> {
+  const arrivals: Arrival[] = []
+  const connections: Socket[] = []
+  const listener: RequestListener = (request, response) => {
+    const arrival = arrivalOf(request)
+    arrivals.push(arrival)
+    upstream.answering(arrival, response, request)
+  }
+  const server = certificate ? createTlsServer(certificate, listener) : createServer(listener)
+  server.on('connection', (socket) => connections.push(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const upstream: RecordingUpstream = {
+    url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`,
+    arrivals,
+    bytesReceived: () => connections.reduce((sum, { bytesRead }) => sum + bytesRead, 0),
+    answering: answers(200, {}),
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return upstream
+}
+
+/** Reads the request to its end, then answers; an object is sent as JSON. */
+export function answers(
+  status: number,
+  body: object | string | Buffer,
+  headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' },
+): Answering {
+  const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  return async (arrival, response) => {
+    await arrival.body.catch(() => undefined)
+    response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(bytes) }).end(bytes)
+  }
+}
+
+/** The values of a header, however its name was written. */
+export function valuesOf({ rawHeaders }: Pick<Arrival, 'rawHeaders'>, name: string): string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
+}
+
+function arrivalOf(request: IncomingMessage): Arrival {
+  const body = wholeBody(request)
+  // A test that does not ask for the body does not care that it was cut off.
+  body.catch(() => undefined)
+  return { method: request.method ?? '', target: request.url ?? '', rawHeaders: request.rawHeaders, body }
+}
+
+/** Unlike an iterator, it reads nothing while the request is paused. */
+function wholeBody(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.once('end', () => resolve(Buffer.concat(chunks)))
+    request.once('error', reject)
+  })
+}

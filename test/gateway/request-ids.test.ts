@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest'
+import { expectError } from './expect-error.ts'
+import { answers, valuesOf } from './recording-upstream.ts'
+import { sharedGateway } from './running-gateway.ts'
+
+const shared = sharedGateway()
+const target = '/v1/table/orders/describe'
+
+it('a well-formed request id of the client is kept all the way', async () => {
+  const { gateway, upstream } = shared
+  const headers = { 'x-request-id': 'build-17.step_3' }
+  expect(await gateway.post(target, { headers })).toMatchObject({ headers })
+  expect(upstream.arrivals.flatMap((arrival) => valuesOf(arrival, 'x-request-id'))).toEqual([
+    'build-17.step_3',
+  ])
+  const refused = await gateway.post(target, { headers, as: null })
+  expect(refused).toMatchObject({ headers, json: { instance: 'build-17.step_3' } })
+})
+
+it.each(['', 'two words', 'x'.repeat(129), '../../etc', '<b>'])(
+  'the request id %j is replaced by one of the gateway',
+  async (given) => {
+    const { gateway, upstream } = shared
+    const { headers } = await gateway.post(target, { headers: { 'x-request-id': given } })
+    expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    const [arrival = { rawHeaders: [] }] = upstream.arrivals
+    expect(valuesOf(arrival, 'x-request-id')).toEqual([headers['x-request-id']])
+  },
+)
+
+it('a request id that the upstream makes up does not replace ours', async () => {
+  const { gateway, upstream } = shared
+  const headers = { 'content-type': 'application/json', 'x-request-id': 'theirs' }
+  upstream.answering = answers(200, {}, headers)
+  expect((await gateway.post(target)).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+  upstream.answering = answers(404, { error: 'no such table', code: 4, instance: 'theirs' }, headers)
+  expectError(await gateway.post(target), { kind: 'TableNotFound', says: 'no such table' })
+})

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { answers, type Answering } from './recording-upstream.ts'
+import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'
+
+const shared = sharedGateway()
+const cutOff: Answering = (_arrival, response) => response.socket?.destroy()
+
+const changes = operationNames
+  .map(operationNamed)
+  .filter(({ effect, object, body }) => effect !== 'read' && object !== 'none' && body !== 'map')
+
+it.each([
+  ['the connection is cut', cutOff, 502],
+  ['the upstream is unavailable', answers(503, ''), 503],
+  ['the upstream fails', answers(500, ''), 500],
+] as const)('a change is sent once, also when %s', async (_what, answering, status) => {
+  const { gateway, upstream } = shared
+  const body = { new_table_name: 'a', location: 'a', manifest_path: 'a/_versions/s' }
+  for (const { name, path, body: form } of changes) {
+    // So that there is an idle connection, as in every gateway that has run for a while.
+    upstream.answering = answers(200, {})
+    await gateway.post('/v1/table/orders/describe')
+    upstream.arrivals.length = 0
+    upstream.answering = answering
+    const target = path.replace('{id}', 'orders').replace('{index_name}', 'i')
+    const query = name === 'MergeInsertIntoTable' ? '?on=id' : ''
+    const answer = await gateway.post(target + query, { body: form === 'arrow' ? 'ARROW' : body })
+    expect({ name, status: answer.status, sent: upstream.arrivals.length }).toEqual({ name, status, sent: 1 })
+  }
+})
+
+it('a read is sent once more where the connection was closed, and then no more', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = cutOff
+  expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 502 })
+  expect(upstream.arrivals).toHaveLength(2)
+})
+
+it('a read does not notice that the upstream has closed an idle connection', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  upstream.answering = (_arrival, response, request) => {
+    response.end('{}', () => request.socket.destroy())
+  }
+  for (let count = 0; count < 20; count += 1) {
+    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+  }
+})
+
+it.each([429, 500, 502, 503, 504])('a read that is answered %i is not sent again', async (status) => {
+  const { gateway, upstream } = shared
+  upstream.answering = answers(status, '')
+  await gateway.get('/v1/table')
+  expect(upstream.arrivals).toHaveLength(1)
+})

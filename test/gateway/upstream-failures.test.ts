@@ -1,0 +1,101 @@
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { expect, it, onTestFinished } from 'vitest'
+import { expectError } from './expect-error.ts'
+import type { Answering } from './recording-upstream.ts'
+import type { GatewaySetup } from './open-gateway.ts'
+import { gatewayAndUpstream, gatewayBefore } from './running-gateway.ts'
+
+const read = '/v1/table/orders/describe'
+const change = '/v1/table/orders/drop'
+const impatient: GatewaySetup = {
+  adjust: (settings) => ({
+    ...settings,
+    upstream: { ...settings.upstream, timeouts: { connectMs: 2_000, answerMs: 300, idleMs: 300 } },
+  }),
+}
+
+function writes(bytes: string): Answering {
+  return (_arrival, response) => response.socket?.end(bytes)
+}
+
+it.each<[what: string, answering: Answering, status: number, says: RegExp]>([
+  ['closes without an answer', (_arrival, response) => response.socket?.end(), 502, /broke off/],
+  ['resets the connection', (_arrival, response) => response.socket?.resetAndDestroy(), 502, /broke off/],
+  ['answers something else than HTTP', writes('220 mail ready\r\n\r\n'), 502, /broke off/],
+  ['answers an endless head', writes(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`), 502, /broke off/],
+  ['breaks off in the head', writes('HTTP/1.1 200 OK\r\ncontent-le'), 502, /broke off/],
+  ['never answers', () => undefined, 504, /did not answer in time/],
+])('an upstream that %s is answered as an error of the interface', async (_what, answering, status, says) => {
+  const { gateway, upstream } = await gatewayAndUpstream(impatient)
+  upstream.answering = answering
+  for (const target of [read, change]) {
+    expectError(await gateway.post(target), { kind: 'ServiceUnavailable', status, says })
+  }
+})
+
+it('an upstream that is down is answered 502', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  const gateway = await gatewayBefore(`http://127.0.0.1:${port}`)
+  for (const target of [read, change]) {
+    expectError(await gateway.post(target), { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' })
+  }
+})
+
+it('an upstream that accepts connections and then says nothing is answered 504', async () => {
+  // Only the handshake of TLS waits for a word of the upstream.
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const gateway = await gatewayBefore(`https://127.0.0.1:${port}`, {
+    adjust: (settings) => ({
+      ...settings,
+      upstream: { ...settings.upstream, timeouts: { ...settings.upstream.timeouts, connectMs: 300 } },
+    }),
+  })
+  expectError(await gateway.post(read), {
+    kind: 'ServiceUnavailable',
+    status: 504,
+    says: 'could not be reached in time',
+  })
+})
+
+it('an answer that breaks off after it has begun never looks whole', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(impatient)
+  const cuts: Answering[] = [
+    (_arrival, response) => response.writeHead(200).write('{"half":', () => response.destroy()),
+    (_arrival, response) =>
+      response.writeHead(200, { 'content-length': 100 }).write('{"half":', () => response.destroy()),
+    (_arrival, response) => response.writeHead(200).write('{"half":'),
+  ]
+  for (const answering of cuts) {
+    upstream.answering = answering
+    await expect(gateway.post('/v1/table/orders/query', { body: { k: 1 } })).rejects.toThrow()
+  }
+})
+
+it('an answer to a change that breaks off is answered 502, since it is held back', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  upstream.answering = (_arrival, response) =>
+    response.writeHead(200).write('{"version":', () => response.destroy())
+  expectError(await gateway.post(change), { kind: 'ServiceUnavailable', status: 502, says: 'broke off' })
+})
+
+it('an answer to a change that is larger than any should be is answered 502', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  upstream.answering = (_arrival, response) => response.writeHead(200).end(Buffer.alloc(17 * 1024 * 1024))
+  expectError(await gateway.post(change), { kind: 'ServiceUnavailable', status: 502, says: 'too large' })
+})
+
+it('the gateway goes on when the upstream is there again', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  const good = upstream.answering
+  upstream.answering = (_arrival, response) => response.socket?.destroy()
+  expect(await gateway.post(read)).toMatchObject({ status: 502 })
+  upstream.answering = good
+  expect(await gateway.post(read)).toMatchObject({ status: 200 })
+})

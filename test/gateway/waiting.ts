@@ -1,0 +1,29 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { vi } from 'vitest'
+
+/** A promise that somebody else resolves. */
+export interface Deferred<Value> {
+  readonly promise: Promise<Value>
+  readonly resolve: (value: Value) => void
+}
+
+/** Promise.withResolvers, which Node 20 does not have. */
+export function deferred<Value = undefined>(): Deferred<Value> {
+  let resolve: ((value: Value) => void) | undefined
+  const promise = new Promise<Value>((settle) => (resolve = settle))
+  return { promise, resolve: (value) => resolve?.(value) }
+}
+
+/** Tries again until it passes, however busy the machine is. */
+export function eventually<Value>(attempt: () => Value | Promise<Value>): Promise<Value> {
+  return vi.waitFor(attempt, { timeout: 20_000, interval: 20 })
+}
+
+/** Resolves with a number that grew, when it has not grown for that many milliseconds. */
+export async function standstill(read: () => number, quietMs: number): Promise<number> {
+  for (let before = -1; ; await pause(quietMs)) {
+    const now = read()
+    if (now === before && now > 0) return now
+    before = now
+  }
+}
