@@ -23,6 +23,7 @@ interface SchemaNode {
 }
 
 interface Variable {
+  readonly name: string
   readonly path: readonly string[]
   readonly isText: boolean
 }
@@ -41,49 +42,96 @@ export function readSettings<Schema extends z.ZodType>(
     at(source.file, lines, pos[0], message.split('\n')[0] ?? ''),
   )
   if (syntax.length > 0) throw new SettingsError(syntax.join('\n'))
-  const mistakes = applyEnvironment(document, schema, source.environment)
-  const result = schema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {})
+  const { applied, mistakes } = applyEnvironment(document, schema, source.environment)
+  const result = schema.safeParse(contentOf(document, source.file) ?? {})
   if (result.success && mistakes.length === 0) return result.data
   for (const issue of result.error?.issues ?? []) {
     for (const { path, message } of mistakesOf(issue)) {
+      const what = `${path.join('.') || 'the file'}: ${message}`
+      const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
       mistakes.push(
-        at(source.file, lines, offsetOf(document, path), `${path.join('.') || 'the file'}: ${message}`),
+        variable === undefined
+          ? at(source.file, lines, offsetOf(document, path), what)
+          : `environment: ${variable.name}: ${what}`,
       )
     }
   }
   throw new SettingsError(mistakes.join('\n'))
 }
 
-/** Puts what the environment says into the document, and answers what is wrong with it. */
-function applyEnvironment(document: Document, schema: z.ZodType, environment: NodeJS.ProcessEnv): string[] {
+interface AppliedEnvironment {
+  readonly applied: readonly Variable[]
+  readonly mistakes: string[]
+}
+
+/** Puts what the environment says into the document. */
+function applyEnvironment(
+  document: Document,
+  schema: z.ZodType,
+  environment: NodeJS.ProcessEnv,
+): AppliedEnvironment {
   const variables = variablesOf(
     z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode,
     [],
   )
+  const applied: Variable[] = []
   const mistakes: string[] = []
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith(environmentPrefix) || value === undefined) continue
     const variable = variables.get(name)
-    if (variable === undefined) {
-      mistakes.push(
-        `environment: ${name} is no setting; the names are made as in ${environmentPrefix}UPSTREAM__URL`,
-      )
-    } else {
-      document.setIn(variable.path, document.createNode(variable.isText ? value : parse(value)))
+    const mistake =
+      variable === undefined
+        ? `is no setting; the names are made as in ${environmentPrefix}UPSTREAM__URL`
+        : applyVariable(document, variable, value)
+    if (mistake !== undefined) mistakes.push(`environment: ${name} ${mistake}`)
+    else if (variable !== undefined) applied.push(variable)
+  }
+  return { applied, mistakes }
+}
+
+/** Says what is wrong where the variable cannot be put into the document. */
+function applyVariable(document: Document, { path, isText }: Variable, text: string): string | undefined {
+  let value: unknown = text
+  try {
+    if (!isText) value = parse(text, { logLevel: 'error' })
+  } catch {
+    return 'is no YAML'
+  }
+  for (let length = 1; length < path.length; length += 1) {
+    const parent = document.getIn(path.slice(0, length), true)
+    // A section without members (`upstream:`) is null in YAML.
+    if (isScalar(parent) && parent.value === null) document.deleteIn(path.slice(0, length))
+    else if (parent !== undefined && !isMap(parent)) {
+      return `cannot be set: ${path.slice(0, length).join('.')} holds no settings in the file`
     }
   }
-  return mistakes
+  if (document.contents !== null && !isMap(document.contents))
+    return 'cannot be set: the file holds no settings'
+  document.setIn(path, document.createNode(value))
+  return undefined
 }
 
 /** Every setting by the name of its variable: `timeouts.connectMs` is `..TIMEOUTS__CONNECT_MS`. */
 function variablesOf(node: SchemaNode, path: readonly string[]): Map<string, Variable> {
   if (node.properties === undefined) {
     const words = path.map((key) => key.replaceAll(/[A-Z]/g, '_$&').toUpperCase())
-    return new Map([[environmentPrefix + words.join('__'), { path, isText: node.type === 'string' }]])
+    const name = environmentPrefix + words.join('__')
+    return new Map([[name, { name, path, isText: node.type === 'string' }]])
   }
   return new Map(
     Object.entries(node.properties).flatMap(([key, child]) => [...variablesOf(child, [...path, key])]),
   )
+}
+
+/** The document as plain values. Throws SettingsError for an alias of nothing, and for too many of them. */
+function contentOf(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (error) {
+    throw new SettingsError(`${file}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
+  }
 }
 
 function mistakesOf(issue: z.core.$ZodIssue): { path: (string | number)[]; message: string }[] {

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { InvalidArgumentError, type Command } from 'commander'
+import type { GatewaySettings } from '../config.ts'
+import { startGateway } from '../gateway/gateway.ts'
+import { readOrMakePepper } from '../identity/pepper.ts'
+import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
+import { attempt } from './failure.ts'
+import { newCommand } from './new-command.ts'
+import { untilStopped } from './until-stopped.ts'
+
+interface DevOptions {
+  readonly port: number
+  readonly adminPort: number
+  readonly dataDir: string
+  readonly apiKey?: string
+  readonly policies: string
+}
+
+/** Where `dev` keeps what it makes, beneath its data folder. */
+export const devFiles = {
+  key: 'development-key',
+  store: 'keys.yaml',
+  pepper: 'pepper',
+  audit: 'audit',
+} as const
+
+const bundledPolicies = fileURLToPath(new URL('../../policies/development', import.meta.url))
+
+/** `catalog-gateway dev`: gateway, bundled catalog, example policies and a key, on this machine alone. */
+export function devCommand(): Command {
+  return newCommand('dev')
+    .description('run a gateway with the bundled catalog on this machine, ready to try')
+    .option('--port <number>', 'the port of the gateway; 0 takes a free one', port, 2333)
+    .option('--admin-port <number>', 'the port of health and metrics; 0 takes a free one', port, 2334)
+    .option('--data-dir <dir>', 'where data, keys and the audit log are kept', '.catalog-gateway')
+    .option('--api-key <key>', 'the development key (principal "dev"); otherwise one is made and kept')
+    .option('--policies <dir>', 'a folder of policies instead of the examples', bundledPolicies)
+    .action(dev)
+}
+
+async function dev(options: DevOptions): Promise<void> {
+  const folder = resolve(options.dataDir)
+  await attempt('the data folder cannot be used', () => mkdir(folder, { recursive: true }))
+  const key = options.apiKey ?? (await keptKey(join(folder, devFiles.key)))
+  const catalog = await attempt('the bundled catalog cannot start', () =>
+    startBundledCatalog(join(folder, 'catalog')),
+  )
+  try {
+    await readOrMakePepper(join(folder, devFiles.pepper))
+    await makeStore(join(folder, devFiles.store))
+    const gateway = await attempt('the gateway cannot start', () =>
+      startGateway({
+        settings: devSettings(folder, options, catalog),
+        staticKey: { text: key, principal: 'dev', groups: ['developers'] },
+      }),
+    )
+    process.stdout.write(`listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
+    process.stdout.write(welcome(gateway.url, gateway.adminUrl, key, options.dataDir))
+    try {
+      await Promise.race([untilStopped(gateway.close), catalog.ended])
+    } finally {
+      await gateway.close()
+    }
+  } finally {
+    await catalog.stop()
+  }
+}
+
+function devSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
+  return {
+    listen: { host: '127.0.0.1', port: options.port },
+    admin: { host: '127.0.0.1', port: options.adminPort },
+    upstream: {
+      name: 'catalog',
+      url: catalog.url,
+      delimiter: '$',
+      credential: { header: 'authorization', value: catalog.authorization },
+      maximumConnections: 128,
+      timeouts: { connectMs: 5_000, answerMs: 300_000, idleMs: 60_000 },
+    },
+    identity: {
+      apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
+      issuers: [],
+    },
+    policies: { folder: resolve(options.policies) },
+    audit: { folder: join(folder, devFiles.audit) },
+    dialects: ['lance'],
+    limits: { jsonBytes: 4 * 1024 * 1024 },
+    log: { level: 'warn' },
+  }
+}
+
+/** The key of the last run, so that commands pasted before keep working; a new one the first time. */
+async function keptKey(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim()
+  } catch {
+    const key = `dev-${randomBytes(18).toString('base64url')}`
+    await writeFile(file, `${key}\n`, { mode: 0o600 })
+    return key
+  }
+}
+
+/** An empty store, so that `keys create` can add keys while the gateway runs. */
+async function makeStore(file: string): Promise<void> {
+  await writeFile(file, 'keys: []\n', { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+}
+
+function welcome(url: string, adminUrl: string, key: string, dataDir: string): string {
+  const auditDir = join(dataDir, devFiles.audit)
+  return `
+catalog-gateway stands in front of the bundled catalog. The key below is yours and may do everything.
+
+  export KEY=${shellWord(key)}
+  # make a namespace, and list what is there
+  curl -H "x-api-key: $KEY" -X POST -H 'content-type: application/json' -d '{}' '${url}/v1/namespace/sales/create'
+  curl -H "x-api-key: $KEY" '${url}/v1/namespace/$/list'
+  # without a key: 401
+  curl '${url}/v1/namespace/$/list'
+  # health and metrics
+  curl ${adminUrl}/readyz
+  curl ${adminUrl}/metrics
+  # is the audit log what the gateway wrote?
+  npx catalog-gateway audit verify ${shellWord(auditDir)}
+  # a tour with a real client: tables, queries, a denied call, a commit and its audit records
+  npx catalog-gateway demo --url ${url} --data-dir ${shellWord(dataDir)} --api-key "$KEY"
+
+Ctrl-C stops it; the data stays in ${dataDir}.
+`
+}
+
+/** The text as one word of a shell. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+function port(text: string): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value > 65_535)
+    throw new InvalidArgumentError('expected a number from 0 to 65535')
+  return value
+}

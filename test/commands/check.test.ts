@@ -1,0 +1,90 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
+
+const policy = {
+  apiVersion: 'catalog-gateway/v1',
+  kind: 'AccessPolicy',
+  metadata: { name: 'everybody' },
+  namespace: [],
+  rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
+}
+
+/** A folder with everything that its settings file names. */
+async function configuredFolder() {
+  const folder = await temporaryFolder()
+  await mkdir(join(folder, 'policies'))
+  await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify(policy))
+  const files = ['--store', join(folder, 'keys.yaml'), '--pepper-file', join(folder, 'pepper')]
+  await runProgram(['keys', 'create', ...files, '--principal', 'ada'])
+  const file = join(folder, 'gateway.yaml')
+  const write = (changes: object = {}) =>
+    writeFile(
+      file,
+      stringify({
+        upstream: { url: 'https://catalog.example', credential: { value: 'Bearer of-the-file' } },
+        identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
+        policies: { folder: 'policies' },
+        audit: { folder: 'audit' },
+        ...changes,
+      }),
+    )
+  await write()
+  const check = (environment = {}) => runProgram(['check', '--config', file], { environment })
+  return { folder, file, write, check }
+}
+
+test('what is good is printed with all defaults, what the environment says, and no secret', async () => {
+  const { folder, check } = await configuredFolder()
+  const { status, output, messages } = await check({ CATALOG_GATEWAY__LISTEN__PORT: '4444' })
+  expect({ status, messages }).toEqual({ status: 0, messages: '' })
+  expect(parse(output)).toMatchObject({
+    listen: { host: '127.0.0.1', port: 4444 },
+    upstream: { delimiter: '$', credential: { header: 'authorization', value: '(hidden)' } },
+    policies: { folder: join(folder, 'policies') },
+  })
+  expect(output).not.toContain('of-the-file')
+  const secret = await check({ CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer of-the-environment' })
+  expect(secret).toMatchObject({ status: 0, output: expect.not.stringContaining('of-the-environment') })
+})
+
+test('all mistakes of the settings are told at once, where they stand', async () => {
+  const { file, check } = await configuredFolder()
+  const lines = ['listen:', '  port: many', 'upstream:', '  ulr: https://catalog.example', 'policies: {}']
+  await writeFile(file, lines.join('\n'))
+  const { status, output, messages } = await check({ CATALOG_GATEWAY__BOGUS: '1' })
+  expect({ status, output }).toEqual({ status: 1, output: '' })
+  for (const expected of [
+    `${file}:2: listen.port: `,
+    `${file}:3: upstream.url: `,
+    `${file}:4: upstream.ulr: there is no such setting`,
+    `${file}:5: policies.folder: `,
+    'identity: ',
+    'audit: ',
+    'environment: CATALOG_GATEWAY__BOGUS is no setting',
+  ]) {
+    expect(messages).toContain(expected)
+  }
+  expect(messages).not.toMatch(/^ {4}at /m)
+})
+
+test('everything wrong in the files that the settings name is told at once', async () => {
+  const { folder, write, check } = await configuredFolder()
+  await writeFile(join(folder, 'policies', 'everybody.yaml'), stringify({ ...policy, rules: [{ id: 'x' }] }))
+  await writeFile(join(folder, 'keys.yaml'), 'keys: 7\n')
+  await writeFile(join(folder, 'pepper'), 'short')
+  await write({
+    upstream: {
+      url: 'https://catalog.example',
+      certificateAuthority: 'authority.pem',
+      credential: { file: 'credential' },
+    },
+  })
+  const { status, output, messages } = await check()
+  expect({ status, output }).toEqual({ status: 1, output: '' })
+  for (const expected of ['everybody.yaml:', 'keys.yaml:1', 'the pepper', 'authority.pem', 'credential']) {
+    expect(messages).toContain(expected)
+  }
+})

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { startProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { childrenOf, isRunning } from '../e2e/process-tree.ts'
+import { eventually, startDev } from '../e2e/running-dev.ts'
+
+test.for(['SIGTERM', 'SIGINT'] as const)('%s stops the gateway and its catalog', async (signal) => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  const [catalog] = await childrenOf(dev.program.pid)
+  await dev.send('POST', '/v1/namespace/sales/create', {})
+  dev.program.signal(signal)
+  expect(await dev.program.ended).toMatchObject({ status: 0, messages: '' })
+  expect(await isRunning(Number(catalog))).toBe(false)
+})
+
+test('Ctrl-C, which reaches all processes at once, stops both too', async () => {
+  const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
+  const program = startProgram(['dev', ...places], { ownGroup: true })
+  await program.announced(/^admin on (http:\S+)$/m)
+  const [catalog] = await childrenOf(program.pid)
+  program.signal('SIGINT')
+  expect(await program.ended).toMatchObject({ status: 0, messages: '' })
+  expect(await isRunning(Number(catalog))).toBe(false)
+})
+
+test('the data is there again after a restart', async () => {
+  const dataFolder = await temporaryFolder()
+  const before = await startDev({ dataFolder })
+  await before.send('POST', '/v1/namespace/sales/create', {})
+  await before.stop()
+  const after = await startDev({ dataFolder })
+  expect(await (await after.send('GET', '/v1/namespace/$/list')).json()).toEqual({ namespaces: ['sales'] })
+  expect((await after.stop()).status).toBe(0)
+})
+
+test('without --api-key a key is made and kept', async () => {
+  const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
+  const keys: string[] = []
+  for (let run = 0; run < 2; run += 1) {
+    const program = startProgram(['dev', ...places])
+    const url = await program.announced(/^listening on (http:\S+)$/m)
+    const key = await program.announced(/^ {2}export KEY=(\S+)$/m)
+    const answer = await fetch(`${url}/v1/namespace/$/list`, { headers: { 'x-api-key': key } })
+    expect(answer.status).toBe(200)
+    keys.push(key)
+    program.signal('SIGTERM')
+    await program.ended
+  }
+  expect(keys[1]).toBe(keys[0])
+})
+
+test('dev ends when its catalog ends, and says so', async () => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  const [catalog] = await childrenOf(dev.program.pid)
+  process.kill(Number(catalog), 'SIGKILL')
+  const { status, messages } = await dev.program.ended
+  expect({ status, messages }).toEqual({
+    status: 1,
+    messages: expect.stringMatching(/^the catalog process ended \(SIGKILL\)/),
+  })
+})
+
+test('the catalog of a killed dev ends by itself', async () => {
+  const dev = await startDev({ dataFolder: await temporaryFolder() })
+  const [catalog] = await childrenOf(dev.program.pid)
+  dev.program.signal('SIGKILL')
+  await dev.program.ended
+  await eventually(async () => expect(await isRunning(Number(catalog))).toBe(false))
+})

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { runProgram } from '../e2e/built-program.ts'
+
+const commands: [command: string, names: string[]][] = [
+  ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'audit', '--version']],
+  ['dev', ['--port', '--admin-port', '--data-dir', '--api-key', '--policies']],
+  ['demo', ['--url', '--data-dir', '--api-key', '--rows']],
+  ['serve', ['--config']],
+  ['backend', ['--config']],
+  ['check', ['--config']],
+  ['keys', ['create', 'list', 'revoke']],
+  ['keys create', ['--store', '--pepper-file', '--principal', '--group', '--expires', '--description']],
+  ['keys list', ['--store']],
+  ['keys revoke', ['--store', '<key-id>']],
+  ['audit', ['verify']],
+  ['audit verify', ['<dir>']],
+]
+
+test.concurrent.for(commands)('"%s --help" names what it takes', async ([command, names], { expect }) => {
+  const { status, output, messages } = await runProgram([...words(command), '--help'])
+  expect({ status, messages }).toEqual({ status: 0, messages: '' })
+  expect(output).toMatch(new RegExp(`^Usage: catalog-gateway ${command}`))
+  for (const name of names) expect(output).toContain(name)
+})
+
+test('--version prints the version', async () => {
+  const { status, output } = await runProgram(['--version'])
+  expect({ status, output }).toEqual({ status: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+})
+
+const mistakes: [line: string, message: RegExp][] = [
+  ['', /Usage/],
+  ['bogus', /unknown command 'bogus'/],
+  ['--bogus', /unknown option '--bogus'/],
+  ['keys', /Usage/],
+  ['keys bogus', /unknown command 'bogus'/],
+  ['dev --bogus', /unknown option '--bogus'/],
+  ['dev bogus', /too many arguments/],
+  ['dev --port abc', /expected a number from 0 to 65535/],
+  ['dev --admin-port 65536', /expected a number from 0 to 65535/],
+  ['demo --rows 0', /expected a whole number/],
+  ['serve', /required option '--config <file>'/],
+  ['backend', /required option '--config <file>'/],
+  ['check --config', /argument missing/],
+  ['keys create --store keys.yaml', /required option '--pepper-file <file>'/],
+  ['keys create --store a --pepper-file b --principal c --expires never', /expected a time/],
+  ['keys revoke --store keys.yaml', /missing required argument 'key-id'/],
+  ['audit verify', /missing required argument 'dir'/],
+]
+
+test.concurrent.for(mistakes)('"%s" is bad usage', async ([line, message], { expect }) => {
+  const { status, output, messages } = await runProgram(words(line))
+  expect({ status, output }).toEqual({ status: 2, output: '' })
+  expect(messages).toMatch(message)
+})
+
+function words(line: string): string[] {
+  return line.split(' ').filter((word) => word !== '')
+}

@@ -1,0 +1,28 @@
+import { readAuditLog, type StoredRecord } from '../../src/audit/read.ts'
+
+type RecordOf<Kind> = Extract<StoredRecord, { kind: Kind }>
+
+/** A change as the audit log holds it; without an outcome where it is under way, or was when the gateway died. */
+export interface AuditedChange {
+  readonly intent: RecordOf<'intent'>
+  readonly outcome: RecordOf<'outcome'> | undefined
+}
+
+/** The changes of that operation, or of all of them, oldest first; with an id, only those of that object. */
+export async function auditedChanges(
+  folder: string,
+  operation?: string,
+  id?: readonly string[],
+): Promise<AuditedChange[]> {
+  const intents: RecordOf<'intent'>[] = []
+  const outcomes = new Map<string, RecordOf<'outcome'>>()
+  for await (const record of readAuditLog(folder)) {
+    if (record.kind === 'intent') intents.push(record)
+    if (record.kind === 'outcome')
+      outcomes.set(`${record.intentChain ?? record.chain} ${record.intentSeq}`, record)
+  }
+  return intents
+    .filter((intent) => operation === undefined || intent.operation === operation)
+    .filter((intent) => id === undefined || JSON.stringify(intent.id) === JSON.stringify(id))
+    .map((intent) => ({ intent, outcome: outcomes.get(`${intent.chain} ${intent.seq}`) }))
+}

@@ -1,0 +1,93 @@
+import type { Table } from '@lancedb/lancedb'
+import { afterAll, expect, test } from 'vitest'
+import { auditedChanges } from './audited-changes.ts'
+import { startDev } from './running-dev.ts'
+
+const dev = await startDev()
+afterAll(() => dev.remove())
+const client = await dev.catalogClient()
+await client.createNamespace(['lake'])
+
+function readings(...values: number[]): { value: number }[] {
+  return values.map((value) => ({ value }))
+}
+
+async function valuesIn(table: Table): Promise<number[]> {
+  const rows = (await table.query().toArray()) as { value: number }[]
+  return rows.map(({ value }) => value).toSorted((a, b) => a - b)
+}
+
+/** By whom, with which outcome and as which version the audit log holds the commits of a table. */
+async function auditedCommits(table: string): Promise<unknown[]> {
+  const commits = await auditedChanges(dev.auditFolder, 'CreateTableVersion', ['lake', table])
+  return commits.map(({ intent, outcome }) => [intent.principal.name, outcome?.result, outcome?.version])
+}
+
+test('every commit is a version that the gateway has in its audit log', async () => {
+  const table = await client.createTable('appended', readings(1), ['lake'])
+  await table.add(readings(2))
+  await table.add(readings(3, 4))
+  expect(await valuesIn(table)).toEqual([1, 2, 3, 4])
+  expect(await auditedCommits('appended')).toEqual([
+    ['dev', 'committed', 1],
+    ['dev', 'committed', 2],
+    ['dev', 'committed', 3],
+  ])
+})
+
+test('updates, deletes and replaced rows are commits too', async () => {
+  const table = await client.createTable('changed', readings(1, 2, 3), ['lake'])
+  await table.update({ where: 'value = 1', values: { value: 10 } })
+  await table.delete('value = 2')
+  expect(await valuesIn(table)).toEqual([3, 10])
+  await table.add(readings(7), { mode: 'overwrite' })
+  expect(await valuesIn(table)).toEqual([7])
+  const versions = [1, 2, 3, 4].map((version) => ['dev', 'committed', version])
+  expect(await auditedCommits('changed')).toEqual(versions)
+})
+
+test('a table can be read as it was, and be made that again', async () => {
+  const table = await client.createTable('travelled', readings(1), ['lake'])
+  await table.add(readings(2))
+  expect((await table.listVersions()).map(({ version }) => version)).toEqual([1, 2])
+  await table.checkout(1)
+  expect(await valuesIn(table)).toEqual([1])
+  await table.restore()
+  expect(await valuesIn(table)).toEqual([1])
+  expect(await table.version()).toBe(3)
+  const opened = await client.openTable('travelled', ['lake'])
+  expect(await valuesIn(opened)).toEqual([1])
+})
+
+test('a renamed table keeps its rows and its versions, and takes more', async () => {
+  const table = await client.createTable('before', readings(1), ['lake'])
+  await table.add(readings(2))
+  await client.renameTable('before', 'after', { namespacePath: ['lake'] })
+  await expect(client.openTable('before', ['lake'])).rejects.toThrow(/^Table 'before' was not found/)
+  const renamed = await client.openTable('after', ['lake'])
+  await renamed.add(readings(3))
+  expect(await valuesIn(renamed)).toEqual([1, 2, 3])
+  expect(await renamed.version()).toBe(3)
+})
+
+test('a dropped table is gone, and its name is free', async () => {
+  await client.createTable('dropped', readings(1), ['lake'])
+  await client.dropTable('dropped', ['lake'])
+  expect(await client.tableNames(['lake'])).not.toContain('dropped')
+  await expect(client.openTable('dropped', ['lake'])).rejects.toThrow(/^Table 'dropped' was not found/)
+  expect(await valuesIn(await client.createTable('dropped', readings(2), ['lake']))).toEqual([2])
+})
+
+test('a table that is there is refused and kept', async () => {
+  const table = await client.createTable('kept', readings(1), ['lake'])
+  await expect(client.createTable('kept', readings(2), ['lake'])).rejects.toThrow(
+    /^Table 'kept' already exists/,
+  )
+  expect(await valuesIn(table)).toEqual([1])
+})
+
+test('who is not allowed to read a table is told so when opening it', async () => {
+  await client.createTable('secret', readings(1), ['lake'])
+  const stranger = await dev.catalogClient(await dev.createKey('stranger'))
+  await expect(stranger.openTable('secret', ['lake'])).rejects.toThrow(/[Pp]ermission denied/)
+})

@@ -1,0 +1,73 @@
+import { tableToIPC, Table, vectorFromArray, Int32 } from 'apache-arrow'
+import type { RunningDev } from './running-dev.ts'
+
+/** What clients have sent, and what they were told. */
+export interface CommitLoad {
+  /** What was sent to each object: rows to tables, by number, and namespaces, by name. */
+  readonly sent: Map<string, Set<string>>
+  /** What was answered with success. */
+  readonly acknowledged: { readonly object: string; readonly item: string; readonly request: string }[]
+  /** Resolves when as many were answered with success as was asked for. */
+  readonly reached: Promise<void>
+  /** Resolves when every client has stopped: everything was sent, or a request failed. */
+  readonly ended: Promise<PromiseSettledResult<void>[]>
+}
+
+/** The namespace in which the load happens, which must be there. */
+export const loadedNamespace = 'load'
+
+/**
+ * Sends so many commits in all, as fast as several concurrent clients can: each of the tables, which must be there,
+ * gets single rows, and one client for every table creates namespaces. `reached` is for the moment when `milestone` of
+ * them were acknowledged.
+ */
+export function startCommitLoad(
+  dev: RunningDev,
+  tables: readonly string[],
+  { commits, milestone }: { commits: number; milestone: number },
+): CommitLoad {
+  const sentItems = new Map<string, Set<string>>()
+  const acknowledged: CommitLoad['acknowledged'][number][] = []
+  let reach: (() => void) | undefined
+  const reached = new Promise<void>((resolve) => (reach = resolve))
+  let left = commits
+  const client = async (object: string, send: (item: number) => Promise<Response>): Promise<void> => {
+    const sent = new Set<string>()
+    sentItems.set(object, sent)
+    for (let item = 0; left > 0; item += 1) {
+      left -= 1
+      sent.add(String(item))
+      const answer = await send(item)
+      await answer.arrayBuffer()
+      if (answer.status !== 200) throw new Error(`${object} ${item}: ${answer.status}`)
+      const request = answer.headers.get('x-request-id') ?? ''
+      acknowledged.push({ object, item: String(item), request })
+      if (acknowledged.length === milestone) reach?.()
+    }
+  }
+  const clients = tables.flatMap((table) => [
+    client(table, (item) => insertRow(dev, table, item)),
+    client(`namespaces-of-${table}`, (item) =>
+      dev.send('POST', `/v1/namespace/${loadedNamespace}$namespaces-of-${table}-${item}/create`, {}),
+    ),
+  ])
+  return { sent: sentItems, acknowledged, reached, ended: Promise.allSettled(clients) }
+}
+
+function insertRow(dev: RunningDev, table: string, number: number): Promise<Response> {
+  const row = new Table({ number: vectorFromArray([number], new Int32()) })
+  return dev.send('POST', `/v1/table/${loadedNamespace}$${table}/insert`, tableToIPC(row, 'stream'), {
+    'content-type': 'application/vnd.apache.arrow.stream',
+  })
+}
+
+/** Creates the tables of the load. */
+export async function createLoadedTables(dev: RunningDev, tables: readonly string[]): Promise<void> {
+  const empty = tableToIPC(new Table({ number: vectorFromArray([-1], new Int32()) }), 'stream')
+  for (const table of tables) {
+    const answer = await dev.send('POST', `/v1/table/${loadedNamespace}$${table}/create`, empty, {
+      'content-type': 'application/vnd.apache.arrow.stream',
+    })
+    if (!answer.ok) throw new Error(await answer.text())
+  }
+}

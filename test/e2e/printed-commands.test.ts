@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import { projectFolder } from './built-program.ts'
+import { startDev } from './running-dev.ts'
+
+const dev = await startDev()
+afterAll(() => dev.remove())
+
+test('the commands that dev prints work as they are', async () => {
+  await dev.program.announced(/^(Ctrl-C stops it)/m)
+  const pasted = dev.program
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('  '))
+    .join('\n')
+  const commands = pasted.match(/^ {2}\w.*$/gm) ?? []
+  expect(commands).toHaveLength(8)
+  const { stdout } = await promisify(execFile)('bash', ['-e', '-c', pasted], {
+    cwd: projectFolder,
+    maxBuffer: 16 * 1024 * 1024,
+  })
+  expect(stdout).toContain('{"namespaces":["sales"]}')
+  expect(stdout).toMatch(/"code":16/)
+  expect(stdout).toContain('{"status":"ready"}')
+  expect(stdout).toContain('catalog_gateway_requests_total{')
+  expect(stdout).toMatch(/^good: /m)
+  expect(stdout).toMatch(/^Done\./m)
+}, 90_000)

@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** The ids of the processes that the process has started and that still run. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const processes = await listProcesses()
+  return processes.filter(({ parent }) => parent === pid).map(({ pid }) => pid)
+}
+
+/** Whether a process runs; one that has ended and that nobody has asked about yet does not. */
+export async function isRunning(pid: number): Promise<boolean> {
+  return (await listProcesses()).some((process) => process.pid === pid)
+}
+
+async function listProcesses(): Promise<{ pid: number; parent: number }[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,stat='])
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , state]) => state?.startsWith('Z') !== true)
+    .map(([pid, parent]) => ({ pid: Number(pid), parent: Number(parent) }))
+}

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const readme = await readFile(join(root, 'README.md'), 'utf8')
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'readme-'))
+  await mkdir(join(folder, 'policies'))
+  await writeFile(join(folder, 'policies', 'sales.yaml'), block('yaml policy'))
+  await writeFile(join(folder, 'gateway.yaml'), block('yaml settings'))
+  await writeFile(join(folder, 'upstream-token'), 'Bearer secret')
+})
+
+afterAll(() => rm(folder, { recursive: true }))
+
+/** The first fenced block of that kind. */
+function block(kind: string): string {
+  const text = readme.split(`\`\`\`${kind}\n`)[1]?.split('```')[0]
+  if (text === undefined) throw new Error(`README.md has no block ${kind}`)
+  return text
+}
+
+/** Runs a command as the README writes it, in a folder of a user. */
+async function run(command: string): Promise<string> {
+  expect(readme).toContain(`\n${command}\n`)
+  const built = command.replace(
+    'npx catalog-gateway',
+    `'${process.execPath}' '${join(root, 'dist/main.js')}'`,
+  )
+  return (await promisify(execFile)('bash', ['-c', built], { cwd: folder })).stdout
+}
+
+it('holds the two commands that everything begins with', () => {
+  expect(readme).toContain('\nnpm ci && npm start\n')
+  expect(readme).toContain('\nnpm ci && npm test\n')
+})
+
+it('shows settings, a policy and commands that work', async () => {
+  const create =
+    'npx catalog-gateway keys create --store keys.yaml --pepper-file pepper --principal etl --group writers'
+  expect(await run(create)).toMatch(/^cgk_\w+\n$/)
+  expect(await run('npx catalog-gateway check --config gateway.yaml')).toContain(
+    'https://catalog.internal:8443',
+  )
+})
+
+it('names every folder of the sources, and none that is not there', async () => {
+  const entries = await readdir(join(root, 'src'), { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => `src/${name}/`)
+  const named = [...readme.matchAll(/^(src\/\w+\/) /gm)].map(([, name]) => name)
+  expect(new Set(named)).toEqual(new Set(folders))
+})
