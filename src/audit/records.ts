@@ -58,7 +58,7 @@ export interface OutcomeEntry {
   readonly details?: Details
 }
 
-/** A request to change something that was not allowed, or that nobody could be authenticated for. */
+/** A request that the policies denied, of a read as of a change. */
 export interface RefusalEntry {
   readonly request: string
   /** The HTTP status that it was answered with. */

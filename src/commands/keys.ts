@@ -81,6 +81,7 @@ function collect(value: string, previous: readonly string[]): readonly string[] 
 
 function time(text: string): Date {
   const date = new Date(text)
+  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('expected a time to come')
   if (Number.isNaN(date.getTime()))
     throw new InvalidArgumentError('expected a time such as 2027-01-31T00:00:00Z')
   return date

@@ -162,7 +162,7 @@ function confineManifest(members: Members, where: string): void {
     .split('/')
   const plain = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..')
   // oxlint-disable-next-line no-control-regex
-  if (!plain || /[\u0000-\u001f\\]/.test(path) || segments.at(-2) !== '_versions') {
+  if (!plain || /[\u0000-\u001f\\%]/.test(path) || segments.at(-2) !== '_versions') {
     throw invalidInput(
       `"${where}manifest_path" is ${show(path)}; expected the path of a staging manifest in a folder "_versions"`,
     )

@@ -26,12 +26,21 @@ const guarded: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 
-/** Headers that the gateway reads or writes itself, and those that could vouch for a caller to the upstream. */
+/**
+ * Headers that the gateway reads or writes itself, those that could vouch for a caller to the upstream, and those
+ * that ask for a part of an answer or for none: the interface knows no such answers.
+ */
 const withheld: ReadonlySet<string> = new Set([
   ...guarded,
   'accept-encoding',
   'cookie',
   'forwarded',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
   'via',
   'x-real-ip',
 ])

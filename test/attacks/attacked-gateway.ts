@@ -32,8 +32,8 @@ export interface AttackedGateway extends Pair {
 }
 
 /**
- * `writer` may fill, but not empty, `sandbox`; `owner` may do everything there, but nothing to the table `vault` in
- * `sandbox` > `inner`. To both of them `production` is closed.
+ * `writer` may fill, but not empty, `sandbox`; `clerk` may register tables there; `owner` may do everything there, but
+ * nothing to the table `vault` in `sandbox` > `inner`. To all of them `production` is closed.
  */
 const policies: readonly WrittenPolicy[] = [
   everything,
@@ -57,6 +57,12 @@ const policies: readonly WrittenPolicy[] = [
           'DropNamespace',
         ],
       },
+      {
+        id: 'register',
+        effect: 'allow',
+        subjects: { users: ['clerk'] },
+        operations: ['RegisterTable', 'ChooseLocation'],
+      },
       { id: 'own', effect: 'allow', subjects: { users: ['owner'] }, operations: ['all'] },
     ],
   },
@@ -71,7 +77,7 @@ const policies: readonly WrittenPolicy[] = [
 
 /** One gateway for all attacks of a file. */
 export function attackedGateway(): AttackedGateway {
-  const shared = sharedGateway({ users: ['writer', 'owner', 'nobody'], policies })
+  const shared = sharedGateway({ users: ['writer', 'clerk', 'owner'], policies })
   const send: AttackedGateway['send'] = async (attack) => {
     const answers = await exchangeRaw(shared.gateway.url, bytesOf(attack, shared.gateway))
     expect(answers).toHaveLength(1)

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ExpectedError } from '../gateway/expect-error.ts'
+import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { eventually } from '../gateway/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Two readers that find different ends of one request take the rest for two different next ones.
@@ -63,14 +65,17 @@ it.each([
 })
 
 it('an upload that turns out malformed is cut off upstream, never completed', async () => {
-  attacked.upstream.answering = () => undefined
-  const answer = await attacked.send({
-    target: '/v1/table/sandbox$orders/insert',
-    lines: ['transfer-encoding: chunked'],
-    body: '5\r\nARROW\r\nzz\r\n',
-  })
-  expect(answer?.status).toBe(400)
-  for (const { body } of attacked.upstream.arrivals) await expect(body).rejects.toThrow('aborted')
+  const { gateway, upstream } = attacked
+  upstream.answering = () => undefined
+  async function* parts(): AsyncGenerator<string> {
+    const key = `x-api-key: ${gateway.key('writer')}`
+    const lines = ['POST /v1/table/sandbox$orders/insert HTTP/1.1', 'host: g', key]
+    yield rawRequest([...lines, 'transfer-encoding: chunked'], '5\r\nARROW\r\n')
+    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    yield 'zz\r\n'
+  }
+  for (const { status } of await exchangeRaw(gateway.url, parts())) expect(status).toBe(400)
+  await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
 })
 
 it.each([

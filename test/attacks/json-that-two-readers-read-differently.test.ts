@@ -68,7 +68,7 @@ it.each([
   )
 })
 
-it('a small body that takes long to read is read fast', async () => {
+it('a body with very many members, or escapes, takes no time that grows with its square', async () => {
   const members = Array.from({ length: 100_000 }, (_, index) => `"${index}":0`).join(',')
   const escapes = '\\\\'.repeat(400_000)
   await attacked.passes({ body: `{${members}}`, lines: ['content-type: application/json'] })

@@ -18,10 +18,12 @@ it.each(['overwrite', 'Overwrite', 'OVERWRITE', 'over_write', '%22Overwrite%22']
 )
 
 it.each(['overwrite', 'Overwrite', '"Overwrite"'])('mode %s in a body needs it too', async (mode) => {
+  const register = { as: 'clerk', target: '/v1/table/sandbox$orders/register' }
   await attacked.isRefused(
-    { as: 'owner', target: '/v1/table/sandbox$inner$vault/register', body: { location: 'x', mode } },
-    { kind: 'PermissionDenied', says: /./ },
+    { ...register, body: { location: 's3://bucket/orders', mode } },
+    { kind: 'PermissionDenied', says: /not allowed OverwriteTable \(mode Overwrite\) on "sandbox.orders"/ },
   )
+  await attacked.passes({ ...register, body: { location: 's3://bucket/orders', mode: 'Create' } })
   await attacked.isRefused(
     { target: '/v1/namespace/sandbox/create', body: { mode } },
     { kind: 'PermissionDenied', says: /not allowed DropTable \(mode Overwrite\)/ },
