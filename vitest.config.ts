@@ -1,10 +1,35 @@
 import { defineConfig } from 'vitest/config'
+import { findPostgres } from './test/backend/postgres/find-postgres.ts'
+
+const needsPostgres = ['test/backend/postgres/**/*.test.ts']
+const withEveryStore = ['test/backend/*.test.ts', 'test/conformance/*.test.ts']
+
+const hasPostgres = findPostgres() !== undefined
+if (!hasPostgres) {
+  console.warn('SKIPPED: the tests of the catalog on PostgreSQL, as there is no PostgreSQL on this machine.')
+}
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // Real servers, real files and a real engine: patient with a busy machine, never with a hang.
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Loading the sources anew for every file took most of the time. No file changes what it shares with others.
+    isolate: false,
+    projects: [
+      { extends: true, test: { name: 'main', include: ['test/**/*.test.ts'], exclude: needsPostgres } },
+      ...(hasPostgres
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'postgres',
+                include: [...withEveryStore, ...needsPostgres],
+                globalSetup: './test/backend/postgres/private-postgres.ts',
+              },
+            },
+          ]
+        : []),
+    ],
   },
 })

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { InterfaceError } from '../interface/errors.ts'
 import { arrowFileType } from '../interface/headers.ts'
 import type { Operation } from '../interface/operations.ts'
+import { postgresRefusal } from './store/postgres-errors.ts'
 
 /**
  * Answers a success in the form of the operation: JSON (of CountTableRows the integer alone), an empty body, or
@@ -39,6 +40,8 @@ export function refuse(reply: FastifyReply, error: InterfaceError, requestId: st
 /** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
 export function answerable(error: unknown): InterfaceError {
   if (error instanceof InterfaceError) return error
+  const refusal = postgresRefusal(error)
+  if (refusal !== undefined) return refusal
   return new InterfaceError('Internal', 'the catalog failed; the instance of this answer leads to its log', {
     cause: error,
   })

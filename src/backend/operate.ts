@@ -6,7 +6,7 @@ import type { BackendSettings } from './configuration.ts'
 import type { Dialect } from './dialects/lancedb.ts'
 import { handlers } from './handlers.ts'
 import { readBody, withUpload, type UploadMemory } from './request-body.ts'
-import { checkRoute, mergeMembers, parseMembers, type Members } from './request-members.ts'
+import { checkRoute, mergeMembers, parseMembers, readMap, type Members } from './request-members.ts'
 
 /** What operations need besides the request. */
 export interface OperationParts {
@@ -28,19 +28,25 @@ export async function operate(
   target: Target,
   dialect: Dialect,
 ): Promise<unknown> {
-  const { operation, id, delimiter } = target
+  const { operation, id, indexName = '', delimiter } = target
   const handler = handlers[operation.name]
   if (handler === undefined) {
     throw new InterfaceError('Unsupported', `this catalog does not have the operation ${operation.name}`)
   }
   const call = async (sent: Members, upload: Uint8Array): Promise<unknown> => {
-    const members = dialect.readMembers(operation.name, mergeMembers(target, sent, request.headers))
-    return await handler(catalog, { id, delimiter, members, upload, schemaDialect: dialect.schemas })
+    const members = dialect.readMembers(
+      operation.name,
+      mergeMembers(target, sent, request.headers),
+      request.headers,
+    )
+    const parts = { id, indexName, delimiter, members, upload, schemaDialect: dialect.schemas }
+    return dialect.writeAnswer(operation.name, await handler(catalog, parts))
   }
   if (operation.body === 'arrow') {
     return await withUpload(request.raw, limits.uploadBytes, uploads, (upload) => call({}, upload))
   }
-  const members = parseMembers(await readBody(request.raw, limits.jsonBytes))
+  const body = parseMembers(await readBody(request.raw, limits.jsonBytes))
+  const members = operation.body === 'map' ? readMap(target, body) : body
   checkRoute(target, members)
   return await call(members, noUpload)
 }

@@ -30,9 +30,26 @@ export function parseMembers(bytes: Uint8Array): Members {
   return value as Members
 }
 
+/**
+ * The members for a body that is a map of the caller's own: the map is the member `metadata`. Some send the map
+ * wrapped as the other requests are, which a member `metadata` that is an object tells, for the values of a map are
+ * strings. Throws InvalidInput (400) where what is wrapped names another table than the route.
+ */
+export function readMap(target: Target, body: Members): Members {
+  const { metadata } = body
+  const isWrapped = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)
+  if (!isWrapped) return { metadata: body }
+  checkRoute(target, body, ['id'])
+  return body
+}
+
 /** Throws InvalidInput (400) when the body names another object than the route; `[]` is the root. */
-export function checkRoute({ operation, id, indexName }: Target, members: Members): void {
-  for (const name of operation.repeats) {
+export function checkRoute(
+  { operation, id, indexName }: Target,
+  members: Members,
+  repeats = operation.repeats,
+): void {
+  for (const name of repeats) {
     const value = members[name]
     if (value === undefined || value === null) continue
     if (name === 'id') {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { destination, pino, type Logger } from 'pino'
 import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
+import { openApiPath, openApiText } from '../interface/openapi.ts'
 import type { Operation } from '../interface/operations.ts'
 import { parseTarget } from '../interface/target.ts'
 import { answerUnparsed, refuseUnparsed } from '../interface/unparsed-requests.ts'
@@ -40,7 +41,7 @@ const closingMs = 20_000
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const engine = openEngine({ decodedUploadBytes: 8 * settings.limits.uploadBytes })
-  const catalog = await openCatalog(settings.data.folder, engine, openManifestStore(), log)
+  const catalog = await openCatalog(settings, engine, openManifestStore(), log)
   const { limits, accessToken } = settings
   const server = createServer(
     { catalog, limits, uploads: new UploadMemory(limits.uploadsBytes) },
@@ -55,7 +56,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
     clearInterval(sweep)
     clearTimeout(deadline)
     await engine.close()
-    await catalog.database.destroy()
+    await catalog.close()
   }
   try {
     return { url: await server.listen(settings.listen), close }
@@ -70,6 +71,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
  * answered before fastify would look at its body, of which only the operation knows the form.
  */
 function createServer(parts: OperationParts, accessToken: string | undefined, log: Logger): FastifyInstance {
+  const document = openApiText()
   const checkAccess = accessCheck(accessToken)
   const server = fastify({
     keepAliveTimeout,
@@ -88,6 +90,9 @@ function createServer(parts: OperationParts, accessToken: string | undefined, lo
     reply.header(requestIdHeader, requestId).headers(dialect.headers)
     try {
       if (request.method === 'GET' && request.originalUrl === '/livez') return reply.send({ status: 'ok' })
+      if (request.method === 'GET' && request.originalUrl === openApiPath) {
+        return reply.header('content-type', 'application/json').send(document)
+      }
       checkAccess(request.headers.authorization)
       const target = parseTarget(request.method, request.originalUrl)
       operation = target.operation

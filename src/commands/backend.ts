@@ -23,10 +23,18 @@ export function backendCommand(): Command {
           environment: process.env,
         }),
       )
-      const data = { ...settings.data, folder: resolve(dirname(config), settings.data.folder) }
+      const folder = dirname(config)
+      const data = { ...settings.data, folder: resolve(folder, settings.data.folder) }
+      const { postgres } = settings.store
+      const store =
+        postgres?.urlFile === undefined
+          ? settings.store
+          : { postgres: { ...postgres, urlFile: resolve(folder, postgres.urlFile) } }
       // Loaded here, so that no other command, and no gateway, carries the engine in its memory.
       const { startBackend } = await import('../backend/server.ts')
-      const backend = await attempt('the catalog cannot start', () => startBackend({ ...settings, data }))
+      const backend = await attempt('the catalog cannot start', () =>
+        startBackend({ ...settings, data, store }),
+      )
       process.stdout.write(`listening on ${backend.url}\n`)
       await untilStopped(backend.close)
     })

@@ -8,6 +8,7 @@ import { readPepper } from '../identity/pepper.ts'
 import { generateReadings, readingsSchema, vectorOf } from './demo-readings.ts'
 import { devFiles } from './dev.ts'
 import { attempt, CommandFailure } from './failure.ts'
+import { invocation, shellWord } from './invocation.ts'
 
 /** What the tour needs to know of the running `dev`. */
 export interface Tour {
@@ -53,7 +54,7 @@ export async function runTour(tour: Tour): Promise<void> {
   const audit = join(tour.dataDir, devFiles.audit)
   say(6, `What the audit log holds of demo.${managed}`, audit)
   await showAudit(audit, managed)
-  print(`\nDone. Whether the log is what the gateway wrote: npx catalog-gateway audit verify ${audit}`)
+  print(`\nDone. Whether the log is what the gateway wrote: ${invocation()} audit verify ${shellWord(audit)}`)
 }
 
 async function keyOfDev(dataDir: string): Promise<string> {

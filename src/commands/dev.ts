@@ -8,6 +8,7 @@ import { startGateway } from '../gateway/gateway.ts'
 import { readOrMakePepper } from '../identity/pepper.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { attempt } from './failure.ts'
+import { invocation, shellWord } from './invocation.ts'
 import { newCommand } from './new-command.ts'
 import { untilStopped } from './until-stopped.ts'
 
@@ -126,17 +127,12 @@ catalog-gateway stands in front of the bundled catalog. The key below is yours a
   curl ${adminUrl}/readyz
   curl ${adminUrl}/metrics
   # is the audit log what the gateway wrote?
-  npx catalog-gateway audit verify ${shellWord(auditDir)}
+  ${invocation()} audit verify ${shellWord(auditDir)}
   # a tour with a real client: tables, queries, a denied call, a commit and its audit records
-  npx catalog-gateway demo --url ${url} --data-dir ${shellWord(dataDir)} --api-key "$KEY"
+  ${invocation()} demo --url ${url} --data-dir ${shellWord(dataDir)} --api-key "$KEY"
 
 Ctrl-C stops it; the data stays in ${dataDir}.
 `
-}
-
-/** The text as one word of a shell. */
-function shellWord(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function port(text: string): number {

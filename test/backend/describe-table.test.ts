@@ -46,8 +46,8 @@ test('an old version is described as it was', async () => {
 
 test('a branch or a tag is never answered with the main branch', async () => {
   const { post } = await withTable()
-  expect(await post('/v1/table/a$t/describe', { branch: 'dev' })).toEqual(errorOf('Unsupported'))
-  expect(await post('/v1/table/a$t/describe', { tag: 'v1' })).toEqual(errorOf('Unsupported'))
+  expect(await post('/v1/table/a$t/describe', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
+  expect(await post('/v1/table/a$t/describe', { tag: 'v1' })).toEqual(errorOf('TableTagNotFound'))
   expect((await post('/v1/table/a$t/describe', { branch: 'main' })).status).toBe(200)
   expect((await post('/v1/table/a$t/describe', { branch: null, version: null })).status).toBe(200)
 })

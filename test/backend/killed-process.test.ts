@@ -1,34 +1,17 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { runningBackend, temporaryFolder } from './running-backend.ts'
-
-const program = fileURLToPath(new URL('catalog-process.ts', import.meta.url))
-
-async function startProcess(folder: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', program, folder], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-  const kill = async () => {
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  }
-  return { url, kill }
-}
+import { runningProcess } from './running-process.ts'
 
 test('killing the process while it creates and drops tables leaves no half state', async () => {
   const folder = await temporaryFolder()
   const rows = 20_000
   const stream = streamOf(orders(rows))
   for (const delay of [5, 30, 80, 200]) {
-    const { url, kill } = await startProcess(folder)
+    const { url, kill } = await runningProcess(folder)
     const ask = (operation: string, body?: Uint8Array) =>
       fetch(`${url}/v1/table/${operation}`, { method: 'POST', ...(body && { body }) }).catch(() => undefined)
     const work = Array.from({ length: 6 }, async (_, index) => {

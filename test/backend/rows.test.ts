@@ -30,14 +30,16 @@ test('rows are appended, replaced and counted', async () => {
 test('what cannot be inserted or counted is refused', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/insert?mode=upsert', streamOf(orders(1)))).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/t/insert?branch=dev', streamOf(orders(1)))).toEqual(errorOf('Unsupported'))
+  expect(await post('/v1/table/t/insert?branch=dev', streamOf(orders(1)))).toEqual(
+    errorOf('TableBranchNotFound'),
+  )
   expect(await post('/v1/table/t/insert', 'no Arrow')).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/x/insert', streamOf(orders(1)))).toEqual(errorOf('TableNotFound'))
   expect(await post('/v1/table/t/count_rows', { predicate: 'no such thing' })).toEqual(
     errorOf('InvalidInput'),
   )
   expect(await post('/v1/table/t/count_rows', { version: 9 })).toEqual(errorOf('TableVersionNotFound'))
-  expect(await post('/v1/table/t/count_rows', { branch: 'dev' })).toEqual(errorOf('Unsupported'))
+  expect(await post('/v1/table/t/count_rows', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
 })
 
 test('a query answers an Arrow file', async () => {
@@ -63,7 +65,7 @@ test('a query that cannot be run is refused', async () => {
     errorOf('TableColumnNotFound'),
   )
   expect(await post('/v1/table/t/query', { k: 'many' })).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/t/query', { k: 1, branch: 'dev' })).toEqual(errorOf('Unsupported'))
+  expect(await post('/v1/table/t/query', { k: 1, branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
   expect(await post('/v1/table/t/query', { k: 1, version: 9 })).toEqual(errorOf('TableVersionNotFound'))
 })
 

@@ -1,13 +1,15 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { backendSettingsSchema } from '../../src/backend/configuration.ts'
 import { startBackend } from '../../src/backend/server.ts'
+import { openStore } from '../../src/backend/store/open-store.ts'
 import { errorCodes, type ErrorName } from '../../src/interface/errors.ts'
 import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
 import { parseTarget } from '../../src/interface/target.ts'
+import { backendSettings } from './backend-settings.ts'
 
 /** What was answered; `json` is undefined where the answer is no JSON. */
 export interface Answer {
@@ -34,15 +36,8 @@ export async function temporaryFolder(): Promise<string> {
 /** A reference catalog for one test, in a folder of its own unless one is given. */
 export async function runningBackend(settings: object = {}, folder?: string) {
   const dataFolder = folder ?? (await temporaryFolder())
-  const start = () =>
-    startBackend(
-      backendSettingsSchema.parse({
-        listen: { port: 0 },
-        log: { level: 'silent' },
-        ...settings,
-        data: { folder: dataFolder },
-      }),
-    )
+  const allSettings = backendSettings(dataFolder, settings)
+  const start = () => startBackend(allSettings)
   let backend: Awaited<ReturnType<typeof start>> | undefined = await start()
   const stop = async () => {
     await backend?.close()
@@ -60,6 +55,8 @@ export async function runningBackend(settings: object = {}, folder?: string) {
       send('POST', target, body, headers),
     get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
     stop,
+    /** Opens the store of the catalog, which must be stopped. */
+    openStore: () => openStore(allSettings.store, dataFolder, pino({ level: 'silent' })),
     restart: async () => {
       await stop()
       backend = await start()

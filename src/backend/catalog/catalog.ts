@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Engine, ManifestStore } from '../engine/engine.ts'
 import type { TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import type { KeyedLock } from './keyed-lock.ts'
+import type { Lock } from './lock.ts'
 
 /** What the operations of the catalog work with. */
 export interface Catalog {
@@ -12,16 +12,18 @@ export interface Catalog {
   readonly manifests: ManifestStore
   /** Absolute, without symbolic links. */
   readonly dataFolder: string
-  /** By path: who creates a table takes the lock of its name. */
-  readonly nameLock: KeyedLock
+  /** By path: who creates a table takes the lock of its name. No lock is taken within a transaction. */
+  readonly nameLock: Lock
   /**
    * By object id: who creates, replaces or deletes the data of a table does it alone, appends share the lock. It is
-   * taken after the lock of the name.
+   * taken after the lock of the name; several are taken in the order of the ids. Its holder finds storage as recorded.
    */
-  readonly dataLock: KeyedLock
+  readonly dataLock: Lock
   /** By object id: who publishes or settles versions of clients takes the lock, after that of the data. */
-  readonly commitLock: KeyedLock
+  readonly commitLock: Lock
   readonly log: Logger
+  /** Lets go of the store, after the requests under way have ended. */
+  readonly close: () => Promise<void>
 }
 
 /** The absolute folder of the data of a table. */

@@ -30,7 +30,8 @@ export async function createTableVersion(
   return { version }
 }
 
-async function findReplayed(
+/** The first success of a request that is sent once more, known by its staging path. */
+export async function findReplayed(
   catalog: Catalog,
   table: TableEntry,
   request: Request,
@@ -50,15 +51,7 @@ async function commit(
 ): Promise<TableVersion> {
   const location = locationOf(catalog, table)
   const branch = branchOf(request.branch)
-  const latest = (await catalog.manifests.describe(location, undefined, branch))?.version
-  // The first version of a branch has the number after the one that it branched from.
-  const next = latest === undefined && branch !== mainBranch ? request.version : (latest ?? 0) + 1
-  if (request.version !== next) {
-    throw new InterfaceError(
-      'ConcurrentModification',
-      `version ${request.version} of ${showIdentifier(id)} was to be created; the next one is ${next}`,
-    )
-  }
+  await requireNext(catalog, id, table, branch, request.version)
   const staged = await catalog.manifests.inspectStaging(location, stagingOf(request))
   await recordStaged(catalog, id, table, request, staged)
   const stored = await publish(catalog, table, staged)
@@ -72,6 +65,24 @@ async function commit(
     )
   }
   return toTableVersion(stored, request.metadata)
+}
+
+/** Throws ConcurrentModification (409) unless `version` is the one to come. Answers the newest version. */
+export async function requireNext(
+  catalog: Catalog,
+  id: Identifier,
+  table: TableEntry,
+  branch: string,
+  version: number,
+): Promise<StoredVersion | undefined> {
+  const latest = await catalog.manifests.describe(locationOf(catalog, table), undefined, branch)
+  // The first version of a branch has the number after the one that it branched from.
+  const next = latest === undefined && branch !== mainBranch ? version : (latest?.version ?? 0) + 1
+  if (version === next) return latest
+  throw new InterfaceError(
+    'ConcurrentModification',
+    `version ${version} of ${showIdentifier(id)} was to be created; the next one is ${next}`,
+  )
 }
 
 /** Storage has no such version, so what is on record under its number is of a manifest that is no more. */
@@ -109,7 +120,8 @@ async function publish(catalog: Catalog, table: TableEntry, staged: StagedManife
   }
 }
 
-function stagingOf(request: Request): StagingRequest {
+/** What a request says about its staging manifest. */
+export function stagingOf(request: Request): StagingRequest {
   return {
     version: request.version,
     branch: request.branch,

@@ -36,7 +36,7 @@ export async function createTable(
   }
   return await catalog.nameLock.run(pathOf(id), async () => {
     const { table, isNew } = await reserve(catalog, id, request)
-    if (isNew) return await createData(catalog, id, table, upload)
+    if (isNew) return await createNew(catalog, id, table, upload)
     return await catalog.dataLock.run(table.objectId, async () => {
       const isThere = await findData(catalog, table)
       if (isThere && request.mode === 'ExistOk') return await describe(catalog, table)
@@ -59,14 +59,36 @@ async function reserve(
 ): Promise<{ table: TableEntry; isNew: boolean }> {
   return await catalog.database.transaction().execute(async (database) => {
     await requireNamespace(database, id.slice(0, -1))
-    const created = await insertTable(database, id, 'creating', request.properties ?? {})
-    if (created !== undefined) return { table: created, isNew: true }
     const there = await findObject(database, id)
-    if (there?.kind !== 'table' || there.state === 'creating' || request.mode === 'Create') {
-      throw tableAlreadyExists(id)
+    if (there?.kind === 'table' && there.state === 'creating') {
+      // Its creator would hold the lock of the name, which is held here: it is no more.
+      await removeTable(database, there.objectId)
+    } else if (there !== undefined) {
+      if (there.kind !== 'table' || request.mode === 'Create') throw tableAlreadyExists(id)
+      return { table: there, isNew: false }
     }
-    return { table: there, isNew: false }
+    const table = await insertTable(database, id, 'creating', request.properties ?? {})
+    if (table === undefined) throw tableAlreadyExists(id)
+    return { table, isNew: true }
   })
+}
+
+/** Whoever drops the table meanwhile waits for the lock of its data, and deletes what was written. */
+async function createNew(
+  catalog: Catalog,
+  id: Identifier,
+  table: TableEntry,
+  upload: Uint8Array,
+): Promise<Response> {
+  try {
+    return await catalog.dataLock.run(table.objectId, () => createData(catalog, id, table, upload))
+  } catch (error) {
+    const removed = await catalog.database
+      .transaction()
+      .execute((database) => removeTable(database, table.objectId))
+    await deleteData(catalog, removed)
+    throw error
+  }
 }
 
 async function createData(
@@ -76,19 +98,10 @@ async function createData(
   upload: Uint8Array,
 ): Promise<Response> {
   const location = locationOf(catalog, table)
-  try {
-    const { version } = await catalog.engine.create(location, upload, 'create')
-    if (await setTableState(catalog.database, table.objectId, 'ready')) {
-      return { location, version, properties: { ...table.properties } }
-    }
-  } catch (error) {
-    const removed = await catalog.database
-      .transaction()
-      .execute((database) => removeTable(database, table.objectId))
-    await deleteData(catalog, removed)
-    throw error
+  const { version } = await catalog.engine.create(location, upload, 'create')
+  if (await setTableState(catalog.database, table.objectId, 'ready')) {
+    return { location, version, properties: { ...table.properties } }
   }
-  await deleteData(catalog, [table])
   throw new InterfaceError('ConcurrentModification', `${showIdentifier(id)} was dropped while it was created`)
 }
 

@@ -1,6 +1,7 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { insertTable } from '../store/objects.ts'
+import type { CatalogDatabase } from '../store/tables.ts'
 import { locationOf, type Catalog } from './catalog.ts'
 import { refuseLocation } from './create-table.ts'
 import { requireNamespace, tableAlreadyExists } from './lookup.ts'
@@ -14,12 +15,22 @@ export async function declareTable(
   id: Identifier,
   request: RequestOf<'DeclareTable'>,
 ): Promise<ResponseOf<'DeclareTable'>> {
+  return await catalog.database
+    .transaction()
+    .execute((database) => insertDeclared(catalog, database, id, request))
+}
+
+/** Declares a table in a transaction; see `declareTable`. */
+export async function insertDeclared(
+  catalog: Catalog,
+  database: CatalogDatabase,
+  id: Identifier,
+  request: RequestOf<'DeclareTable'>,
+): Promise<ResponseOf<'DeclareTable'>> {
   refuseLocation(request.location)
   const properties = request.properties ?? {}
-  const table = await catalog.database.transaction().execute(async (database) => {
-    await requireNamespace(database, id.slice(0, -1))
-    return await insertTable(database, id, 'declared', properties)
-  })
+  await requireNamespace(database, id.slice(0, -1))
+  const table = await insertTable(database, id, 'declared', properties)
   if (table === undefined) throw tableAlreadyExists(id)
   return { location: locationOf(catalog, table), properties, managed_versioning: true }
 }

@@ -3,7 +3,7 @@ import { locationOf, type Catalog } from './catalog.ts'
 
 /**
  * Deletes the data of tables that the store has removed already. What cannot be deleted now stays a leftover, and
- * is deleted at the next start; the tables are gone for every client in any case.
+ * is deleted by the next repair; the tables are gone for every client in any case.
  */
 export async function deleteData(catalog: Catalog, removed: readonly RemovedTable[]): Promise<void> {
   for (const table of removed) {
@@ -14,7 +14,7 @@ export async function deleteData(catalog: Catalog, removed: readonly RemovedTabl
       } catch (error) {
         catalog.log.warn(
           { err: error, table: table.objectId },
-          'the data of a dropped table is left for the next start',
+          'the data of a dropped table is left for the next repair',
         )
       }
     })

@@ -28,6 +28,11 @@ export class KeyedLock {
     return await result
   }
 
+  /** Runs `work` alone if there is no other work under the same key; does nothing otherwise. */
+  async runIfFree(key: string, work: () => Promise<void>): Promise<void> {
+    if (!this.#queues.has(key)) await this.run(key, work)
+  }
+
   #queueOf(key: string): Queue {
     const queue = this.#queues.get(key) ?? { alone: Promise.resolve(), shared: [], pending: 0 }
     this.#queues.set(key, queue)

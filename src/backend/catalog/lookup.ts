@@ -21,6 +21,23 @@ export async function requireTable(database: CatalogDatabase, id: Identifier): P
   throw tableNotFound(id)
 }
 
+/**
+ * The table of that id, if it still is the one that was found before. Throws ConcurrentModification (409) when
+ * another one has the id by now, and what `requireTable` throws.
+ */
+export async function requireSameTable(
+  database: CatalogDatabase,
+  id: Identifier,
+  objectId: string,
+): Promise<TableEntry> {
+  const table = await requireTable(database, id)
+  if (table.objectId === objectId) return table
+  throw new InterfaceError(
+    'ConcurrentModification',
+    `the table ${showIdentifier(id)} was replaced while the request was waiting for it`,
+  )
+}
+
 /** An id as it is shown in a message. */
 export function showIdentifier(id: Identifier): string {
   return id.length === 0 ? 'the root' : show(id.join(defaultDelimiter))

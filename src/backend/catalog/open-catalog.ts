@@ -1,56 +1,58 @@
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { BackendSettings } from '../configuration.ts'
 import type { Engine, ManifestStore } from '../engine/engine.ts'
-import { openDatabase } from '../store/database.ts'
-import { findObject, identifierOf } from '../store/objects.ts'
-import { forgetLeftover, listLeftovers, removeUnfinishedTables } from '../store/removal.ts'
-import { listUnsettledTables } from '../store/versions.ts'
-import { locationOf, type Catalog } from './catalog.ts'
-import { KeyedLock } from './keyed-lock.ts'
-import { settleVersions } from './settle-versions.ts'
+import { findTableById } from '../store/objects.ts'
+import { openStore } from '../store/open-store.ts'
+import { isUnfinished } from '../store/unfinished.ts'
+import type { Catalog } from './catalog.ts'
+import { settlingLock } from './data-lock.ts'
+import { openLock } from './lock.ts'
+import { keepRepairing, repair } from './repair.ts'
+import { settleIfUnfinished } from './settle-versions.ts'
 
 /**
  * Opens the catalog of a data folder, creates it where it is not there, and repairs what an end without notice
  * left: no half-created table, no recorded version without its manifest, no data of a dropped table.
  */
 export async function openCatalog(
-  folder: string,
+  settings: Pick<BackendSettings, 'data' | 'store'>,
   engine: Engine,
   manifests: ManifestStore,
   log: Logger,
 ): Promise<Catalog> {
-  await mkdir(join(folder, 'tables'), { recursive: true })
-  const dataFolder = await realpath(folder)
-  const database = await openDatabase(join(dataFolder, 'catalog.sqlite'))
+  for (const name of ['tables', 'commits']) await mkdir(join(settings.data.folder, name), { recursive: true })
+  const dataFolder = await realpath(settings.data.folder)
+  const store = await openStore(settings.store, dataFolder, log)
+  let stopRepairing: (() => Promise<void>) | undefined
   const catalog: Catalog = {
-    database,
+    database: store.database,
     engine,
     manifests,
     dataFolder,
-    nameLock: new KeyedLock(),
-    dataLock: new KeyedLock(),
-    commitLock: new KeyedLock(),
+    nameLock: openLock('name', store.locks),
+    dataLock: settlingLock(openLock('data', store.locks), (objectId) => settleById(catalog, objectId)),
+    commitLock: openLock('commit', store.locks),
     log,
+    close: async () => {
+      await stopRepairing?.()
+      await store.close()
+    },
   }
   try {
     await repair(catalog)
   } catch (error) {
-    await database.destroy()
+    await store.close()
     throw error
   }
+  // Nobody else clears away what another replica leaves that ends now.
+  if (store.locks !== undefined) stopRepairing = keepRepairing(catalog)
   return catalog
 }
 
-async function repair(catalog: Catalog): Promise<void> {
-  const { database } = catalog
-  await database.transaction().execute(removeUnfinishedTables)
-  for (const location of await listLeftovers(database)) {
-    await catalog.engine.drop(locationOf(catalog, { location }))
-    await forgetLeftover(database, location)
-  }
-  for (const path of await listUnsettledTables(database)) {
-    const table = await findObject(database, identifierOf(path))
-    if (table?.kind === 'table') await settleVersions(catalog, table)
-  }
+async function settleById(catalog: Catalog, objectId: string): Promise<void> {
+  if (!(await isUnfinished(catalog.database, objectId))) return
+  const table = await findTableById(catalog.database, objectId)
+  if (table !== undefined) await settleIfUnfinished(catalog, table)
 }

@@ -1,14 +1,15 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import type { TablePoint } from '../engine/engine.ts'
 import { setTableState, type TableEntry } from '../store/objects.ts'
-import { requireMainBranch } from './branches.ts'
 import { locationOf, type Catalog } from './catalog.ts'
 import { requireTable } from './lookup.ts'
-import { findData, hasData, requireTableWithData } from './table-data.ts'
+import { findData, hasData } from './table-data.ts'
+import { pointOf, requirePoint } from './table-point.ts'
 
 /**
  * Adds the rows of an Arrow IPC stream to a table, or replaces all rows by them. A table that is only declared
- * is created by its first rows. Throws TableNotFound (404).
+ * is created by its first rows. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function insertIntoTable(
   catalog: Catalog,
@@ -16,16 +17,16 @@ export async function insertIntoTable(
   request: RequestOf<'InsertIntoTable'>,
   upload: Uint8Array,
 ): Promise<ResponseOf<'InsertIntoTable'>> {
-  requireMainBranch(request.branch)
   const table = await requireTable(catalog.database, id)
+  const point = await pointOf(catalog, id, table, { branch: request.branch })
   const mode = request.mode === 'Append' ? 'append' : 'overwrite'
   // Appends of different writers agree by themselves.
   if (mode === 'append' && (await hasData(catalog, table))) {
-    return await catalog.dataLock.share(table.objectId, () => insert(catalog, table, upload, mode))
+    return await catalog.dataLock.share(table.objectId, () => insert(catalog, point, upload, mode))
   }
   return await catalog.dataLock.run(table.objectId, async () =>
     (await findData(catalog, table))
-      ? await insert(catalog, table, upload, mode)
+      ? await insert(catalog, point, upload, mode)
       : await createByInsert(catalog, table, upload),
   )
 }
@@ -36,10 +37,8 @@ export async function countTableRows(
   id: Identifier,
   request: RequestOf<'CountTableRows'>,
 ): Promise<ResponseOf<'CountTableRows'>> {
-  requireMainBranch(request.branch)
-  const table = await requireTableWithData(catalog, id)
-  const { predicate, version } = request
-  return await catalog.engine.count(locationOf(catalog, table), { predicate, version })
+  const { point } = await requirePoint(catalog, id, request)
+  return await catalog.engine.count(point.location, { ...point, predicate: request.predicate })
 }
 
 /** Runs a query; the answer is the bytes of one Arrow IPC file. */
@@ -48,22 +47,22 @@ export async function queryTable(
   id: Identifier,
   request: RequestOf<'QueryTable'>,
 ): Promise<AsyncIterable<Uint8Array>> {
-  requireMainBranch(request.branch)
-  const table = await requireTableWithData(catalog, id)
-  return await catalog.engine.query(locationOf(catalog, table), request)
+  const { point } = await requirePoint(catalog, id, request)
+  return await catalog.engine.query(point.location, request)
 }
 
 async function insert(
   catalog: Catalog,
-  table: TableEntry,
+  { location, branch }: TablePoint,
   upload: Uint8Array,
   mode: 'append' | 'overwrite',
 ): Promise<ResponseOf<'InsertIntoTable'>> {
-  const { version, rows } = await catalog.engine.insert(locationOf(catalog, table), upload, mode)
+  const { version, rows } = await catalog.engine.insert(location, upload, mode, branch)
   return { version, num_inserted_rows: rows }
 }
 
-async function createByInsert(
+/** Creates the data of a table that is only declared. The caller holds the lock of the data. */
+export async function createByInsert(
   catalog: Catalog,
   table: TableEntry,
   upload: Uint8Array,

@@ -7,20 +7,34 @@ import {
   listNotableVersions,
   type VersionRecord,
 } from '../store/versions.ts'
+import { forgetDoomedVersion, isUnfinished, listDoomedVersions } from '../store/unfinished.ts'
 import { mainBranch } from './branches.ts'
 import { locationOf, type Catalog } from './catalog.ts'
+import { dropUnusedKept, keptPathOf } from './kept-manifests.ts'
 
 /** How many commits of a branch can be replayed: a client that lost an answer asks again at once. */
 const replayableVersions = 100
 
 /**
- * Makes the records of a table agree with its storage: a version that was recorded when the process ended gets
- * its final name, or is forgotten where its manifest is gone. The caller holds the lock of the commits.
+ * Makes the storage of a table agree with what is on record. A version that a client was committing by itself when
+ * the process ended gets its final name, or is forgotten where its manifest is gone. What a batch has committed is
+ * finished: see commit-batch.ts for why that cannot fail. The caller holds the lock of the commits.
  */
 export async function settleVersions(catalog: Catalog, table: TableEntry): Promise<void> {
-  for (const record of await listNotableVersions(catalog.database, table.objectId)) {
-    if (record.state === 'recorded') await settle(catalog, table, record)
+  const records = await listNotableVersions(catalog.database, table.objectId)
+  const recorded = records.filter((record) => record.state === 'recorded')
+  // The newest first: whoever opens the table in between sees the newest version, which holds what those before do.
+  for (const record of recorded.toSorted((one, other) => other.version - one.version)) {
+    await settle(catalog, table, record)
   }
+  await removeDoomed(catalog, table)
+  if (recorded.some(({ keptName }) => keptName !== undefined)) await dropUnusedKept(catalog, table.objectId)
+}
+
+/** Settles a table, if there is need to, before its data is read or changed. */
+export async function settleIfUnfinished(catalog: Catalog, table: TableEntry): Promise<void> {
+  if (!(await isUnfinished(catalog.database, table.objectId))) return
+  await catalog.commitLock.run(table.objectId, () => settleVersions(catalog, table))
 }
 
 /** The metadata of the versions of a branch that have any, after what was left unfinished is settled. */
@@ -29,11 +43,8 @@ export async function readVersionMetadata(
   table: TableEntry,
   branch: string,
 ): Promise<ReadonlyMap<number, Properties>> {
-  let records = await listNotableVersions(catalog.database, table.objectId)
-  if (records.some((record) => record.state === 'recorded')) {
-    await catalog.commitLock.run(table.objectId, () => settleVersions(catalog, table))
-    records = await listNotableVersions(catalog.database, table.objectId)
-  }
+  await settleIfUnfinished(catalog, table)
+  const records = await listNotableVersions(catalog.database, table.objectId)
   return new Map(
     records.flatMap((record) =>
       record.branch === branch && record.metadata !== undefined ? [[record.version, record.metadata]] : [],
@@ -62,8 +73,38 @@ export function isRefusal(error: unknown): boolean {
 }
 
 async function settle(catalog: Catalog, table: TableEntry, record: VersionRecord): Promise<void> {
-  if (await isPublished(catalog, table, record)) await finish(catalog, table, record.branch, record.version)
+  const isThere = await (record.keptName === undefined
+    ? isPublished(catalog, table, record)
+    : publishKept(catalog, table, { ...record, keptName: record.keptName }))
+  if (isThere) await finish(catalog, table, record.branch, record.version)
   else await forgetVersion(catalog.database, table.objectId, record.branch, record.version)
+}
+
+/** False only where storage was changed around the catalog: what was put there is never overwritten. */
+async function publishKept(
+  catalog: Catalog,
+  table: TableEntry,
+  record: VersionRecord & { keptName: string },
+): Promise<boolean> {
+  try {
+    const kept = { ...record, keptPath: keptPathOf(catalog, table, record.keptName) }
+    await catalog.manifests.publishKept(locationOf(catalog, table), kept)
+    return true
+  } catch (error) {
+    if (!(error instanceof InterfaceError && error.kind === 'ConcurrentModification')) throw error
+    catalog.log.error({ err: error, table: table.objectId }, 'a committed version of a batch is lost')
+    return false
+  }
+}
+
+async function removeDoomed(catalog: Catalog, table: TableEntry): Promise<void> {
+  for (const doomed of await listDoomedVersions(catalog.database, table.objectId)) {
+    await catalog.manifests.remove(locationOf(catalog, table), doomed.version, doomed.branch)
+    await catalog.database.transaction().execute(async (database) => {
+      await forgetVersion(database, table.objectId, doomed.branch, doomed.version)
+      await forgetDoomedVersion(database, table.objectId, doomed)
+    })
+  }
 }
 
 async function isPublished(catalog: Catalog, table: TableEntry, record: VersionRecord): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import { findTableState, setTableState, type TableEntry } from '../store/objects.ts'
 import { locationOf, type Catalog } from './catalog.ts'
 import { requireTable, showIdentifier } from './lookup.ts'
-import { settleVersions } from './settle-versions.ts'
+import { settleIfUnfinished, settleVersions } from './settle-versions.ts'
 
 /** The table of that id, which has data. Throws TableNotFound (404) for one that is only declared, too. */
 export async function requireTableWithData(catalog: Catalog, id: Identifier): Promise<TableEntry> {
@@ -15,8 +15,9 @@ export async function requireTableWithData(catalog: Catalog, id: Identifier): Pr
   )
 }
 
-/** Whether a table has data. The caller does not hold the lock of the data. */
+/** Whether a table has data, which then is as recorded. The caller does not hold the lock of the data. */
 export async function hasData(catalog: Catalog, table: TableEntry): Promise<boolean> {
+  await settleIfUnfinished(catalog, table)
   if (table.state === 'ready') return true
   return await catalog.dataLock.run(table.objectId, () => findData(catalog, table))
 }

@@ -72,6 +72,7 @@ export function toTableVersion(stored: StoredVersion, metadata: Properties | und
     manifest_size: stored.manifestSize,
     e_tag: stored.eTag,
     timestamp_millis: stored.timestampMillis,
+    timestamp: new Date(stored.timestampMillis).toISOString(),
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
   }
 }

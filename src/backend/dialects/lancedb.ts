@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { InterfaceError } from '../../interface/errors.ts'
 import type { OperationName } from '../../interface/operations.ts'
+import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { SchemaDialect } from '../engine/engine.ts'
 import type { Members } from '../request-members.ts'
 
@@ -14,7 +15,9 @@ export interface Dialect {
   readonly schemas: SchemaDialect
   /** What every answer carries besides. */
   readonly headers: Readonly<Record<string, string>>
-  readMembers(operation: OperationName, members: Members): Members
+  readMembers(operation: OperationName, members: Members, headers: IncomingHttpHeaders): Members
+  /** The answer of an operation as the client reads it. */
+  writeAnswer(operation: OperationName, result: unknown): unknown
   writeError(operation: OperationName | undefined, error: InterfaceError): InterfaceError
 }
 
@@ -22,6 +25,7 @@ const plain: Dialect = {
   schemas: 'namespace',
   headers: {},
   readMembers: (_operation, members) => members,
+  writeAnswer: (_operation, result) => result,
   writeError: (_operation, error) => error,
 }
 
@@ -29,13 +33,27 @@ const lancedb: Dialect = {
   schemas: 'lance',
   // From this version of its server on, the client sends several vectors and structured text queries.
   headers: { 'phalanx-version': '0.3.0' },
-  readMembers(operation, members) {
+  readMembers(operation, members, headers) {
     // It needs version and schema of a table that it opens, and does not ask for them.
     if (operation === 'DescribeTable') return { ...members, load_detailed_metadata: true }
     if (operation === 'RenameTable') {
       return { ...members, new_namespace_id: members['new_namespace_id'] ?? members['new_namespace'] }
     }
+    if (operation === 'CreateTableIndex') {
+      return { ...members, distance_type: members['distance_type'] ?? members['metric_type'] }
+    }
+    const timeout = headers['x-request-timeout-ms']
+    if (operation === 'MergeInsertIntoTable' && timeout !== undefined) {
+      return { ...members, timeout: members['timeout'] ?? `${String(timeout)}ms` }
+    }
     return members
+  },
+  writeAnswer(operation, result) {
+    // It reads the tags without a wrapping, and never asks for less than all.
+    if (operation === 'ListTableTags') return (result as ResponseOf<'ListTableTags'>).tags
+    if (operation !== 'UpdateTable') return result
+    const answer = result as ResponseOf<'UpdateTable'>
+    return { ...answer, rows_updated: answer.updated_rows }
   },
   writeError(operation, error) {
     // It knows that a table is there by the status 400 and the words "already exists".

@@ -1,4 +1,10 @@
 import type { TableQuery } from '../../interface/schemas/query.ts'
+import type { TableColumns } from './columns.ts'
+import type { TableIndexes } from './indexes.ts'
+import type { MetadataChanges } from './manifest-edit.ts'
+import type { QueryPlans } from './plans.ts'
+import type { TableBranches, TableTags } from './references.ts'
+import type { TableRows } from './rows.ts'
 
 /** A type of the JSON form of an Arrow schema: the name of the type and what it needs besides. */
 export interface JsonArrowDataType {
@@ -41,10 +47,39 @@ export interface TableDescription {
   readonly stats?: TableStatistics
 }
 
+/** How large a table is. */
+interface TableSize {
+  readonly totalBytes: number
+  readonly numRows: number
+  readonly numIndices: number
+  readonly fragmentStats: {
+    readonly numFragments: number
+    /** Of too few rows; rewriting them together would speed up queries. */
+    readonly numSmallFragments: number
+    /** The rows of the fragments: least, most, mean and percentiles. */
+    readonly lengths: Readonly<Record<'min' | 'max' | 'mean' | 'p25' | 'p50' | 'p75' | 'p99', number>>
+  }
+}
+
 /** The statistics that DescribeTable answers with `load_detailed_metadata`. */
 interface TableStatistics {
   readonly numDeletedRows: number
   readonly numFragments: number
+}
+
+/**
+ * A point in the history of a table. Absent, empty and `main` are the main branch; without a version it is the
+ * newest one, and the only point that can be written to.
+ */
+export interface TablePoint {
+  readonly location: string
+  readonly branch?: string | undefined
+  readonly version?: number | undefined
+}
+
+/** One version of a branch. */
+export interface VersionPoint extends TablePoint {
+  readonly version: number
 }
 
 /**
@@ -59,6 +94,7 @@ export interface Engine {
     location: string,
     upload: Uint8Array,
     mode: 'append' | 'overwrite',
+    branch?: string,
   ): Promise<{ version: number; rows: number }>
   /**
    * Runs a query. Resolves when the schema and the first rows are known, so that a query that fails is answered
@@ -70,6 +106,21 @@ export interface Engine {
   count(location: string, options?: CountOptions): Promise<number>
   /** The version, the schema and, when asked for, the statistics. */
   describe(location: string, options?: DescribeOptions): Promise<TableDescription>
+  /** How large the newest version of a branch is. */
+  measure(point: TablePoint): Promise<TableSize>
+  /**
+   * Sets and removes keys of the metadata of the schema, as a new version of the branch unless nothing changes.
+   * Answers the metadata that there is then.
+   */
+  changeMetadata(point: TablePoint, changes: MetadataChanges): Promise<Readonly<Record<string, string>>>
+  readonly rows: TableRows
+  readonly columns: TableColumns
+  readonly plans: QueryPlans
+  readonly tags: TableTags
+  readonly branches: TableBranches
+  readonly indexes: TableIndexes
+  /** Makes the version of a point the newest one of its branch, as a new version. */
+  restore(point: VersionPoint): Promise<void>
   /** Deletes the data with all versions. A location with nothing in it is no error. */
   drop(location: string): Promise<void>
   /** Lets go of caches and handles; the engine is of no use afterwards. */
@@ -79,11 +130,13 @@ export interface Engine {
 /** Which rows of which version are counted. */
 export interface CountOptions {
   readonly predicate?: string | undefined
+  readonly branch?: string | undefined
   readonly version?: number | undefined
 }
 
 /** Which version is described, and how much of it. */
 export interface DescribeOptions {
+  readonly branch?: string | undefined
   readonly version?: number | undefined
   readonly stats?: boolean | undefined
 }
@@ -138,6 +191,25 @@ export interface StagedManifest {
   readonly writer: string | undefined
 }
 
+/** A commit that made a version. */
+export interface StoredTransaction {
+  readonly uuid: string
+  readonly version: number
+  /** Absent: the main branch. */
+  readonly branch: string | undefined
+  readonly readVersion: number
+  /** What it did: `Append`, `Delete`; undefined when the manifest does not tell. */
+  readonly kind: string | undefined
+  readonly tag: string | undefined
+}
+
+/** A manifest that `keep` has put aside. */
+export interface KeptManifest extends StagingRequest {
+  readonly namingScheme: NamingScheme
+  /** Absolute. */
+  readonly keptPath: string
+}
+
 /** The versions of a table as its manifests in storage: the external manifest store. */
 export interface ManifestStore {
   /** The versions, the newest first, at most `limit`; none when nothing was committed yet. */
@@ -160,4 +232,30 @@ export interface ManifestStore {
    * The same bytes already there: the same success. Other bytes: ConcurrentModification.
    */
   publish(staged: StagedManifest): Promise<StoredVersion>
+  /**
+   * Gives the staging manifest a second name at `keptPath`, on disk for good: whatever becomes of the staging name,
+   * `publishKept` has what it needs. Answers the version as it will be published. Throws InvalidInput when the
+   * manifest is no longer what was inspected.
+   */
+  keep(staged: StagedManifest, keptPath: string): Promise<StoredVersion>
+  /**
+   * Gives a kept manifest its final name and removes the staging name; once more is no error. Throws
+   * ConcurrentModification when other bytes have the name, or when the kept manifest is gone.
+   */
+  publishKept(location: string, kept: KeptManifest): Promise<void>
+  /**
+   * Throws InvalidInput where a symbolic link, or anything else but folders and files, lies in a dataset or on the
+   * way to it from `root`, and where nothing is there.
+   */
+  confine(root: string, location: string): Promise<void>
+  /**
+   * The commit with that number on main, or with that UUID on any of the branches; undefined when it is not there.
+   */
+  findTransaction(
+    location: string,
+    branches: readonly string[],
+    transaction: string,
+  ): Promise<StoredTransaction | undefined>
+  /** Deletes the manifest of a version; one that is gone is no error. */
+  remove(location: string, version: number, branch: string | undefined): Promise<void>
 }

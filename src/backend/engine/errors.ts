@@ -16,6 +16,40 @@ const rules: readonly Rule[] = [
   { pattern: /sql parser error|Error parsing statement/i, kind: 'InvalidInput' },
   { pattern: /No field named/i, kind: 'TableColumnNotFound' },
   {
+    pattern: /merge insert timed out/i,
+    kind: 'ServiceUnavailable',
+    message: 'the merge did not end within the time that the request gives it',
+  },
+  {
+    pattern:
+      /Duplicate field name|Column .{1,200} already exists in the dataset|Type conflicts|Cannot cast column/i,
+    kind: 'TableSchemaValidationError',
+  },
+  {
+    pattern: /Index name '.*' already exists/i,
+    kind: 'TableIndexAlreadyExists',
+    message: 'the table has an index of that name; drop it first, or name the new one differently',
+  },
+  {
+    pattern: /Not found: [^,]*\/tree\/[^,]*\/_versions,/,
+    kind: 'TableBranchNotFound',
+    message: 'the table has no such branch',
+  },
+  { pattern: /Unprocessable: /, kind: 'InvalidInput' },
+  { pattern: /index not found/i, kind: 'TableIndexNotFound', message: 'the table has no such index' },
+  { pattern: /Ref conflict error: tag/i, kind: 'TableTagAlreadyExists', message: 'the table has that tag' },
+  { pattern: /Ref not found error: tag/i, kind: 'TableTagNotFound', message: 'the table has no such tag' },
+  {
+    pattern: /Ref not found error: branch/i,
+    kind: 'TableBranchNotFound',
+    message: 'the table has no such branch',
+  },
+  {
+    pattern: /Ref conflict error: branch .* is referenced/i,
+    kind: 'InvalidInput',
+    message: 'other branches come from the branch; delete them first',
+  },
+  {
     pattern: /commit conflict/i,
     kind: 'ConcurrentModification',
     message: 'another writer changed the table at the same time; try again',
@@ -41,8 +75,14 @@ const rules: readonly Rule[] = [
     kind: 'TableSchemaValidationError',
   },
   {
-    pattern: /column .{1,200} (not found|does not exist)|Field path .* not found/i,
+    pattern: /column .{1,200} (not found|does not exist)|Field (path .*|'.*') not found/i,
     kind: 'TableColumnNotFound',
+  },
+  {
+    pattern: /Fragment \d+ does not contain any data/i,
+    kind: 'InvalidTableState',
+    message:
+      'the table has rows without a value in any of its columns; restore a version before they were dropped',
   },
   {
     pattern: /Resources exhausted/i,
@@ -50,9 +90,10 @@ const rules: readonly Rule[] = [
     message: 'the engine has too little memory for this',
   },
   { pattern: /not supported|not implemented|unsupported/i, kind: 'Unsupported' },
+  { pattern: /Error during planning/i, kind: 'InvalidInput' },
   {
     pattern:
-      /Invalid (user )?input|Invalid argument|Schema error|Parser error|Ipc error|Arrow error|LanceError\(Arrow\)/i,
+      /Invalid (user )?input|Invalid argument|Invalid data type|type_coercion|Schema error|Parser error|Ipc error|Arrow error|LanceError\(Arrow\)/i,
     kind: 'InvalidInput',
   },
 ]
@@ -71,7 +112,7 @@ export function toInterfaceError(error: unknown): InterfaceError {
   const text = error instanceof Error ? error.message : String(error)
   const rule = rules.find(({ pattern }) => pattern.test(text))
   if (rule === undefined) return new InterfaceError('Internal', 'the engine failed', { cause: error })
-  return new InterfaceError(rule.kind, rule.message ?? cleanMessage(text), { cause: error })
+  return new InterfaceError(rule.kind, rule.message ?? cleanMessage(text, rule.pattern), { cause: error })
 }
 
 /** Runs a call of the engine; what it throws becomes an InterfaceError. */
@@ -80,6 +121,19 @@ export async function guarded<Result>(call: () => Promise<Result>): Promise<Resu
     return await call()
   } catch (error) {
     throw toInterfaceError(error)
+  }
+}
+
+/**
+ * Runs a call of the engine for an operation to which the interface gives no error of a missing column: it is the
+ * SQL of the request that is wrong, InvalidInput.
+ */
+export async function guardedExpression<Result>(call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call()
+  } catch (error) {
+    const failure = toInterfaceError(error)
+    throw failure.kind === 'TableColumnNotFound' ? invalidInput(failure.message, { cause: error }) : failure
   }
 }
 
@@ -98,15 +152,22 @@ export async function guardedUpload<Result>(call: () => Promise<Result>): Promis
   }
 }
 
-function cleanMessage(text: string): string {
-  const [line = ''] = text.split('\n')
+/** The first line that the rule is about says what is wrong. */
+function cleanMessage(text: string, pattern: RegExp): string {
+  const lines = text.split('\n')
+  const line = lines.find((one) => pattern.test(one)) ?? lines[0] ?? ''
   const [message = ''] = line.split(/, ?\/\S+\.rs:\d+| {2}Caused by/)
   return message
     .replace(/^Failed to [a-z ]+: /, '')
     .replace(/^GenericFailure, /, '')
-    .replace(/ in schema Field\(.*$/, '')
+    .replace(/ in (?:dataset )?schema:? (?:Field\(|Schema ).*$/, '')
     .replace(/^lance error: /, '')
-    .replace(/^(LanceError\(\w+\)|Invalid user input|Invalid input|Query Execution error)[:,] /, '')
+    .replace(
+      /^((LanceError\(\w+\)|Invalid user input|Invalid input|Unprocessable|Query Execution error)[:,] )+/,
+      '',
+    )
+    .replace(/, location: .*$/, '')
+    .replace(/, source\.__merge_source_sentinel/, '')
     .replaceAll(/\S*\/\S*/g, (word) => (/[\w.-]+\/[\w.-]+\//.test(word) ? '<path>' : word))
     .slice(0, longestMessage)
     .trim()

@@ -1,21 +1,29 @@
 import { rm } from 'node:fs/promises'
-import path from 'node:path'
-import type { Session } from '@lancedb/lancedb'
 import { LRUCache } from 'lru-cache'
-import { invalidInput } from '../../interface/errors.ts'
+import { InterfaceError } from '../../interface/errors.ts'
 import type { TableQuery } from '../../interface/schemas/query.ts'
 import { joinFiles, streamToFile } from './arrow-file.ts'
 import type { UploadedFile } from './arrow-file.ts'
 import { readSchema } from './arrow-schema.ts'
+import { openColumns } from './columns.ts'
 import { withoutDictionaries } from './dictionary-columns.ts'
-import type { CountOptions, DescribeOptions, Engine, TableDescription } from './engine.ts'
-import { guarded, guardedUpload, toInterfaceError } from './errors.ts'
+import type { CountOptions, DescribeOptions, Engine, TableDescription, TablePoint } from './engine.ts'
+import { guarded, guardedExpression, guardedUpload } from './errors.ts'
+import { openIndexes } from './indexes.ts'
 import { readVersionManifest } from './manifest-store.ts'
 import { loadNative } from './native.ts'
-import type { NativeConnection, NativeModule, NativeTable } from './native.ts'
+import type { NativeTable } from './native.ts'
+import { connect, openTable, placeOf } from './open-table.ts'
+import type { EngineParts } from './open-table.ts'
+import { openPlans } from './plans.ts'
 import { refuseUnsupported, toNativeQuery, wantsNoRows } from './query.ts'
 import type { Selection } from './query.ts'
+import { openBranches, openTags } from './references.ts'
+import { retryConflicts } from './retry-conflicts.ts'
+import { openRows } from './rows.ts'
 import { schemaToJson } from './schema-json.ts'
+import { changeSchemaMetadata } from './schema-metadata.ts'
+import { normalizeBranch } from './versions-folder.ts'
 
 /** How much memory the engine may use for itself, in bytes. */
 export interface EngineOptions {
@@ -25,18 +33,9 @@ export interface EngineOptions {
   readonly decodedUploadBytes?: number | undefined
 }
 
-interface EngineParts {
-  readonly native: NativeModule
-  /** One for each folder that holds tables. */
-  readonly connections: LRUCache<string, Promise<NativeConnection>>
-  readonly session: Session
-  readonly decodedUploadBytes: number
-}
-
 const mebibyte = 1024 * 1024
 const rowsPerBatch = 8192
 const openFolders = 64
-const overwriteAttempts = 5
 
 /** The engine of tables in folders of this machine. Throws a plain error when its package is not the pinned one. */
 export function openEngine(options: EngineOptions = {}): Engine {
@@ -51,11 +50,21 @@ export function openEngine(options: EngineOptions = {}): Engine {
   return {
     create: async (location, upload, mode) =>
       guardedUpload(async () => createTable(parts, location, upload, mode)),
-    insert: async (location, upload, mode) =>
-      guardedUpload(async () => insertRows(parts, location, upload, mode)),
+    insert: async (location, upload, mode, branch) =>
+      guardedUpload(async () => insertRows(parts, { location, branch }, upload, mode)),
     query: async (location, query) => guarded(async () => queryRows(parts, location, query)),
-    count: async (location, options = {}) => guarded(async () => countRows(parts, location, options)),
+    count: async (location, options = {}) =>
+      guardedExpression(async () => countRows(parts, location, options)),
     describe: async (location, options = {}) => guarded(async () => describeTable(parts, location, options)),
+    tags: openTags(parts),
+    branches: openBranches(parts),
+    indexes: openIndexes(parts),
+    restore: async (point) => guarded(async () => (await openTable(parts, point)).restore()),
+    measure: async (point) => guarded(async () => (await openTable(parts, point)).stats()),
+    changeMetadata: async (point, changes) => guarded(async () => changeSchemaMetadata(point, changes)),
+    rows: openRows(parts),
+    columns: openColumns(parts),
+    plans: openPlans(parts),
     drop: async (location) =>
       guarded(async () => rm(placeOf(location).location, { recursive: true, force: true })),
     close: async () => closeConnections(parts),
@@ -77,23 +86,22 @@ async function createTable(
 
 async function insertRows(
   parts: EngineParts,
-  location: string,
+  point: TablePoint,
   upload: Uint8Array,
   mode: 'append' | 'overwrite',
 ): Promise<{ version: number; rows: number }> {
   const uploaded = streamToFile(upload, parts.decodedUploadBytes)
-  const version =
-    mode === 'append' ? appendRows(parts, location, uploaded) : replaceRows(parts, location, uploaded)
+  const version = mode === 'append' ? appendRows(parts, point, uploaded) : replaceRows(parts, point, uploaded)
   return { version: await version, rows: uploaded.rows }
 }
 
 /** The engine cannot append nothing; the table stays at its version. */
 async function appendRows(
   parts: EngineParts,
-  location: string,
+  point: TablePoint,
   { file, batches }: UploadedFile,
 ): Promise<number> {
-  const table = await openTable(parts, location)
+  const table = await openTable(parts, point)
   if (batches === 0) return table.version()
   return (await table.add(file, 'append')).version
 }
@@ -101,21 +109,19 @@ async function appendRows(
 /** Two overwrites at once conflict, although either order of them is right. */
 async function replaceRows(
   parts: EngineParts,
-  location: string,
+  point: TablePoint,
   { file, batches }: UploadedFile,
 ): Promise<number> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const table = await openTable(parts, location)
-      if (batches > 0) return (await table.add(file, 'overwrite')).version
-      const { folder, name } = placeOf(location)
-      const connection = await connect(parts, folder)
-      return await (await connection.createEmptyTable(name, file, 'overwrite', [])).version()
-    } catch (error) {
-      const failure = toInterfaceError(error)
-      if (failure.kind !== 'ConcurrentModification' || attempt === overwriteAttempts) throw failure
+  return await retryConflicts(async () => {
+    const table = await openTable(parts, point)
+    if (batches > 0) return (await table.add(file, 'overwrite')).version
+    if (normalizeBranch(point.branch) !== undefined) {
+      throw new InterfaceError('Unsupported', 'the engine cannot empty a branch by a stream without batches')
     }
-  }
+    const { folder, name } = placeOf(point.location)
+    const connection = await connect(parts, folder)
+    return await (await connection.createEmptyTable(name, file, 'overwrite', [])).version()
+  })
 }
 
 async function queryRows(
@@ -124,7 +130,11 @@ async function queryRows(
   query: TableQuery,
 ): Promise<AsyncGenerator<Uint8Array>> {
   refuseUnsupported(query)
-  const table = await openTable(parts, location, query.version ?? undefined)
+  const table = await openTable(parts, {
+    location,
+    branch: query.branch ?? undefined,
+    version: query.version ?? undefined,
+  })
   const answer = await runQuery(parts, table, query)
   const selection = withoutDictionaries(readSchema(answer.first), query)
   const { first, next } = selection ? await runQuery(parts, table, query, selection) : answer
@@ -154,14 +164,8 @@ async function runQuery(
 }
 
 async function countRows(parts: EngineParts, location: string, options: CountOptions): Promise<number> {
-  const table = await openTable(parts, location, options.version)
-  try {
-    return await table.countRows(options.predicate ?? null)
-  } catch (error) {
-    const failure = toInterfaceError(error)
-    // The interface knows no missing column for this operation: it is the predicate that is wrong.
-    throw failure.kind === 'TableColumnNotFound' ? invalidInput(failure.message, { cause: error }) : failure
-  }
+  const table = await openTable(parts, { ...options, location })
+  return table.countRows(options.predicate ?? null)
 }
 
 async function describeTable(
@@ -169,10 +173,10 @@ async function describeTable(
   location: string,
   options: DescribeOptions,
 ): Promise<TableDescription> {
-  const table = await openTable(parts, location, options.version)
+  const table = await openTable(parts, { ...options, location })
   const [version, schemaFile] = await Promise.all([table.version(), table.schema()])
   const schema = readSchema(schemaFile)
-  const manifest = options.stats ? await readVersionManifest(location, version) : undefined
+  const manifest = options.stats ? await readVersionManifest(location, version, options.branch) : undefined
   return {
     version,
     metadata: schema.metadata,
@@ -181,34 +185,8 @@ async function describeTable(
   }
 }
 
-async function openTable(parts: EngineParts, location: string, version?: number): Promise<NativeTable> {
-  const { folder, name } = placeOf(location)
-  const connection = await connect(parts, folder)
-  const table = await connection.openTable(name, [])
-  if (version !== undefined) await table.checkout(version)
-  return table
-}
-
-/** A connection writes files into its folder on opening, so one is kept for each. */
-async function connect(parts: EngineParts, folder: string): Promise<NativeConnection> {
-  const known = parts.connections.get(folder)
-  if (known !== undefined) return known
-  const opened = parts.native.Connection.new(folder, { session: parts.session })
-  parts.connections.set(folder, opened)
-  opened.catch(() => parts.connections.delete(folder))
-  return opened
-}
-
 async function closeConnections({ connections }: EngineParts): Promise<void> {
   const opened = await Promise.allSettled(connections.values())
   connections.clear()
   for (const connection of opened) if (connection.status === 'fulfilled') connection.value.close()
-}
-
-/** The folder and the name of a table; the engine adds the ending itself. */
-function placeOf(location: string): { location: string; folder: string; name: string } {
-  if (!path.isAbsolute(location) || !location.endsWith('.lance')) {
-    throw new Error(`not the location of a table: ${location}`)
-  }
-  return { location, folder: path.dirname(location), name: path.basename(location, '.lance') }
 }

@@ -1,17 +1,31 @@
-import { link, readFile, readdir, unlink } from 'node:fs/promises'
+import { link, readFile, readdir, rm, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import type { ManifestStore, StagedManifest, StoredVersion } from './engine.ts'
+import { confine } from './confinement.ts'
+import { flush, keepManifest, publishKept } from './kept-manifests.ts'
 import { readManifest } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
 import { nameManifest, parseManifestName } from './manifest-names.ts'
 import { inspectStaging } from './staging.ts'
-import { hasErrorCode, storedVersion } from './stored-version.ts'
-import { versionsFolder } from './versions-folder.ts'
+import { hasErrorCode, readIfThere, storedVersion } from './stored-version.ts'
+import { findTransaction } from './transactions.ts'
+import { refuseLinks, versionsFolder } from './versions-folder.ts'
 
 /** The manifest store of tables in folders of this machine. */
 export function openManifestStore(): ManifestStore {
-  return { list: listVersions, describe: describeVersion, inspectStaging, publish }
+  const versions = { list: listVersions, describe: describeVersion }
+  return {
+    ...versions,
+    inspectStaging,
+    publish,
+    keep: keepManifest,
+    publishKept,
+    remove: removeVersion,
+    confine,
+    findTransaction: (location, branches, transaction) =>
+      findTransaction(versions, location, branches, transaction),
+  }
 }
 
 async function listVersions(
@@ -41,6 +55,16 @@ async function describeVersion(
     (await storedVersion(path.join(folder, nameManifest(version, 'V2')))) ??
     (await storedVersion(path.join(folder, nameManifest(version, 'V1'))))
   )
+}
+
+async function removeVersion(location: string, version: number, branch: string | undefined): Promise<void> {
+  const folder = versionsFolder(location, branch)
+  if ((await namesIn(folder)).length === 0) return
+  await refuseLinks(location, folder)
+  for (const scheme of ['V2', 'V1'] as const) {
+    await rm(path.join(folder, nameManifest(version, scheme)), { force: true })
+  }
+  await flush(folder)
 }
 
 /** `link` is the commit: it is atomic, it shows only whole files and it never replaces a file. */
@@ -96,15 +120,6 @@ function conflict(staged: StagedManifest, reason = 'it exists with other content
   )
 }
 
-async function readIfThere(file: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(file)
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return undefined
-    throw error
-  }
-}
-
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)
@@ -114,10 +129,14 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** What the manifest of a version of the main branch says. Throws TableVersionNotFound when it is not there. */
-export async function readVersionManifest(location: string, version: number): Promise<Manifest> {
-  const folder = versionsFolder(location, undefined)
-  const stored = await describeVersion(location, version, undefined)
+/** What the manifest of a version of a branch says. Throws TableVersionNotFound when it is not there. */
+export async function readVersionManifest(
+  location: string,
+  version: number,
+  branch?: string,
+): Promise<Manifest> {
+  const folder = versionsFolder(location, branch)
+  const stored = await describeVersion(location, version, branch)
   if (stored === undefined) throw new InterfaceError('TableVersionNotFound', 'the table has no such version')
   return readManifest(await readFile(path.join(folder, nameManifest(version, stored.namingScheme))))
 }

@@ -1,8 +1,19 @@
 import { invalidInput } from '../../interface/errors.ts'
 import { readFields } from './protobuf.ts'
 
-/** What a manifest file says about the version that it stands for. */
-export interface Manifest {
+/** What a manifest or the file of a transaction says about the commit of a version, where it tells. */
+export interface Transaction {
+  /** The version that the committer had read. */
+  readonly readVersion: number | undefined
+  /** What the commit does: `Append`, `Delete`, `Overwrite`. */
+  readonly transactionKind: string | undefined
+  /** A UUID. */
+  readonly transactionId: string | undefined
+  readonly transactionTag: string | undefined
+}
+
+/** What a manifest file says about the version that it stands for. The transaction may be part of the file. */
+export interface Manifest extends Transaction {
   readonly version: number
   /** Absent: the main branch. */
   readonly branch: string | undefined
@@ -10,10 +21,8 @@ export interface Manifest {
   readonly deletedRows: number
   /** The program that wrote it: `lance 8.0.0`. */
   readonly writer: string | undefined
-  /** The version that the committer had read, where the transaction is part of the file. */
-  readonly readVersion: number | undefined
-  /** What the commit does: `Append`, `Delete`, `Overwrite`. */
-  readonly transactionKind: string | undefined
+  /** The name of the file of the transaction: `{version that was read}-{uuid}.txn`. */
+  readonly transactionFile: string | undefined
 }
 
 /** The file: [index section] [transaction] [u32 length, manifest] [i64 its position, u16 major, u16 minor, magic]. */
@@ -51,11 +60,7 @@ export function readManifest(file: Uint8Array): Manifest {
 
 function decodeManifest(file: Uint8Array): Manifest {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
-  if (textOf(file.subarray(-magic.length)) !== magic) throw new RangeError('no magic')
-  const position = Number(view.getBigInt64(file.length - trailerLength, true))
-  const length = view.getUint32(position, true)
-  if (position + 4 + length + trailerLength !== file.length) throw new RangeError('lengths disagree')
-  const found = collect(file.subarray(position + 4, position + 4 + length))
+  const found = collect(locateManifest(file).message)
   const { transactionPosition } = found
   const transaction =
     transactionPosition === undefined ? undefined : lengthPrefixed(file, view, transactionPosition)
@@ -65,8 +70,26 @@ function decodeManifest(file: Uint8Array): Manifest {
     fragments: found.fragments,
     deletedRows: found.deletedRows,
     writer: found.writer,
+    transactionFile: found.transactionFile,
     ...readTransaction(transaction),
   }
+}
+
+/**
+ * Where the message of a manifest file begins with its length, the message itself, and the trailer behind it.
+ * Throws a RangeError for bytes that are no manifest file.
+ */
+export function locateManifest(file: Uint8Array): {
+  readonly position: number
+  readonly message: Uint8Array
+  readonly trailer: Uint8Array
+} {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
+  if (textOf(file.subarray(-magic.length)) !== magic) throw new RangeError('no magic')
+  const position = Number(view.getBigInt64(file.length - trailerLength, true))
+  const end = position + 4 + view.getUint32(position, true)
+  if (end + trailerLength !== file.length) throw new RangeError('lengths disagree')
+  return { position, message: file.subarray(position + 4, end), trailer: file.subarray(end) }
 }
 
 /** The fields by their numbers in `table.proto`. */
@@ -75,19 +98,21 @@ function collect(message: Uint8Array) {
   let branch: string | undefined
   let writer: string | undefined
   let transactionPosition: number | undefined
+  let transactionFile: string | undefined
   let fragments = 0
   let deletedRows = 0
   for (const { number, value } of readFields(message)) {
     if (number === 3) version = numberOf(value)
     else if (number === 20) branch = textOf(bytesOf(value)) || undefined
     else if (number === 13) writer = readWriter(bytesOf(value))
+    else if (number === 12) transactionFile = textOf(bytesOf(value)) || undefined
     else if (number === 21) transactionPosition = numberOf(value)
     else if (number === 2) {
       fragments++
       deletedRows += deletedRowsOf(bytesOf(value))
     }
   }
-  return { version, branch, writer, transactionPosition, fragments, deletedRows }
+  return { version, branch, writer, transactionPosition, transactionFile, fragments, deletedRows }
 }
 
 function deletedRowsOf(fragment: Uint8Array): number {
@@ -102,16 +127,20 @@ function readWriter(message: Uint8Array): string {
   return Array.from(readFields(message), ({ value }) => textOf(bytesOf(value))).join(' ')
 }
 
-function readTransaction(message: Uint8Array | undefined): Pick<Manifest, 'readVersion' | 'transactionKind'> {
-  if (message === undefined) return { readVersion: undefined, transactionKind: undefined }
+/** Decodes a transaction, as it is in a manifest or alone in a file. Throws a RangeError where it is malformed. */
+export function readTransaction(message: Uint8Array | undefined): Transaction {
   // A number of zero is not written.
-  let readVersion = 0
+  let readVersion = message && 0
   let transactionKind: string | undefined
-  for (const { number, value } of readFields(message)) {
+  let transactionId: string | undefined
+  let transactionTag: string | undefined
+  for (const { number, value } of message ? readFields(message) : []) {
     if (number === 1) readVersion = numberOf(value)
-    transactionKind ??= transactionKinds.get(number)
+    else if (number === 2) transactionId = textOf(bytesOf(value))
+    else if (number === 3) transactionTag = textOf(bytesOf(value)) || undefined
+    else transactionKind ??= transactionKinds.get(number)
   }
-  return { readVersion, transactionKind }
+  return { readVersion, transactionKind, transactionId, transactionTag }
 }
 
 function lengthPrefixed(file: Uint8Array, view: DataView, position: number): Uint8Array {
@@ -120,17 +149,20 @@ function lengthPrefixed(file: Uint8Array, view: DataView, position: number): Uin
   return file.subarray(position + 4, end)
 }
 
-function numberOf(value: bigint | Uint8Array): number {
+/** The number of a field. Throws a RangeError for one that is none, or is not a safe integer. */
+export function numberOf(value: bigint | Uint8Array): number {
   const number = Number(value)
   if (typeof value !== 'bigint' || !Number.isSafeInteger(number)) throw new RangeError('not a safe number')
   return number
 }
 
-function bytesOf(value: bigint | Uint8Array): Uint8Array {
+/** The bytes of a field. Throws a RangeError for a number. */
+export function bytesOf(value: bigint | Uint8Array): Uint8Array {
   if (typeof value === 'bigint') throw new RangeError('a number where bytes were expected')
   return value
 }
 
-function textOf(bytes: Uint8Array): string {
+/** The bytes read as UTF-8. */
+export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 }

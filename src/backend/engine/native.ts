@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import type { AddResult, ConnectionOptions, Session } from '@lancedb/lancedb'
+import { changeMethods, type NativeTableChanges } from './native-changes.ts'
+import { referenceMethods, type NativeIndexMakers, type NativeTableReferences } from './native-references.ts'
 
 /** A handle of the engine to the tables of one folder. */
 export interface NativeConnection {
@@ -12,7 +14,7 @@ export interface NativeConnection {
 }
 
 /** A handle of the engine to one version of a table. */
-export interface NativeTable {
+export interface NativeTable extends NativeTableChanges, NativeTableReferences<NativeTable> {
   schema(): Promise<Buffer>
   version(): Promise<number>
   checkout(version: number): Promise<void>
@@ -36,6 +38,8 @@ export interface NativeQuery {
   orderBy(ordering: { columnName: string; ascending: boolean; nullsFirst: boolean }[]): void
   outputSchema(): Promise<Buffer>
   execute(rowsPerBatch: number): Promise<{ next(): Promise<Buffer | null> }>
+  explainPlan(verbose: boolean): Promise<string>
+  analyzePlan(): Promise<string>
 }
 
 /** A search for the rows that are nearest to one or more vectors. */
@@ -81,19 +85,23 @@ export interface NativeModule {
   }
   readonly Session: new (indexCacheBytes: bigint, metadataCacheBytes: bigint) => Session
   readonly JsFullTextQuery: NativeTextQueries
+  readonly Index: NativeIndexMakers
 }
 
 const packageName = '@lancedb/lancedb'
 
 const queryMethods =
-  'onlyIf fullTextSearch select selectColumns limit offset fastSearch withRowId orderBy outputSchema execute'
+  'onlyIf fullTextSearch select selectColumns limit offset fastSearch withRowId orderBy outputSchema execute explainPlan analyzePlan'
 const vectorMethods =
   'column addQueryVector distanceType postfilter refineFactor nprobes maximumNprobes distanceRange ef bypassVectorIndex'
 
 /** The methods that must be there; the handles are not public in the package, so another version may lack them. */
 const requiredMethods: Readonly<Record<string, string>> = {
   Connection: 'createTable createEmptyTable openTable close',
-  Table: 'schema version checkout add countRows query',
+  Table: `schema version checkout add countRows query ${changeMethods.table} ${referenceMethods.table}`,
+  NativeMergeInsertBuilder: changeMethods.merge,
+  Tags: referenceMethods.tags,
+  Branches: referenceMethods.branches,
   Query: `${queryMethods} nearestTo`,
   VectorQuery: `${queryMethods} ${vectorMethods}`,
   RecordBatchIterator: 'next',
@@ -106,6 +114,8 @@ const requiredMethods: Readonly<Record<string, string>> = {
  */
 export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'
+  // Otherwise the statistics of a vector index load all its centroids.
+  process.env['LANCE_INCLUDE_VECTOR_CENTROIDS'] ??= 'false'
   const require = createRequire(import.meta.url)
   const loaded: unknown = require(path.join(path.dirname(require.resolve(packageName)), 'native.js'))
   assertMethods(loaded)
@@ -123,6 +133,7 @@ function assertMethods(loaded: unknown): asserts loaded is NativeModule {
   if (typeof memberOf(loaded, 'Session') !== 'function') missing.push('Session')
   const makers = memberOf(loaded, 'JsFullTextQuery')
   if (typeof memberOf(makers, 'matchQuery') !== 'function') missing.push('JsFullTextQuery')
+  if (typeof memberOf(memberOf(loaded, 'Index'), 'btree') !== 'function') missing.push('Index')
   if (missing.length === 0) return
   throw new Error(`${packageName} lacks ${missing.join(', ')}: install the version that is pinned`)
 }

@@ -2,6 +2,8 @@
 export interface ProtobufField {
   readonly number: number
   readonly value: bigint | Uint8Array
+  /** The whole field as it stands in the message: its number, its kind and its value. */
+  readonly raw: Uint8Array
 }
 
 const varintWire = 0
@@ -18,13 +20,13 @@ export function* readFields(message: Uint8Array): Generator<ProtobufField> {
     const number = Number(key.value >> 3n)
     if (wire === varintWire) {
       const varint = readVarint(message, key.end)
-      yield { number, value: varint.value }
+      yield { number, value: varint.value, raw: message.subarray(position, varint.end) }
       position = varint.end
       continue
     }
     const { start, end } = bytesOf(message, wire, key.end)
     if (end > message.length) throw new RangeError('a protobuf field ends outside of its message')
-    yield { number, value: message.subarray(start, end) }
+    yield { number, value: message.subarray(start, end), raw: message.subarray(position, end) }
     position = end
   }
 }

@@ -9,12 +9,11 @@ export type Selection = [alias: string, expression: string][]
 /** The engine's numbers have 32 bits and wrap round: greater ones are cut here. */
 const largestNumber = 0xffffffff
 
-/** Refuses what the engine would ignore: a branch other than main, and options that only another engine knows. */
+/** Refuses what the engine would ignore. */
 export function refuseUnsupported(query: TableQuery): void {
   const searchesText = query.full_text_query != null
   const searchesBoth = searchesText && query.vector.length > 0
   const unsupported: readonly [string, boolean][] = [
-    [`branch ${query.branch}`, query.branch != null && query.branch !== '' && query.branch !== 'main'],
     ['use_lsm', query.use_lsm === true],
     ['approx_mode', query.approx_mode != null],
     [

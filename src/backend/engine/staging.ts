@@ -19,10 +19,7 @@ const schemes: readonly NamingScheme[] = ['V2', 'V1']
  */
 export async function inspectStaging(location: string, request: StagingRequest): Promise<StagedManifest> {
   const branch = normalizeBranch(request.branch)
-  const folder = versionsFolder(location, branch)
-  const { stagingName, namingScheme } = nameStaging(folder, request)
-  const finalPath = path.join(folder, nameManifest(request.version, namingScheme))
-  const stagingPath = path.join(folder, stagingName)
+  const { folder, namingScheme, finalPath, stagingPath } = stagingFiles(location, request)
   await refuseLinks(location, folder).catch((error: unknown) => {
     throw hasErrorCode(error, 'ENOENT') ? missing() : error
   })
@@ -42,6 +39,14 @@ export async function inspectStaging(location: string, request: StagingRequest):
   const { readVersion, transactionKind, writer } = manifest
   const found = { readVersion, transactionKind, writer, manifestSize: bytes.length, eTag }
   return { location, version: request.version, branch, namingScheme, stagingPath, finalPath, ...found }
+}
+
+/** Where the staging manifest of a request lies, and where its version. Throws InvalidInput for any other path. */
+export function stagingFiles(location: string, request: StagingRequest) {
+  const folder = versionsFolder(location, request.branch)
+  const { stagingName, namingScheme } = nameStaging(folder, request)
+  const finalPath = path.join(folder, nameManifest(request.version, namingScheme))
+  return { folder, namingScheme, finalPath, stagingPath: path.join(folder, stagingName) }
 }
 
 /** The name of the staging file, when its path is `<versions folder>/<final name>-<uuid>`. */

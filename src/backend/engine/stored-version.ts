@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { StoredVersion } from './engine.ts'
 import { parseManifestName } from './manifest-names.ts'
@@ -27,6 +27,16 @@ export function eTagOf(found: BigIntStats): string {
 /** True for an error of the file system with that code: `ENOENT`. */
 export function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
+}
+
+/** The bytes of a file, or undefined when it is not there. */
+export async function readIfThere(file: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return undefined
+    throw error
+  }
 }
 
 async function statFile(file: string): Promise<BigIntStats | undefined> {

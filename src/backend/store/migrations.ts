@@ -1,17 +1,22 @@
-import type { Kysely, Migration, MigrationProvider } from 'kysely'
+import { sql, type Kysely, type Migration, type MigrationProvider, type RawBuilder } from 'kysely'
 
 /**
- * Names are compared by exact code points and listed in the byte order of UTF-8: what SQLite does by itself;
- * another database needs its "C" collation on `path` and `name`.
+ * The type of columns whose text is compared by exact code points and listed in the byte order of UTF-8: what `text`
+ * is in SQLite by itself.
  */
-const objectsAndVersions: Migration = {
+export type NameType = 'text' | RawBuilder<unknown>
+
+/** The same in PostgreSQL, whatever the collation of its database. */
+export const postgresNameType: NameType = sql`text collate "C"`
+
+const objectsAndVersions = (nameType: NameType): Migration => ({
   async up(database: Kysely<unknown>): Promise<void> {
     await database.schema
       .createTable('objects')
       .addColumn('object_id', 'text', (column) => column.primaryKey())
-      .addColumn('path', 'text', (column) => column.notNull().unique())
-      .addColumn('parent_path', 'text', (column) => column.references('objects.path'))
-      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('path', nameType, (column) => column.notNull().unique())
+      .addColumn('parent_path', nameType, (column) => column.references('objects.path'))
+      .addColumn('name', nameType, (column) => column.notNull())
       .addColumn('kind', 'text', (column) => column.notNull())
       .addColumn('properties', 'text', (column) => column.notNull())
       .addColumn('location', 'text', (column) => column.unique())
@@ -38,11 +43,48 @@ const objectsAndVersions: Migration = {
     await database.schema
       .createTable('leftovers')
       .addColumn('location', 'text', (column) => column.primaryKey())
+      .addColumn('object_id', 'text', (column) => column.notNull())
+      .execute()
+  },
+})
+
+/** What a batch leaves to be finished, and what was altered of transactions. */
+const batchesAndTransactions: Migration = {
+  async up(database: Kysely<unknown>): Promise<void> {
+    await database.schema.alterTable('table_versions').addColumn('kept_name', 'text').execute()
+    await database.schema
+      .createIndex('table_versions_recorded')
+      .on('table_versions')
+      .column('object_id')
+      .where(sql.ref('state'), '=', 'recorded')
+      .execute()
+    await database.schema
+      .createTable('doomed_versions')
+      .addColumn('object_id', 'text', (column) =>
+        column.notNull().references('objects.object_id').onDelete('cascade'),
+      )
+      .addColumn('branch', 'text', (column) => column.notNull())
+      .addColumn('version', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('doomed_versions_key', ['object_id', 'branch', 'version'])
+      .execute()
+    await database.schema
+      .createTable('transactions')
+      .addColumn('object_id', 'text', (column) =>
+        column.notNull().references('objects.object_id').onDelete('cascade'),
+      )
+      .addColumn('transaction_id', 'text', (column) => column.notNull())
+      .addColumn('status', 'text')
+      .addColumn('properties', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('transactions_key', ['object_id', 'transaction_id'])
       .execute()
   },
 }
 
 /** The changes of the store's schema, in order. A migration that was released is never edited. */
-export const migrations: MigrationProvider = {
-  getMigrations: () => Promise.resolve({ '0001-objects-and-versions': objectsAndVersions }),
-}
+export const migrationsWith = (nameType: NameType): MigrationProvider => ({
+  getMigrations: () =>
+    Promise.resolve({
+      '0001-objects-and-versions': objectsAndVersions(nameType),
+      '0002-batches-and-transactions': batchesAndTransactions,
+    }),
+})

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Selectable } from 'kysely'
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { CatalogDatabase, CatalogTables, TableState } from './tables.ts'
 
@@ -38,12 +39,29 @@ export async function findObject(
   database: CatalogDatabase,
   id: Identifier,
 ): Promise<NamespaceEntry | TableEntry | undefined> {
-  const row = await database
-    .selectFrom('objects')
-    .select(['object_id', 'path', 'kind', 'properties', 'location', 'state'])
-    .where('path', '=', pathOf(id))
-    .executeTakeFirst()
-  if (row === undefined) return undefined
+  const row = await selectObjects(database).where('path', '=', pathOf(id)).executeTakeFirst()
+  return row && toEntry(row)
+}
+
+/** The table of that object id, or undefined. */
+export async function findTableById(
+  database: CatalogDatabase,
+  objectId: string,
+): Promise<TableEntry | undefined> {
+  const row = await selectObjects(database).where('object_id', '=', objectId).executeTakeFirst()
+  const entry = row && toEntry(row)
+  return entry?.kind === 'table' ? entry : undefined
+}
+
+const objectColumns = ['object_id', 'path', 'kind', 'properties', 'location', 'state'] as const
+
+function selectObjects(database: CatalogDatabase) {
+  return database.selectFrom('objects').select(objectColumns)
+}
+
+function toEntry(
+  row: Pick<Selectable<CatalogTables['objects']>, (typeof objectColumns)[number]>,
+): NamespaceEntry | TableEntry {
   const properties = JSON.parse(row.properties) as Properties
   const entry = { objectId: row.object_id, path: row.path, properties }
   if (row.location === null || row.state === null) return { ...entry, kind: 'namespace' }
@@ -76,6 +94,17 @@ export async function insertTable(
   return { kind: 'table', objectId, path: pathOf(id), properties, location, state }
 }
 
+/** Adds a table whose data is there already, under a parent that is there; false when its name or data is taken. */
+export async function insertRegistered(
+  database: CatalogDatabase,
+  id: Identifier,
+  location: string,
+  properties: Properties,
+): Promise<boolean> {
+  const row = { kind: 'table', properties: JSON.stringify(properties), location, state: 'ready' } as const
+  return await insert(database, id, randomId(), row)
+}
+
 async function insert(
   database: CatalogDatabase,
   id: Identifier,
@@ -86,7 +115,7 @@ async function insert(
   const inserted = await database
     .insertInto('objects')
     .values({ ...row, object_id: objectId, ...placeOf(id), created_at: Date.now() })
-    .onConflict((conflict) => conflict.column('path').doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return inserted.numInsertedOrUpdatedRows === 1n
 }

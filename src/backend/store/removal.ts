@@ -52,20 +52,36 @@ export async function removeTable(
   return await addLeftovers(database, rows)
 }
 
-/** Removes the tables whose creation was cut short. Must run in a transaction. */
-export async function removeUnfinishedTables(database: CatalogDatabase): Promise<readonly RemovedTable[]> {
-  const rows = await database
-    .deleteFrom('objects')
-    .where('state', '=', 'creating')
-    .returning(['object_id', 'location'])
-    .execute()
-  return await addLeftovers(database, rows)
+/** Removes a table, whose folder of data is nobody's from then on, and no leftover. */
+export async function releaseTable(database: CatalogDatabase, objectId: string): Promise<void> {
+  await database.deleteFrom('objects').where('object_id', '=', objectId).execute()
 }
 
-/** The folders of data that are still to be deleted. */
-export async function listLeftovers(database: CatalogDatabase): Promise<readonly string[]> {
-  const rows = await database.selectFrom('leftovers').select('location').execute()
-  return rows.map((row) => row.location)
+/** Whether data lies there that belongs to a table, or that is still to be deleted. */
+export async function isLocationTaken(database: CatalogDatabase, location: string): Promise<boolean> {
+  const found = await database
+    .selectFrom('objects')
+    .select('location')
+    .where('location', '=', location)
+    .unionAll(database.selectFrom('leftovers').select('location').where('location', '=', location))
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** The tables that are being created, or whose creation was cut short. */
+export async function listUnfinishedCreations(
+  database: CatalogDatabase,
+): Promise<readonly { objectId: string; path: string }[]> {
+  return await database
+    .selectFrom('objects')
+    .select(['object_id as objectId', 'path'])
+    .where('state', '=', 'creating')
+    .execute()
+}
+
+/** The removed tables whose folders of data are still to be deleted. */
+export async function listLeftovers(database: CatalogDatabase): Promise<readonly RemovedTable[]> {
+  return await database.selectFrom('leftovers').select(['object_id as objectId', 'location']).execute()
 }
 
 /** Forgets a leftover after its folder was deleted. */
@@ -80,7 +96,7 @@ async function addLeftovers(
   const removed: RemovedTable[] = []
   for (const { object_id: objectId, location } of rows) {
     if (location === null) continue
-    await database.insertInto('leftovers').values({ location }).execute()
+    await database.insertInto('leftovers').values({ location, object_id: objectId }).execute()
     removed.push({ objectId, location })
   }
   return removed

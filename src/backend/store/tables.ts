@@ -41,18 +41,41 @@ interface VersionTable {
   metadata: string | null
   /** `recorded`: its manifest may still lie at the staging path. `final`: it has its final name. */
   state: ColumnType<'recorded' | 'final', 'recorded', 'final'>
+  /** Only of a version that was committed by a batch: the name under which its manifest was put aside. */
+  kept_name: string | null
   created_at: number
+}
+
+/** A version that a batch deleted, and whose manifest is still to be removed. */
+interface DoomedVersionTable {
+  object_id: string
+  branch: string
+  version: number
+}
+
+/** What AlterTransaction has changed of a transaction. */
+interface TransactionTable {
+  object_id: string
+  /** The UUID that the committer gave it. */
+  transaction_id: string
+  status: string | null
+  /** JSON text of a map of strings. */
+  properties: string
 }
 
 /** Folders of data that no object owns any more, and that are still to be deleted. */
 interface LeftoverTable {
   location: string
+  /** What the object was that owned it. */
+  object_id: string
 }
 
 /** The tables of the catalog store. */
 export interface CatalogTables {
   objects: ObjectTable
   table_versions: VersionTable
+  doomed_versions: DoomedVersionTable
+  transactions: TransactionTable
   leftovers: LeftoverTable
 }
 

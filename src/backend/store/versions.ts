@@ -13,6 +13,8 @@ export interface VersionRecord {
   readonly namingScheme: 'V1' | 'V2'
   readonly metadata: Properties | undefined
   readonly state: 'recorded' | 'final'
+  /** Only of a version that was committed by a batch: the name under which its manifest was put aside. */
+  readonly keptName?: string | undefined
 }
 
 /** The record of one version of a table. */
@@ -52,6 +54,7 @@ export async function recordVersion(
       naming_scheme: record.namingScheme,
       metadata: record.metadata === undefined ? null : JSON.stringify(record.metadata),
       state: 'recorded',
+      kept_name: record.keptName ?? null,
       created_at: Date.now(),
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -90,6 +93,19 @@ export async function forgetVersion(
     .execute()
 }
 
+/** Forgets all versions of a branch. */
+export async function forgetBranch(
+  database: CatalogDatabase,
+  objectId: string,
+  branch: string,
+): Promise<void> {
+  await database
+    .deleteFrom('table_versions')
+    .where('object_id', '=', objectId)
+    .where('branch', '=', branch)
+    .execute()
+}
+
 /** Forgets the final versions of a branch before `version`, but those that carry metadata. */
 export async function forgetVersionsBefore(
   database: CatalogDatabase,
@@ -105,18 +121,6 @@ export async function forgetVersionsBefore(
     .where('state', '=', 'final')
     .where('metadata', 'is', null)
     .execute()
-}
-
-/** The paths of the tables that have versions not yet final. */
-export async function listUnsettledTables(database: CatalogDatabase): Promise<readonly string[]> {
-  const rows = await database
-    .selectFrom('table_versions')
-    .innerJoin('objects', 'objects.object_id', 'table_versions.object_id')
-    .select('objects.path')
-    .distinct()
-    .where('table_versions.state', '=', 'recorded')
-    .execute()
-  return rows.map((row) => row.path)
 }
 
 async function select(
@@ -135,6 +139,7 @@ async function select(
       'naming_scheme',
       'metadata',
       'state',
+      'kept_name',
     ])
     .where('object_id', '=', objectId)
   query =
@@ -151,5 +156,6 @@ async function select(
     namingScheme: row.naming_scheme,
     metadata: row.metadata === null ? undefined : (JSON.parse(row.metadata) as Properties),
     state: row.state,
+    keptName: row.kept_name ?? undefined,
   }))
 }

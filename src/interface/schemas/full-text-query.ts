@@ -7,6 +7,7 @@ const deepestQuery = 32
 export const count = z
   .number()
   .refine((value) => Number.isInteger(value) && value >= 0, 'expected an integer >= 0')
+  .meta({ type: 'integer', minimum: 0 })
 
 const column = z.string().min(1).nullish()
 
@@ -61,6 +62,8 @@ const textQuery: z.ZodType<TextQuery> = z.lazy(() =>
   ]),
 )
 
+z.globalRegistry.add(textQuery, { id: 'FtsQuery' })
+
 const boostQuery = z.object({
   positive: textQuery,
   negative: textQuery,
@@ -90,17 +93,19 @@ const structuredQuery = z
  * The full-text part of a query: `{string_query}` or `{structured_query}` as the interface has it, or what stands
  * in them, bare, as the remote client sends it.
  */
-export const fullTextQuery = z
-  .unknown()
-  .refine((value) => isShallow(value, deepestQuery), `expected at most ${deepestQuery} levels`)
-  .pipe(
-    z.union([
-      wordsQuery,
-      structuredQuery,
-      z.object({ string_query: wordsQuery }).transform((wrapper) => wrapper.string_query),
-      z.object({ structured_query: structuredQuery }).transform((wrapper) => wrapper.structured_query),
-    ]),
-  )
+export const fullTextQuery = z.preprocess(
+  (value, context) => {
+    if (isShallow(value, deepestQuery)) return value
+    context.addIssue({ code: 'custom', message: `expected at most ${deepestQuery} levels` })
+    return z.NEVER
+  },
+  z.union([
+    wordsQuery,
+    structuredQuery,
+    z.object({ string_query: wordsQuery }).transform((wrapper) => wrapper.string_query),
+    z.object({ structured_query: structuredQuery }).transform((wrapper) => wrapper.structured_query),
+  ]),
+)
 
 function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true

@@ -11,7 +11,8 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(names:
     spellings.set(name.toLowerCase(), name)
     spellings.set(name.replaceAll(/(?<=.)[A-Z]/g, '_$&').toLowerCase(), name)
   }
-  return z.string().transform((text, context): Names[number] => {
+  const spelling = z.string().describe(described(names))
+  return spelling.transform((text, context): Names[number] => {
     const found = spellings.get(text.replace(/^"(.*)"$/s, '$1').toLowerCase())
     if (found !== undefined) return found
     context.addIssue({ code: 'custom', message: `expected one of ${names.join(', ')}` })
@@ -23,5 +24,10 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(names:
 export function mode<const Names extends readonly [string, ...string[]]>(names: Names) {
   return oneOf(names)
     .nullish()
+    .describe(`${described(names)} ${names[0]} unless it is sent.`)
     .transform((value): Names[number] => value ?? names[0])
+}
+
+function described(names: readonly string[]): string {
+  return `One of ${names.join(', ')}; case and underscores do not matter.`
 }

@@ -1,8 +1,16 @@
 import type { z } from 'zod'
+import { batchSchemas } from './batches.ts'
+import { changeSchemas } from './changes.ts'
+import { columnSchemas } from './columns.ts'
 import { dataSchemas } from './data.ts'
+import { indexSchemas } from './indexes.ts'
 import { namespaceSchemas } from './namespaces.ts'
+import { planSchemas } from './plans.ts'
 import { queryTableRequest } from './query.ts'
+import { tableFactSchemas } from './table-facts.ts'
+import { referenceSchemas } from './references.ts'
 import { tableSchemas } from './tables.ts'
+import { transactionSchemas } from './transactions.ts'
 import { versionSchemas } from './versions.ts'
 
 /**
@@ -13,7 +21,15 @@ export const operationSchemas = {
   ...namespaceSchemas,
   ...tableSchemas,
   ...dataSchemas,
+  ...changeSchemas,
+  ...columnSchemas,
+  ...planSchemas,
+  ...tableFactSchemas,
   ...versionSchemas,
+  ...referenceSchemas,
+  ...indexSchemas,
+  ...batchSchemas,
+  ...transactionSchemas,
   QueryTable: { request: queryTableRequest },
 }
 

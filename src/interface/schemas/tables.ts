@@ -29,9 +29,19 @@ const jsonArrowField = z.object({
   metadata: properties.readonly().optional(),
 })
 
+z.globalRegistry.add(jsonArrowDataType, { id: 'JsonArrowDataType' })
+z.globalRegistry.add(jsonArrowField, { id: 'JsonArrowField' })
+
 const jsonArrowSchema = z.object({
   fields: z.array(jsonArrowField).readonly(),
   metadata: properties.readonly().optional(),
+})
+
+/** A table that the catalog has no more: where its data was, or still is. */
+const removedTable = response({
+  id: identifier.readonly(),
+  location: z.string(),
+  properties,
 })
 
 /**
@@ -89,15 +99,27 @@ export const tableSchemas = {
     }),
   },
   TableExists: {
-    request: request({ version: optional(int64) }),
+    request: request({
+      version: optional(int64),
+      tag: optional(z.string()),
+      branch: optional(z.string()),
+    }),
   },
   DropTable: {
     request: request({}),
-    response: response({
-      id: identifier.readonly(),
+    response: removedTable,
+  },
+  RegisterTable: {
+    request: request({
       location: z.string(),
-      properties,
+      mode: mode(['Create', 'Overwrite']),
+      properties: optional(properties),
     }),
+    response: response({ location: z.string(), properties }),
+  },
+  DeregisterTable: {
+    request: request({}),
+    response: removedTable,
   },
   RenameTable: {
     request: request({

@@ -3,12 +3,14 @@ import { flag, int64, optional, paging, properties, request, response } from './
 import { oneOf } from './modes.ts'
 
 /** A version of a table: its manifest is an object-store key without a leading slash (interface section 7.4). */
-const tableVersion = z.object({
+export const tableVersion = z.object({
   version: int64,
   manifest_path: z.string(),
   manifest_size: int64.optional(),
   e_tag: z.string().optional(),
   timestamp_millis: int64.optional(),
+  /** The same time as RFC 3339 text, as before interface 0.5: released remote clients demand it. */
+  timestamp: z.string().optional(),
   metadata: properties.optional(),
 })
 
@@ -46,5 +48,21 @@ export const versionSchemas = {
       branch: optional(z.string()),
     }),
     response: response({ version: tableVersion }),
+  },
+  RestoreTable: {
+    request: request({ version: int64, branch: optional(z.string()) }),
+    response: response({}),
+  },
+  BatchDeleteTableVersions: {
+    request: request({
+      branch: optional(z.string()),
+      ranges: z.array(
+        z.object({
+          start_version: int64,
+          end_version: z.int('expected a version, or -1 for the end').min(-1),
+        }),
+      ),
+    }),
+    response: response({ deleted_count: int64 }),
   },
 }

@@ -90,7 +90,7 @@ describe('what is refused', () => {
     [{ vector: [1, 2], vector_column: 'missing' }, 12],
     [{ order_by: [{ column_name: 'missing' }] }, 12],
     [{ version: 77 }, 11],
-    [{ branch: 'dev' }, 0],
+    [{ branch: 'dev' }, 22],
     [{ use_lsm: true }, 0],
     [{ approx_mode: 'fast' }, 0],
     [{ full_text_query: { query: { phrase: { terms: 'a b' } } } }, 0],

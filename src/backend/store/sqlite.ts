@@ -1,6 +1,6 @@
-import { Kysely, Migrator, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
+import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
 import Libsql from 'libsql'
-import { migrations } from './migrations.ts'
+import { bringUpToDate } from './bring-up-to-date.ts'
 import type { CatalogDatabase, CatalogTables } from './tables.ts'
 
 /** How long another process may hold the file before opening it fails, in milliseconds. */
@@ -11,27 +11,15 @@ const busyTimeout = 1000
  * A commit is on disk before it is answered. The file belongs to this process alone until it is closed or the
  * process ends, however it ends: a second process that opens it fails.
  */
-export async function openDatabase(file: string): Promise<CatalogDatabase> {
+export async function openSqlite(file: string): Promise<CatalogDatabase> {
   const connection = connect(file)
   const database = new Kysely<CatalogTables>({ dialect: new SqliteDialect({ database: connection }) })
-  const { error } = await new Migrator({ db: database, provider: migrations }).migrateToLatest()
-  if (error !== undefined) {
+  try {
+    await bringUpToDate(database, 'text')
+  } catch (error) {
     await database.destroy()
-    throw new Error('the schema of the catalog store cannot be brought up to date', { cause: error })
+    throw error
   }
-  await database
-    .insertInto('objects')
-    .values({
-      object_id: 'root',
-      path: '',
-      parent_path: null,
-      name: '',
-      kind: 'namespace',
-      properties: '{}',
-      created_at: Date.now(),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
   return database
 }
 

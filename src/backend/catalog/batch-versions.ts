@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import type { Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
+import type { NamingScheme, StagedManifest } from '../engine/engine.ts'
+import type { TableEntry } from '../store/objects.ts'
+import type { CatalogDatabase } from '../store/tables.ts'
+import { forgetVersion, recordVersion } from '../store/versions.ts'
+import { branchOf } from './branches.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { findReplayed, requireNext, stagingOf } from './create-table-version.ts'
+import { keptPathOf } from './kept-manifests.ts'
+import { requireSameTable, showIdentifier } from './lookup.ts'
+import { toTableVersion, type TableVersion } from './table-versions.ts'
+
+/** A version that a batch is to create. */
+export interface BatchedVersion {
+  readonly id: Identifier
+  readonly table: TableEntry
+  readonly request: RequestOf<'CreateTableVersion'>
+}
+
+/** Answers the first success of a batch that is sent once more; undefined unless every version was committed. */
+export async function findReplayedVersions(
+  catalog: Catalog,
+  versions: readonly BatchedVersion[],
+): Promise<readonly TableVersion[] | undefined> {
+  const replayed: TableVersion[] = []
+  for (const { table, request } of versions) {
+    const found = await findReplayed(catalog, table, request)
+    if (found === undefined) return undefined
+    replayed.push(found)
+  }
+  return replayed
+}
+
+/**
+ * Looks at the staging manifests of the versions; those of one branch must follow the newest one and each other, in
+ * any order. Throws ConcurrentModification (409) or InvalidInput (400). The caller holds the locks of the tables.
+ */
+export async function inspectVersions(
+  catalog: Catalog,
+  versions: readonly BatchedVersion[],
+): Promise<ReadonlyMap<BatchedVersion, StagedManifest>> {
+  const staged = new Map<BatchedVersion, StagedManifest>()
+  for (const ofBranch of groupByBranch(versions)) {
+    let before = await requireConsecutive(catalog, ofBranch)
+    for (const version of ofBranch) {
+      const location = locationOf(catalog, version.table)
+      const found = await catalog.manifests.inspectStaging(location, stagingOf(version.request))
+      before ??= found.namingScheme
+      if (found.namingScheme !== before) {
+        throw invalidInput(`expected the manifest to be named by scheme ${before}, as those before it`)
+      }
+      staged.set(version, found)
+    }
+  }
+  return staged
+}
+
+/** Puts the manifest of a version aside. Answers what records the version in a transaction, and its answer. */
+export async function keepVersion(
+  catalog: Catalog,
+  { id, table, request }: BatchedVersion,
+  staged: StagedManifest,
+) {
+  const keptName = randomUUID()
+  const stored = await catalog.manifests.keep(staged, keptPathOf(catalog, table, keptName))
+  const branch = branchOf(staged.branch)
+  return async (database: CatalogDatabase): Promise<TableVersion> => {
+    const { objectId } = await requireSameTable(database, id, table.objectId)
+    // Storage has no such version, so what is on record under its number is of a manifest that is no more.
+    await forgetVersion(database, objectId, branch, staged.version)
+    await recordVersion(database, objectId, {
+      branch,
+      version: staged.version,
+      manifestPath: request.manifest_path,
+      manifestSize: staged.manifestSize,
+      eTag: staged.eTag,
+      namingScheme: staged.namingScheme,
+      metadata: request.metadata,
+      keptName,
+    })
+    return toTableVersion(stored, request.metadata)
+  }
+}
+
+/** The versions of each branch of each table, the oldest first. */
+function groupByBranch(versions: readonly BatchedVersion[]): Iterable<readonly BatchedVersion[]> {
+  const groups = new Map<string, BatchedVersion[]>()
+  for (const version of versions) {
+    const key = `${version.table.objectId}/${branchOf(version.request.branch)}`
+    const group = groups.get(key) ?? []
+    group.push(version)
+    groups.set(key, group)
+  }
+  return [...groups.values()].map((group) =>
+    group.toSorted((one, other) => one.request.version - other.request.version),
+  )
+}
+
+/** Answers the naming scheme of the newest version that is there. */
+async function requireConsecutive(
+  catalog: Catalog,
+  versions: readonly BatchedVersion[],
+): Promise<NamingScheme | undefined> {
+  let before: number | undefined
+  let scheme: NamingScheme | undefined
+  for (const { id, table, request } of versions) {
+    const { version } = request
+    if (before === undefined) {
+      const newest = await requireNext(catalog, id, table, branchOf(request.branch), version)
+      scheme = newest?.namingScheme
+    } else if (version === before) {
+      throw invalidInput(`version ${version} of ${showIdentifier(id)} is in the batch twice`)
+    } else if (version !== before + 1) {
+      throw new InterfaceError(
+        'ConcurrentModification',
+        `version ${version} of ${showIdentifier(id)} was to be created; the next one is ${before + 1}`,
+      )
+    }
+    before = version
+  }
+  return scheme
+}

@@ -1,0 +1,35 @@
+import type { Identifier } from '../../interface/identifiers.ts'
+import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import { releaseTable } from '../store/removal.ts'
+import type { CatalogDatabase } from '../store/tables.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { lockTables } from './lock-tables.ts'
+import { requireTable, requireSameTable } from './lookup.ts'
+
+/**
+ * Forgets a table and keeps its data, which is nobody's from then on: the catalog never deletes it, and RegisterTable
+ * takes it back. What was committed is finished before. Throws TableNotFound (404).
+ */
+export async function deregisterTable(
+  catalog: Catalog,
+  id: Identifier,
+): Promise<ResponseOf<'DeregisterTable'>> {
+  const table = await requireTable(catalog.database, id)
+  return await lockTables(catalog, [table], () =>
+    catalog.database
+      .transaction()
+      .execute((database) => releaseDeregistered(catalog, database, id, table.objectId)),
+  )
+}
+
+/** Forgets a table in a transaction; see `deregisterTable`. The caller holds its locks. */
+export async function releaseDeregistered(
+  catalog: Catalog,
+  database: CatalogDatabase,
+  id: Identifier,
+  objectId: string,
+): Promise<ResponseOf<'DeregisterTable'>> {
+  const table = await requireSameTable(database, id, objectId)
+  await releaseTable(database, objectId)
+  return { id, location: locationOf(catalog, table), properties: { ...table.properties } }
+}

@@ -1,0 +1,28 @@
+/** What a request says about the part of a listing that it wants. */
+interface PageRequest {
+  readonly page_token?: string | undefined
+  readonly limit?: number | undefined
+}
+
+/** A part of a listing; the token is there when more follows. */
+interface Page<Entry> {
+  readonly entries: readonly Entry[]
+  readonly token: { readonly page_token?: string }
+}
+
+/** A page of entries in the byte order of their names in UTF-8; the token is the last name of the page. */
+export function pageByName<Entry>(
+  all: readonly Entry[],
+  nameOf: (entry: Entry) => string,
+  { page_token: after, limit }: PageRequest,
+): Page<Entry> {
+  const ordered = all.toSorted((left, right) => compareBytes(nameOf(left), nameOf(right)))
+  const rest = after ? ordered.filter((entry) => compareBytes(nameOf(entry), after) > 0) : ordered
+  const entries = rest.slice(0, limit)
+  const last = entries.at(-1)
+  return { entries, token: last && entries.length < rest.length ? { page_token: nameOf(last) } : {} }
+}
+
+function compareBytes(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
+}

@@ -1,0 +1,42 @@
+import { invalidInput } from '../../interface/errors.ts'
+import { sameIdentifier, type Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
+import type { TablePoint } from '../engine/engine.ts'
+import type { Catalog } from './catalog.ts'
+import { requirePoint } from './table-point.ts'
+
+/** The plan of a query as text, without running it. */
+export async function explainTableQueryPlan(
+  catalog: Catalog,
+  id: Identifier,
+  request: RequestOf<'ExplainTableQueryPlan'>,
+): Promise<string> {
+  const point = await queryPoint(catalog, id, request)
+  return await catalog.engine.plans.explain(point, request.query, request.verbose)
+}
+
+/** Runs a query; what is answered is its plan with what each step took, as text. */
+export async function analyzeTableQueryPlan(
+  catalog: Catalog,
+  id: Identifier,
+  request: RequestOf<'AnalyzeTableQueryPlan'>,
+): Promise<string> {
+  const point = await queryPoint(catalog, id, request)
+  return await catalog.engine.plans.analyze(point, request.query)
+}
+
+/** Throws InvalidInput (400) where the query is for another table than the route. */
+async function queryPoint(
+  catalog: Catalog,
+  id: Identifier,
+  { branch, query }: RequestOf<'ExplainTableQueryPlan'>,
+): Promise<TablePoint> {
+  if (query.id !== undefined && !sameIdentifier(query.id, id)) {
+    throw invalidInput('the "id" in the query differs from the id in the route')
+  }
+  const { point } = await requirePoint(catalog, id, {
+    branch: query.branch || branch,
+    version: query.version,
+  })
+  return point
+}

@@ -1,0 +1,88 @@
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { show, type Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import { findObject, insertRegistered, setProperties, type TableEntry } from '../store/objects.ts'
+import { isLocationTaken, releaseTable } from '../store/removal.ts'
+import type { CatalogDatabase } from '../store/tables.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { lockTables } from './lock-tables.ts'
+import { requireNamespace, requireSameTable, tableAlreadyExists } from './lookup.ts'
+
+type Request = RequestOf<'RegisterTable'>
+
+/** The folder of the data of tables, in which every location that can be registered lies. */
+const registrationFolder = 'tables'
+
+/**
+ * Takes a dataset that is there already in as a table: `location` is relative to the folder `tables` of the data
+ * folder, a name that ends in `.lance` or one in folders beneath. Overwrite gives the name to the dataset where a
+ * table has it, and keeps the data of that, as DeregisterTable does. Throws TableAlreadyExists (409) where the name
+ * is taken, or where the dataset is that of another table; InvalidInput (400) for any other location.
+ */
+export async function registerTable(
+  catalog: Catalog,
+  id: Identifier,
+  request: Request,
+): Promise<ResponseOf<'RegisterTable'>> {
+  const location = `${registrationFolder}/${readLocation(request.location)}`
+  await requireDataset(catalog, location)
+  const properties = request.properties ?? {}
+  const there = await findObject(catalog.database, id)
+  const replaced = request.mode === 'Overwrite' && there?.kind === 'table' ? there : undefined
+  await lockTables(catalog, replaced === undefined ? [] : [replaced], () =>
+    catalog.database.transaction().execute(async (database) => {
+      await requireNamespace(database, id.slice(0, -1))
+      if (replaced?.location === location) {
+        await requireSameTable(database, id, replaced.objectId)
+        return await setProperties(database, replaced.objectId, properties)
+      }
+      if (replaced !== undefined) await release(database, id, replaced)
+      if (await isLocationTaken(database, location)) throw datasetTaken(request.location)
+      if (!(await insertRegistered(database, id, location, properties))) throw tableAlreadyExists(id)
+    }),
+  )
+  return { location: locationOf(catalog, { location }), properties }
+}
+
+async function release(database: CatalogDatabase, id: Identifier, table: TableEntry): Promise<void> {
+  await requireSameTable(database, id, table.objectId)
+  await releaseTable(database, table.objectId)
+}
+
+/**
+ * A dataset never lies in another: no folder on the way to it is one. So two locations that differ have no file in
+ * common, and it is enough that no two tables have the same.
+ */
+function readLocation(location: string): string {
+  const segments = location.split('/')
+  const folders = segments.slice(0, -1)
+  const fits =
+    segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..') &&
+    !/[\p{Cc}\p{Cs}\\:]/u.test(location) &&
+    /.\.lance$/.test(location) &&
+    !folders.some((folder) => folder.toLowerCase().endsWith('.lance'))
+  if (fits) return location
+  throw invalidInput(
+    `location is ${show(location)}; expected a relative path to a dataset in the folder of the tables of this ` +
+      'catalog: names joined by "/", the last one ending in ".lance"',
+  )
+}
+
+/** Throws InvalidInput unless a dataset that the engine can read lies there, in which nothing links elsewhere. */
+async function requireDataset(catalog: Catalog, location: string): Promise<void> {
+  const folder = locationOf(catalog, { location })
+  try {
+    await catalog.manifests.confine(catalog.dataFolder, folder)
+    await catalog.engine.describe(folder)
+  } catch (error) {
+    if (!(error instanceof InterfaceError) || error.status >= 500) throw error
+    throw invalidInput('location: there is no dataset that can be read', { cause: error })
+  }
+}
+
+function datasetTaken(location: string): InterfaceError {
+  return new InterfaceError(
+    'TableAlreadyExists',
+    `the dataset at ${show(location)} belongs to a table that exists`,
+  )
+}

@@ -1,0 +1,18 @@
+import type { Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import type { Catalog } from './catalog.ts'
+import { requirePoint } from './table-point.ts'
+
+/**
+ * Makes an old version the newest one of its branch, as a new version. Throws TableNotFound, TableBranchNotFound
+ * or TableVersionNotFound (404).
+ */
+export async function restoreTable(
+  catalog: Catalog,
+  id: Identifier,
+  { branch, version }: RequestOf<'RestoreTable'>,
+): Promise<ResponseOf<'RestoreTable'>> {
+  const { table, point } = await requirePoint(catalog, id, { branch, version })
+  await catalog.dataLock.share(table.objectId, () => catalog.engine.restore({ ...point, version }))
+  return {}
+}

@@ -1,0 +1,79 @@
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { show, type Identifier } from '../../interface/identifiers.ts'
+import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import { forgetBranch } from '../store/versions.ts'
+import { branchNotFound, branchOf, mainBranch } from './branches.ts'
+import { locationOf, type Catalog } from './catalog.ts'
+import { changeReferences, changeReferencesAndRows } from './change-references.ts'
+import { requireTable } from './lookup.ts'
+import { pageByName } from './page.ts'
+import { pointOf } from './table-point.ts'
+
+/** The branches of a table besides main, page by page in the order of their names; the token is the last name. */
+export async function listTableBranches(
+  catalog: Catalog,
+  id: Identifier,
+  request: RequestOf<'ListTableBranches'>,
+): Promise<ResponseOf<'ListTableBranches'>> {
+  const table = await requireTable(catalog.database, id)
+  const all = [...(await catalog.engine.branches.list(locationOf(catalog, table)))]
+  const { entries, token } = pageByName(all, ([name]) => name, request)
+  const branches = entries.map(([name, branch]) => [
+    name,
+    {
+      ...(branch.parentBranch ? { parentBranch: branch.parentBranch } : {}),
+      parentVersion: branch.parentVersion,
+      createAt: branch.createAt,
+      manifestSize: branch.manifestSize,
+      metadata: branch.metadata ?? {},
+    },
+  ])
+  return { branches: Object.fromEntries(branches), ...token }
+}
+
+/**
+ * Lets a branch begin at a version, the newest one of main unless the request names another. A name is taken as
+ * long as versions have it: of a branch that a client is about to make, or was when it ended; deleting it frees
+ * the name. Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
+ */
+export async function createTableBranch(
+  catalog: Catalog,
+  id: Identifier,
+  { name, from_branch: branch, from_version: version }: RequestOf<'CreateTableBranch'>,
+): Promise<ResponseOf<'CreateTableBranch'>> {
+  return await changeReferences(catalog, id, async (table) => {
+    const location = locationOf(catalog, table)
+    if (await isThere(catalog, location, name)) {
+      throw new InterfaceError('TableBranchAlreadyExists', `the table already has the branch ${show(name)}`)
+    }
+    await catalog.engine.branches.create(await pointOf(catalog, id, table, { branch, version }), name)
+    return {}
+  })
+}
+
+/**
+ * Deletes a branch with its versions and its rows. Throws TableBranchNotFound (404), and InvalidInput (400) while
+ * other branches or tags come from it.
+ */
+export async function deleteTableBranch(
+  catalog: Catalog,
+  id: Identifier,
+  { name }: RequestOf<'DeleteTableBranch'>,
+): Promise<ResponseOf<'DeleteTableBranch'>> {
+  if (branchOf(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
+  return await changeReferencesAndRows(catalog, id, async (table) => {
+    const location = locationOf(catalog, table)
+    if (!(await isThere(catalog, location, name))) throw branchNotFound(name)
+    const tags = await catalog.engine.tags.list(location)
+    const [tag] = [...tags].find(([, { branch }]) => branch === name) ?? []
+    if (tag !== undefined) throw invalidInput(`the tag ${show(tag)} is of the branch; delete it first`)
+    await catalog.engine.branches.delete(location, name)
+    await forgetBranch(catalog.database, table.objectId, name)
+    return {}
+  })
+}
+
+async function isThere(catalog: Catalog, location: string, name: string): Promise<boolean> {
+  if ((await catalog.engine.branches.find(location, name)) !== undefined) return true
+  return (await catalog.manifests.describe(location, undefined, name)) !== undefined
+}

@@ -1,0 +1,78 @@
+import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
+import { readSchema } from './arrow-schema.ts'
+import type { TablePoint } from './engine.ts'
+import { guarded, guardedExpression } from './errors.ts'
+import { fieldAt } from './field-path.ts'
+import { toLanceType } from './lance-type.ts'
+import type { NativeAlteration } from './native-changes.ts'
+import { openTable } from './open-table.ts'
+import type { EngineParts } from './open-table.ts'
+import { retryConflicts } from './retry-conflicts.ts'
+import type { NativeTable } from './native.ts'
+
+type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
+type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
+
+/** Changes of the schema of a table. Each makes a version. */
+export interface TableColumns {
+  /** Adds columns, each with the values of a SQL expression over the columns that are there. */
+  add(
+    point: TablePoint,
+    columns: readonly { readonly name: string; readonly expression: string }[],
+  ): Promise<number>
+  /** Renames columns, and changes their types and whether they may hold nulls. */
+  alter(point: TablePoint, alterations: readonly Alteration[]): Promise<number>
+  drop(point: TablePoint, columns: readonly string[]): Promise<number>
+  /** Changes the metadata of fields; answers the metadata that they have then, by their paths. */
+  updateMetadata(
+    point: TablePoint,
+    updates: readonly FieldUpdate[],
+  ): Promise<{ version: number; fields: Record<string, Record<string, string>> }>
+}
+
+/** The part of the engine that changes columns. */
+export function openColumns(parts: EngineParts): TableColumns {
+  const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
+    retryConflicts(async () => change(await openTable(parts, point)))
+  return {
+    add: async (point, columns) =>
+      guardedExpression(async () =>
+        write(point, async (table) => {
+          const added = columns.map(({ name, expression }) => ({ name, valueSql: expression }))
+          return (await table.addColumns(added)).version
+        }),
+      ),
+    alter: async (point, alterations) =>
+      guarded(async () =>
+        write(point, async (table) => (await table.alterColumns(alterations.map(toNative))).version),
+      ),
+    drop: async (point, columns) =>
+      guarded(async () => write(point, async (table) => (await table.dropColumns([...columns])).version)),
+    updateMetadata: async (point, updates) =>
+      guarded(async () => write(point, async (table) => updateMetadata(parts, point, table, updates))),
+  }
+}
+
+function toNative({ path, rename, nullable, data_type: dataType }: Alteration): NativeAlteration {
+  return {
+    path,
+    ...(rename !== undefined && { rename }),
+    ...(nullable !== undefined && { nullable }),
+    ...(dataType !== undefined && { dataType: JSON.stringify(toLanceType(dataType)) }),
+  }
+}
+
+/** What is answered is read from the version that was made, for another may follow at once. */
+async function updateMetadata(
+  parts: EngineParts,
+  point: TablePoint,
+  table: NativeTable,
+  updates: readonly FieldUpdate[],
+) {
+  const { version } = await table.updateFieldMetadata(
+    updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
+  )
+  const schema = readSchema(await (await openTable(parts, { ...point, version })).schema())
+  const fields = updates.map(({ path }) => [path, { ...fieldAt(schema, path)?.metadata }] as const)
+  return { version, fields: Object.fromEntries(fields) }
+}

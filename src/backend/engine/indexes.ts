@@ -1,0 +1,75 @@
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import type { IndexRequest } from '../../interface/schemas/indexes.ts'
+import { readSchema, type ArrowSchema } from './arrow-schema.ts'
+import type { TablePoint } from './engine.ts'
+import { guarded, toInterfaceError } from './errors.ts'
+import { indexTypeName, toNativeIndex } from './index-types.ts'
+import type { NativeIndexConfiguration, NativeIndexStatistics } from './native-references.ts'
+import { openTable, type EngineParts } from './open-table.ts'
+
+/** An index that a table has; the type is spelled as in the interface. */
+export type TableIndex = NativeIndexConfiguration
+
+/** How much of a table an index covers. */
+type IndexStatistics = NativeIndexStatistics
+
+/** The indexes of a table at a point of its history. */
+export interface TableIndexes {
+  /**
+   * Builds an index; minutes for a large table. Throws Unsupported for what the engine cannot build,
+   * TableIndexAlreadyExists, TableColumnNotFound, InvalidInput where the type does not fit the column.
+   */
+  create(point: TablePoint, request: IndexRequest): Promise<void>
+  /** In no order. */
+  list(point: TablePoint): Promise<readonly TableIndex[]>
+  /** Undefined when there is no such index. */
+  describe(point: TablePoint, name: string): Promise<IndexStatistics | undefined>
+  /** Throws TableIndexNotFound. */
+  drop(point: TablePoint, name: string): Promise<void>
+}
+
+/** The indexes of the tables of an engine. */
+export function openIndexes(parts: EngineParts): TableIndexes {
+  return {
+    create: async (point, request) => await createIndex(parts, point, request),
+    list: async (point) =>
+      await guarded(async () => {
+        const indexes = await (await openTable(parts, point)).listIndices()
+        return indexes.map((index) => ({ ...index, indexType: indexTypeName(index.indexType) }))
+      }),
+    describe: async (point, name) =>
+      await guarded(async () => {
+        const found = await (await openTable(parts, point)).indexStats(name)
+        return found === null ? undefined : { ...found, indexType: indexTypeName(found.indexType) }
+      }),
+    drop: async (point, name) => await guarded(async () => (await openTable(parts, point)).dropIndex(name)),
+  }
+}
+
+async function createIndex(parts: EngineParts, point: TablePoint, request: IndexRequest): Promise<void> {
+  const index = toNativeIndex(parts.native.Index, request)
+  try {
+    const table = await openTable(parts, point)
+    if (request.distance_type === 'hamming') refuseFloats(readSchema(await table.schema()), request.column)
+    await table.createIndex(index, request.column, false, null, request.name ?? null, true)
+  } catch (error) {
+    const failure = toInterfaceError(error)
+    if (failure.kind === 'TableColumnNotFound') throw columnNotFound(request, error)
+    // The engine panics over parameters that do not go together.
+    if (!(error instanceof Error && error.message.includes('Panic'))) throw failure
+    throw invalidInput('the engine cannot build such an index over these rows', { cause: error })
+  }
+}
+
+/** The engine panics over them. */
+function refuseFloats({ fields }: ArrowSchema, column: string): void {
+  const vector = fields.find(({ name }) => name === column)
+  if (vector?.children[0]?.type.kind !== 'float') return
+  throw invalidInput('the hamming distance compares bits: expected a column of uint8 vectors')
+}
+
+function columnNotFound({ column }: IndexRequest, cause: unknown): InterfaceError {
+  return new InterfaceError('TableColumnNotFound', `the table has no column ${JSON.stringify(column)}`, {
+    cause,
+  })
+}

@@ -1,0 +1,170 @@
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { locateManifest, numberOf, bytesOf, textOf } from './manifest.ts'
+import { bytesField, numberField } from './protobuf-writer.ts'
+import { readFields } from './protobuf.ts'
+import type { ProtobufField } from './protobuf.ts'
+
+/** Values to set by their keys; null removes a key. */
+export type MetadataChanges = Readonly<Record<string, string | null>>
+
+/** The manifest of the next version of a table, and the transaction that leads to it. */
+export interface NextManifest {
+  readonly version: number
+  readonly file: Uint8Array
+  /** What other writers read to see whether their change agrees with this one; absent where the table keeps none. */
+  readonly transaction: { readonly name: string; readonly bytes: Uint8Array } | undefined
+}
+
+/** Fields of `Manifest` in `table.proto`. */
+const field = {
+  version: 3,
+  schemaMetadata: 5,
+  indexSection: 6,
+  timestamp: 7,
+  tag: 8,
+  writerFlags: 10,
+  transactionFile: 12,
+  transactionSection: 21,
+} as const
+
+/** What the next version says anew; every other field is copied as it stands, known or not. */
+const replaced = new Set<number>([
+  field.version,
+  field.schemaMetadata,
+  field.timestamp,
+  field.tag,
+  field.transactionFile,
+  field.transactionSection,
+])
+
+/** Flags of tables that this writer understands: those of the engine's own version. */
+const knownWriterFlags = 63
+const noTransactionFiles = 32
+
+/**
+ * The manifest that follows `file`, a manifest file, with another metadata of the schema and all else the same;
+ * undefined where the metadata is that already. Throws InvalidInput for bytes that are no manifest, Unsupported for
+ * a table that needs a newer writer.
+ */
+export function editSchemaMetadata(
+  file: Uint8Array,
+  changes: MetadataChanges,
+  { uuid, millis }: { readonly uuid: string; readonly millis: number },
+): { metadata: Readonly<Record<string, string>>; version: number; next: NextManifest | undefined } {
+  const current = readCurrent(file)
+  if (current.writerFlags > knownWriterFlags) {
+    throw new InterfaceError('Unsupported', 'the table has features that this catalog cannot write')
+  }
+  const metadata = applyChanges(current.metadata, changes)
+  if (sameMap(metadata, current.metadata)) return { metadata, version: current.version, next: undefined }
+  const version = current.version + 1
+  const transaction = encodeTransaction(current.version, uuid, changes)
+  const keepsFiles = (current.writerFlags & noTransactionFiles) === 0
+  const name = keepsFiles ? `${current.version}-${uuid}.txn` : undefined
+  const message = Buffer.concat([
+    ...current.kept,
+    ...Object.entries(metadata).map((entry) => bytesField(field.schemaMetadata, encodeEntry(entry))),
+    numberField(field.version, version),
+    bytesField(field.timestamp, encodeTimestamp(millis)),
+    ...(name === undefined ? [] : [bytesField(field.transactionFile, name)]),
+    numberField(field.transactionSection, current.prefix.length),
+  ])
+  const next = {
+    version,
+    file: joinFile(current, transaction, message),
+    transaction: name === undefined ? undefined : { name, bytes: transaction },
+  }
+  return { metadata, version, next }
+}
+
+interface CurrentManifest {
+  readonly version: number
+  readonly writerFlags: number
+  readonly metadata: Record<string, string>
+  readonly kept: readonly Uint8Array[]
+  /** What stands before the transaction: the section of the indexes, at the position that stays true. */
+  readonly prefix: Uint8Array
+  readonly trailer: Uint8Array
+}
+
+function readCurrent(file: Uint8Array): CurrentManifest {
+  try {
+    const { position, message, trailer } = locateManifest(file)
+    const fields = [...readFields(message)]
+    const pairs = fields.filter(({ number }) => number === field.schemaMetadata).map(readEntry)
+    const indexes = readNumber(fields, field.indexSection)
+    const transaction = readNumber(fields, field.transactionSection)
+    const isLast = transaction !== undefined && transaction <= position && (indexes ?? -1) < transaction
+    return {
+      version: readNumber(fields, field.version) ?? 0,
+      writerFlags: readNumber(fields, field.writerFlags) ?? 0,
+      metadata: Object.fromEntries(pairs),
+      kept: fields.filter(({ number }) => !replaced.has(number)).map(({ raw }) => raw),
+      prefix: file.subarray(0, isLast ? transaction : position),
+      trailer,
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw invalidInput('the manifest of the table is damaged', { cause: error })
+  }
+}
+
+function readNumber(fields: readonly ProtobufField[], wanted: number): number | undefined {
+  const found = fields.findLast(({ number }) => number === wanted)
+  return found && numberOf(found.value)
+}
+
+function readEntry({ value }: ProtobufField): [key: string, value: string] {
+  const parts = ['', '']
+  for (const { number, value: part } of readFields(bytesOf(value))) parts[number - 1] = textOf(bytesOf(part))
+  return [parts[0] ?? '', parts[1] ?? '']
+}
+
+function applyChanges(metadata: Record<string, string>, changes: MetadataChanges): Record<string, string> {
+  const result = new Map(Object.entries(metadata))
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null) result.delete(key)
+    else result.set(key, value)
+  }
+  return Object.fromEntries(result)
+}
+
+function sameMap(left: Record<string, string>, right: Record<string, string>): boolean {
+  const keys = Object.keys(left)
+  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key])
+}
+
+/** `Transaction` of `transaction.proto`: the operation is UpdateConfig, of which the schema metadata is field 8. */
+function encodeTransaction(readVersion: number, uuid: string, changes: MetadataChanges): Buffer {
+  const entries = Object.entries(changes).map(([key, value]) =>
+    bytesField(1, value === null ? bytesField(1, key) : encodeEntry([key, value])),
+  )
+  const updateConfig = bytesField(8, Buffer.concat(entries))
+  return Buffer.concat([numberField(1, readVersion), bytesField(2, uuid), bytesField(110, updateConfig)])
+}
+
+function encodeEntry([key, value]: readonly [string, string]): Buffer {
+  return Buffer.concat([bytesField(1, key), bytesField(2, value)])
+}
+
+/** Seconds and nanoseconds. */
+function encodeTimestamp(millis: number): Buffer {
+  return Buffer.concat([numberField(1, Math.floor(millis / 1000)), numberField(2, (millis % 1000) * 1e6)])
+}
+
+/** [prefix] [u32 length, transaction] [u32 length, manifest] [i64 its position, and the rest of the trailer]. */
+function joinFile(
+  { prefix, trailer }: CurrentManifest,
+  transaction: Uint8Array,
+  message: Uint8Array,
+): Buffer {
+  const end = Buffer.from(trailer)
+  end.writeBigInt64LE(BigInt(prefix.length + 4 + transaction.length), 0)
+  return Buffer.concat([prefix, lengthOf(transaction), transaction, lengthOf(message), message, end])
+}
+
+function lengthOf(bytes: Uint8Array): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(bytes.length)
+  return length
+}

@@ -1,0 +1,47 @@
+import path from 'node:path'
+import type { Session } from '@lancedb/lancedb'
+import type { LRUCache } from 'lru-cache'
+import type { TablePoint } from './engine.ts'
+import type { NativeConnection, NativeModule, NativeTable } from './native.ts'
+import { normalizeBranch } from './versions-folder.ts'
+
+/** What the engine keeps open. */
+export interface EngineParts {
+  readonly native: NativeModule
+  /** One for each folder that holds tables. */
+  readonly connections: LRUCache<string, Promise<NativeConnection>>
+  readonly session: Session
+  readonly decodedUploadBytes: number
+}
+
+/** A handle to a table at a point of its history; it can only be written to where the point has no version. */
+export async function openTable(
+  parts: EngineParts,
+  { location, branch, version }: TablePoint,
+): Promise<NativeTable> {
+  const { folder, name } = placeOf(location)
+  const connection = await connect(parts, folder)
+  const table = await connection.openTable(name, [])
+  const branchName = normalizeBranch(branch)
+  if (branchName !== undefined) return await (await table.branches()).checkout(branchName, version ?? null)
+  if (version !== undefined) await table.checkout(version)
+  return table
+}
+
+/** A connection writes files into its folder on opening, so one is kept for each. */
+export async function connect(parts: EngineParts, folder: string): Promise<NativeConnection> {
+  const known = parts.connections.get(folder)
+  if (known !== undefined) return known
+  const opened = parts.native.Connection.new(folder, { session: parts.session })
+  parts.connections.set(folder, opened)
+  opened.catch(() => parts.connections.delete(folder))
+  return opened
+}
+
+/** The folder and the name of a table; the engine adds the ending itself. */
+export function placeOf(location: string): { location: string; folder: string; name: string } {
+  if (!path.isAbsolute(location) || !location.endsWith('.lance')) {
+    throw new Error(`not the location of a table: ${location}`)
+  }
+  return { location, folder: path.dirname(location), name: path.basename(location, '.lance') }
+}

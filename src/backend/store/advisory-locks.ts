@@ -1,0 +1,157 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createHash } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { Client } from 'pg'
+import { InterfaceError } from '../../interface/errors.ts'
+import { storeUnavailable } from './postgres-errors.ts'
+
+/** `alone` excludes all others, `shared` those who want to be alone. */
+export type LockMode = 'alone' | 'shared'
+
+interface Session {
+  readonly client: Client
+  isLost: boolean
+  /** The end of the last query: a connection runs one at a time. */
+  last: Promise<unknown>
+}
+
+/** How long a lock of another replica is waited for. */
+const longestWait = 60_000
+const longestPause = 20
+
+/** A prepared statement: the first key is that of the lock, the second that of its gate. */
+interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+const takeAlone = { name: 'take alone', text: 'select pg_try_advisory_lock($1) as done' }
+/** Who waits to be alone holds the gate, or a stream of those who share would never let it in. */
+const takeShared = {
+  name: 'take shared',
+  text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock_shared($1) else false end as done',
+}
+const releaseAlone = { name: 'release alone', text: 'select pg_advisory_unlock($1) as done' }
+const releaseShared = { name: 'release shared', text: 'select pg_advisory_unlock_shared($1) as done' }
+
+/**
+ * Locks that all replicas on one PostgreSQL database share. All locks of this process live on one connection of its
+ * own: when the process or the connection ends, however it ends, PostgreSQL releases them. Within one process they
+ * exclude nobody, so they are taken under a lock of the process.
+ *
+ * A process that loses the connection cannot stop what it does under the locks, so that every step is safe by
+ * itself (files get their names by `link`, locations are never used twice), and `assertHeld` keeps the steps that
+ * belong together from being completed: no transaction commits under a lost lock.
+ */
+export class AdvisoryLocks {
+  readonly #connect: () => Promise<Client>
+  /** Keeps apart what does not belong to one catalog. */
+  readonly #scope: string
+  readonly #held = new AsyncLocalStorage<Session>()
+  #session: Promise<Session> | undefined
+
+  constructor(connect: () => Promise<Client>, scope: string) {
+    this.#connect = connect
+    this.#scope = scope
+  }
+
+  /** Runs `work` under a lock. Throws ServiceUnavailable (503) when another replica does not give it up for long. */
+  async run<Result>(name: string, mode: LockMode, work: () => Promise<Result>): Promise<Result> {
+    this.assertHeld()
+    const session = await this.#open()
+    await this.#wait(session, name, mode)
+    return await this.#hold(session, name, mode, work)
+  }
+
+  /** Runs `work` alone under a lock unless another replica has it. */
+  async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
+    const session = await this.#open()
+    if (await ask(session, takeAlone, [this.#key(name)])) await this.#hold(session, name, 'alone', work)
+  }
+
+  /** Throws ServiceUnavailable (503) when this runs under a lock that was lost. */
+  assertHeld(): void {
+    if (this.#held.getStore()?.isLost) throw storeUnavailable()
+  }
+
+  /** Releases all locks. */
+  async close(): Promise<void> {
+    const session = await this.#session?.catch(() => undefined)
+    await session?.client.end().catch(() => undefined)
+  }
+
+  async #hold<Result>(
+    session: Session,
+    name: string,
+    mode: LockMode,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await this.#held.run(session, work)
+    } finally {
+      // Nobody waits for it: it comes before whatever this process asks next. A lost session holds nothing.
+      const release = mode === 'alone' ? releaseAlone : releaseShared
+      ask(session, release, [this.#key(name)]).catch(() => undefined)
+    }
+  }
+
+  async #wait(session: Session, name: string, mode: LockMode): Promise<void> {
+    const key = this.#key(name)
+    const gate = this.#key(`gate ${name}`)
+    const take = () =>
+      mode === 'alone' ? ask(session, takeAlone, [key]) : ask(session, takeShared, [key, gate])
+    if (await take()) return
+    const end = Date.now() + longestWait
+    let hasGate = false
+    try {
+      for (let pause = 1; Date.now() < end; pause = Math.min(pause * 2, longestPause)) {
+        if (mode === 'alone' && !hasGate) hasGate = await ask(session, takeAlone, [gate])
+        await setTimeout(pause * (0.5 + Math.random()))
+        if (await take()) return
+      }
+    } finally {
+      if (hasGate) await ask(session, releaseAlone, [gate])
+    }
+    throw new InterfaceError('ServiceUnavailable', 'another replica works on the same object; try again', {
+      headers: { 'retry-after': '5' },
+    })
+  }
+
+  async #open(): Promise<Session> {
+    const opened = (this.#session ??= this.#begin())
+    try {
+      const session = await opened
+      if (!session.isLost) return session
+    } catch (error) {
+      if (this.#session === opened) this.#session = undefined
+      throw error
+    }
+    if (this.#session === opened) this.#session = undefined
+    return await this.#open()
+  }
+
+  async #begin(): Promise<Session> {
+    const client = await this.#connect()
+    const session: Session = { client, isLost: false, last: Promise.resolve() }
+    const lose = (): void => {
+      session.isLost = true
+    }
+    client.on('error', lose)
+    client.on('end', lose)
+    return session
+  }
+
+  #key(name: string): string {
+    return createHash('sha256').update(`${this.#scope} ${name}`).digest().readBigInt64BE().toString()
+  }
+}
+
+async function ask(session: Session, statement: Statement, keys: string[]): Promise<boolean> {
+  const answer = session.last.then(async () => {
+    if (session.isLost) throw storeUnavailable()
+    const { rows } = await session.client.query<{ done: boolean }>({ ...statement, values: keys })
+    return rows[0]?.done === true
+  })
+  session.last = answer.catch(() => undefined)
+  return await answer
+}

@@ -1,0 +1,36 @@
+import { Migrator } from 'kysely'
+import { migrationsWith, type NameType } from './migrations.ts'
+import type { CatalogDatabase } from './tables.ts'
+
+/**
+ * Brings the schema of a store up to date and makes sure that its root is there; several processes may do so at
+ * once. `schema` is the PostgreSQL schema, which is created where it is not there. Rejects with a plain error.
+ */
+export async function bringUpToDate(
+  database: CatalogDatabase,
+  nameType: NameType,
+  schema?: string,
+): Promise<void> {
+  const migrator = new Migrator({
+    db: database,
+    provider: migrationsWith(nameType),
+    ...(schema !== undefined && { migrationTableSchema: schema }),
+  })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) {
+    throw new Error('the schema of the catalog store cannot be brought up to date', { cause: error })
+  }
+  await database
+    .insertInto('objects')
+    .values({
+      object_id: 'root',
+      path: '',
+      parent_path: null,
+      name: '',
+      kind: 'namespace',
+      properties: '{}',
+      created_at: Date.now(),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { BackendSettings } from '../configuration.ts'
+import type { AdvisoryLocks } from './advisory-locks.ts'
+import { openPostgres } from './postgres.ts'
+import { openSqlite } from './sqlite.ts'
+import type { CatalogDatabase } from './tables.ts'
+
+/** The catalog store, opened. */
+export interface Store {
+  readonly database: CatalogDatabase
+  /** What keeps the replicas apart; undefined where this process has the store for itself. */
+  readonly locks: AdvisoryLocks | undefined
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens the store that the settings choose: PostgreSQL, or a SQLite file in the data folder. Rejects with a plain
+ * error when it cannot be used.
+ */
+export async function openStore(
+  { postgres }: BackendSettings['store'],
+  dataFolder: string,
+  log: Logger,
+): Promise<Store> {
+  if (postgres === undefined) {
+    const database = await openSqlite(join(dataFolder, 'catalog.sqlite'))
+    return { database, locks: undefined, close: () => database.destroy() }
+  }
+  const url =
+    postgres.urlFile === undefined ? postgres.url : (await readFile(postgres.urlFile, 'utf8')).trim()
+  const { database, locks } = await openPostgres({ ...postgres, url: url ?? '' }, log)
+  return {
+    database,
+    locks,
+    close: async () => {
+      await database.destroy()
+      await locks.close()
+    },
+  }
+}

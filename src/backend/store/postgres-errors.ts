@@ -1,0 +1,59 @@
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+
+/**
+ * What a transaction may meet because of another one at the same time: run again, it sees what the other one did.
+ * A unique or a foreign key tells of such a race too: each transaction looks before it writes.
+ */
+const conflicts: ReadonlySet<string> = new Set([
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+  '23505', // unique_violation
+  '23503', // foreign_key_violation
+])
+
+/** Text that PostgreSQL cannot hold: the character 0. No name has it, so only a token or a reference can. */
+const unstorable: ReadonlySet<string> = new Set(['22021', '22P05'])
+
+/** Connections (08), resources (53), an operator who ends them (57), a server that is read-only for now (25006). */
+const unreachable =
+  /^(08...|53...|57P..|25006|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT)$/
+/** The client library tells these by their text alone. */
+const lostConnection =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered)/
+
+/** Whether a transaction failed because of another one, and may be run again. */
+export function isConflict(error: unknown): boolean {
+  return conflicts.has(codeOf(error))
+}
+
+/**
+ * An error of PostgreSQL as it is answered: ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput
+ * (400); undefined for what is none of these, and for errors that are not of PostgreSQL.
+ */
+export function postgresRefusal(error: unknown): InterfaceError | undefined {
+  if (!(error instanceof Error)) return undefined
+  if (isConflict(error)) {
+    return new InterfaceError(
+      'ConcurrentModification',
+      'other changes of the catalog were faster again and again; try again',
+      { cause: error },
+    )
+  }
+  if (unstorable.has(codeOf(error))) return invalidInput('a text holds the character 0', { cause: error })
+  if (!('syscall' in error && codeOf(error) === 'ENOENT' && error.syscall !== 'connect')) {
+    if (unreachable.test(codeOf(error)) || lostConnection.test(error.message)) return storeUnavailable(error)
+  }
+  return undefined
+}
+
+/** The 503 of a store that does not answer now. */
+export function storeUnavailable(cause?: unknown): InterfaceError {
+  return new InterfaceError('ServiceUnavailable', 'the store of the catalog cannot be reached; try again', {
+    headers: { 'retry-after': '1' },
+    cause,
+  })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+}

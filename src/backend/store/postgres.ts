@@ -1,0 +1,93 @@
+import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { AdvisoryLocks } from './advisory-locks.ts'
+import { bringUpToDate } from './bring-up-to-date.ts'
+import { postgresNameType } from './migrations.ts'
+import { withSerializableTransactions } from './serializable.ts'
+import type { CatalogDatabase, CatalogTables } from './tables.ts'
+
+/** Where a PostgreSQL store is. */
+export interface PostgresOptions {
+  /** `postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full` */
+  readonly url: string
+  /** A lower-case name; it is created where it is not there. */
+  readonly schema: string
+  /** At least 2: one is kept for locks. */
+  readonly maximumConnections: number
+}
+
+/** A store that several replicas share. */
+export interface PostgresStore {
+  readonly database: CatalogDatabase
+  readonly locks: AdvisoryLocks
+}
+
+const connectMs = 10_000
+const int8 = 20
+
+/** A peer that is gone without a word is found out within seconds, and its locks are free. */
+const lockSettings =
+  'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3'
+
+/**
+ * Opens the catalog store in a schema of a PostgreSQL database and brings it up to date; replicas that start at the
+ * same time do so one after the other. Rejects with a plain error that does not show the URL.
+ */
+export async function openPostgres(options: PostgresOptions, log: Logger): Promise<PostgresStore> {
+  const connection = {
+    connectionString: options.url,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    application_name: `catalog-gateway ${options.schema}`,
+  }
+  const locks = new AdvisoryLocks(() => connectForLocks(connection), options.schema)
+  const pool = new pg.Pool({ ...connection, max: options.maximumConnections - 1, types: { getTypeParser } })
+  // A connection that breaks is replaced by the next one; whoever waits for a query on it is told by its answer.
+  const tell = (error: Error): void => log.warn({ err: error }, 'a connection to the catalog store broke')
+  pool.on('connect', (client) => client.on('error', tell))
+  // The pool passes on the errors of connections that nobody uses, which are told of already.
+  pool.on('error', () => {})
+  const database: CatalogDatabase = new Kysely<CatalogTables>({
+    dialect: new PostgresDialect({
+      pool,
+      onCreateConnection: async (created) => {
+        await created.executeQuery(CompiledQuery.raw(`set search_path to "${options.schema}"`))
+      },
+    }),
+  })
+  try {
+    await reach(pool)
+    await bringUpToDate(database, postgresNameType, options.schema)
+  } catch (error) {
+    await database.destroy()
+    throw error
+  }
+  return { database: withSerializableTransactions(database, () => locks.assertHeld()), locks }
+}
+
+async function reach(pool: pg.Pool): Promise<void> {
+  try {
+    const client = await pool.connect()
+    client.release()
+  } catch (error) {
+    await pool.end()
+    throw new Error('the PostgreSQL store cannot be reached', { cause: error })
+  }
+}
+
+async function connectForLocks(connection: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(connection)
+  try {
+    await client.connect()
+    await client.query(lockSettings)
+  } catch (error) {
+    client.end().catch(() => undefined)
+    throw error
+  }
+  return client
+}
+
+/** Numbers of 64 bits are read as numbers, as SQLite's are: the interface knows none beyond 2^53. */
+const getTypeParser: typeof pg.types.getTypeParser = (type: number, format?: 'text' | 'binary') =>
+  type === int8 ? Number : pg.types.getTypeParser(type, format)

@@ -1,0 +1,125 @@
+import { z } from 'zod'
+import { int64, optional, properties, request, response } from './members.ts'
+
+const branch = optional(z.string())
+const path = z.string().min(1)
+
+/** What needs another engine; the members are not looked into, for they are refused. */
+const elsewhere = optional(z.unknown())
+
+/** Names that every table has columns of its own for, although they are in no schema. */
+const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_version)$/i
+
+const columnName = path
+  .refine((name) => !name.includes('.'), 'expected a name without "."')
+  .refine((name) => !systemColumn.test(name), 'expected a name that is not one of the system columns')
+
+const newColumn = z.object({
+  name: columnName,
+  expression: optional(z.string()),
+  computed: elsewhere,
+  virtual_column: elsewhere,
+})
+
+/** A type by its name, or as the JSON of an Arrow or Lance schema has it (interface section 2.9). */
+export interface DataType {
+  readonly type: string
+  readonly fields?: readonly DataTypeField[] | undefined
+  readonly length?: number | undefined
+}
+
+interface DataTypeField {
+  readonly name: string
+  readonly type: DataType
+  readonly nullable: boolean
+}
+
+const deepestType = 32
+
+/** Read by hand: a type may be nested, and whoever sends it says how deep. */
+const dataType = z.unknown().transform((value, context): DataType => {
+  const read = readDataType(value, deepestType)
+  if (read !== undefined) return read
+  context.addIssue({ code: 'custom', message: 'expected the name of a type, or an object {type, ...}' })
+  return z.NEVER
+})
+
+function readDataType(value: unknown, levels: number): DataType | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : { type: value }
+  const found = dataTypeObject.safeParse(value).data
+  if (found === undefined || levels === 0) return undefined
+  const fields = found.fields?.map((field) => ({ ...field, type: readDataType(field.type, levels - 1) }))
+  if (!fields) return { type: found.type, length: found.length }
+  return fields.every(hasType) ? { type: found.type, length: found.length, fields } : undefined
+}
+
+function hasType(field: {
+  name: string
+  nullable: boolean
+  type: DataType | undefined
+}): field is DataTypeField {
+  return field.type !== undefined
+}
+
+const dataTypeObject = z.object({
+  type: z.string().min(1),
+  length: optional(int64),
+  fields: optional(
+    z.array(z.object({ name: z.string(), type: z.unknown(), nullable: z.boolean().default(true) })),
+  ),
+})
+
+const alteration = z
+  .object({
+    path,
+    rename: optional(columnName),
+    nullable: optional(z.boolean()),
+    data_type: optional(dataType),
+    virtual_column: elsewhere,
+  })
+  .refine(
+    ({ rename, nullable, data_type: type, virtual_column: virtual }) =>
+      [rename, nullable, type, virtual].some((change) => change !== undefined),
+    'expected rename, nullable or data_type',
+  )
+
+const fieldUpdate = z.object({
+  path,
+  metadata: z.record(z.string(), z.string().nullable()),
+  replace: optional(z.boolean()),
+})
+
+/** A list in which every entry is about another column. */
+function eachColumnOnce<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.output<Entry>) => string) {
+  return z
+    .array(entry)
+    .min(1)
+    .refine(
+      (entries) => new Set(entries.map(keyOf)).size === entries.length,
+      'expected each column at most once',
+    )
+}
+
+/**
+ * The schemas of the operations on columns (interface section 2.6). A path is a column, or a field of a nested
+ * one with the names joined by `.`, a name that holds one in backticks. The metadata of a field is merged unless
+ * `replace` is sent; null removes a key.
+ */
+export const columnSchemas = {
+  AlterTableAddColumns: {
+    request: request({ branch, new_columns: eachColumnOnce(newColumn, ({ name }) => name) }),
+    response: response({ version: int64 }),
+  },
+  AlterTableAlterColumns: {
+    request: request({ branch, alterations: eachColumnOnce(alteration, (one) => one.path) }),
+    response: response({ version: int64 }),
+  },
+  AlterTableDropColumns: {
+    request: request({ branch, columns: eachColumnOnce(path, (one) => one) }),
+    response: response({ version: int64 }),
+  },
+  UpdateFieldMetadata: {
+    request: request({ branch, updates: eachColumnOnce(fieldUpdate, (one) => one.path) }),
+    response: response({ version: int64, fields: z.record(z.string(), properties) }),
+  },
+}

@@ -1,0 +1,175 @@
+import { z } from 'zod'
+import { int64, optional, paging, request, response } from './members.ts'
+
+/** The names of the kinds of indexes, with what else clients call them. */
+const typeNames = {
+  BTREE: ['SCALAR'],
+  BITMAP: [],
+  LABEL_LIST: ['LABELLIST'],
+  FTS: ['INVERTED'],
+  FM: [],
+  NGRAM: [],
+  ZONEMAP: [],
+  BLOOMFILTER: [],
+  RTREE: [],
+  IVF_FLAT: [],
+  IVF_SQ: [],
+  IVF_PQ: ['VECTOR'],
+  IVF_RQ: [],
+  IVF_HNSW_FLAT: [],
+  IVF_HNSW_SQ: [],
+  IVF_HNSW_PQ: [],
+} as const satisfies Record<string, readonly string[]>
+
+/** The name of a kind of index: `"IVF_PQ"`. */
+type IndexType = keyof typeof typeNames
+
+const types = new Map<string, IndexType>()
+for (const [name, others] of Object.entries(typeNames)) {
+  for (const spelling of [name, ...others]) types.set(spelling, name as IndexType)
+}
+
+const indexType = z
+  .string()
+  .describe(`One of ${[...types.keys()].join(', ')}; case does not matter.`)
+  .transform((text, context): IndexType => {
+    const found = types.get(text.trim().toUpperCase())
+    if (found !== undefined) return found
+    context.addIssue({ code: 'custom', message: `expected one of ${[...types.keys()].join(', ')}` })
+    return z.NEVER
+  })
+
+/** The engine takes the process down over a language that it does not know. */
+const languages = (
+  'Arabic Danish Dutch English Finnish French German Greek Hungarian Italian Norwegian Portuguese Romanian ' +
+  'Russian Spanish Swedish Tamil Turkish'
+).split(' ')
+
+const oneOfWords = (words: readonly string[]) =>
+  z.string().transform((text, context) => {
+    const found = words.find((word) => word.toLowerCase() === text.toLowerCase())
+    if (found !== undefined) return found
+    context.addIssue({ code: 'custom', message: `expected one of ${words.join(', ')}` })
+    return z.NEVER
+  })
+
+/** The engine reserves memory by these numbers before it looks at the rows, so that each has an end. */
+const upTo = (most: number, least = 1) => optional(z.int().min(least).max(most))
+
+const vectorMembers = {
+  distance_type: optional(
+    z
+      .string()
+      .toLowerCase()
+      .pipe(z.enum(['l2', 'cosine', 'dot', 'hamming'])),
+  ),
+  num_partitions: upTo(65_536),
+  num_sub_vectors: upTo(4096),
+  num_bits: upTo(16),
+  sample_rate: upTo(65_536),
+  max_iterations: upTo(1000),
+  target_partition_size: upTo(2 ** 31 - 1),
+  m: upTo(512),
+  ef_construction: upTo(10_000),
+}
+
+/** The ones for pieces of words are the remote client's. */
+const textMembers = {
+  with_position: optional(z.boolean()),
+  base_tokenizer: optional(oneOfWords(['simple', 'whitespace', 'raw', 'ngram'])),
+  language: optional(oneOfWords(languages)),
+  max_token_length: upTo(65_536, 0),
+  lower_case: optional(z.boolean()),
+  stem: optional(z.boolean()),
+  remove_stop_words: optional(z.boolean()),
+  ascii_folding: optional(z.boolean()),
+  min_ngram_length: upTo(64),
+  max_ngram_length: upTo(64),
+  prefix_only: optional(z.boolean()),
+}
+
+const clusters = ['distance_type', 'num_partitions', 'sample_rate', 'max_iterations', 'target_partition_size']
+const graph = ['m', 'ef_construction']
+
+/** What each kind of index can be told besides its column and its name. */
+const membersOfTypes: Readonly<Partial<Record<IndexType, readonly string[]>>> = {
+  FTS: Object.keys(textMembers),
+  IVF_FLAT: clusters,
+  IVF_SQ: [...clusters, 'num_bits'],
+  IVF_PQ: [...clusters, 'num_sub_vectors', 'num_bits'],
+  IVF_RQ: [...clusters, 'num_bits'],
+  IVF_HNSW_FLAT: [...clusters, ...graph],
+  IVF_HNSW_SQ: [...clusters, ...graph, 'num_bits'],
+  IVF_HNSW_PQ: [...clusters, ...graph, 'num_sub_vectors', 'num_bits'],
+}
+
+const createIndex = request({
+  branch: optional(z.string()),
+  column: z.string().min(1),
+  index_type: indexType,
+  name: optional(z.string().min(1).max(200)),
+  ...vectorMembers,
+  ...textMembers,
+}).superRefine((sent, context) => {
+  const allowed = membersOfTypes[sent.index_type] ?? []
+  for (const member of [...Object.keys(vectorMembers), ...Object.keys(textMembers)]) {
+    if (sent[member as keyof typeof sent] === undefined || allowed.includes(member)) continue
+    context.addIssue({
+      code: 'custom',
+      path: [member],
+      message: `an index of the type ${sent.index_type} does not take it`,
+    })
+  }
+})
+
+/** A request to build an index. */
+export type IndexRequest = Readonly<z.output<typeof createIndex>>
+
+const pointMembers = { version: optional(int64), branch: optional(z.string()) }
+
+const indexContent = z.object({
+  index_name: z.string(),
+  index_uuid: z.string(),
+  columns: z.array(z.string()).readonly(),
+  status: z.string(),
+  index_type: z.string().optional(),
+  type_url: z.string().optional(),
+  num_indexed_rows: int64.optional(),
+  num_unindexed_rows: int64.optional(),
+  size_bytes: int64.optional(),
+  num_segments: int64.optional(),
+  created_at: z.iso.datetime().optional(),
+  index_version: int64.optional(),
+  /** JSON text. */
+  index_details: z.string().optional(),
+})
+
+/** The schemas of the operations on indexes (interface section 2.7). */
+export const indexSchemas = {
+  CreateTableIndex: { request: createIndex, response: response({}) },
+  CreateTableScalarIndex: {
+    request: createIndex.refine((sent) => !sent.index_type.startsWith('IVF_'), {
+      path: ['index_type'],
+      message: 'expected the type of a scalar index',
+    }),
+    response: response({}),
+  },
+  ListTableIndices: {
+    request: request({ ...pointMembers, ...paging }),
+    response: response({ indexes: z.array(indexContent), page_token: z.string().optional() }),
+  },
+  DescribeTableIndexStats: {
+    request: request({ ...pointMembers, index_name: optional(z.string()) }),
+    response: response({
+      distance_type: z.string().optional(),
+      index_type: z.string(),
+      num_indexed_rows: int64,
+      num_unindexed_rows: int64,
+      num_indices: int64.optional(),
+    }),
+  },
+  DropTableIndex: {
+    request: request({ branch: optional(z.string()), index_name: optional(z.string()) }),
+    response: response({}),
+  },
+}

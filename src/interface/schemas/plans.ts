@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { flag, identifier, optional, request } from './members.ts'
+import { queryTableRequest } from './query.ts'
+
+/** A query may repeat the id of the route, which it must then equal. */
+const nestedQuery = queryTableRequest.extend({ id: optional(identifier) })
+
+/**
+ * The query of a request for its plan stands in the member `query` (ExplainTableQueryPlan, and what older texts
+ * say of AnalyzeTableQueryPlan), or its members stand in the request itself.
+ */
+function nest(members: unknown, isQuery: (members: object) => boolean): unknown {
+  if (typeof members !== 'object' || members === null) return members
+  const query: unknown = Reflect.get(members, 'query')
+  const isNested = typeof query === 'object' && query !== null
+  return isNested || !isQuery(members) ? members : { ...members, query: { ...members, id: undefined } }
+}
+
+const planRequest = request({
+  branch: optional(z.string()),
+  query: nestedQuery,
+  verbose: flag,
+}).refine(
+  ({ branch, query }) => !branch || !query.branch || branch === query.branch,
+  'expected one branch, not two',
+)
+
+/** The schemas of the operations that tell how a query is run; the answer is one JSON string. */
+export const planSchemas = {
+  ExplainTableQueryPlan: {
+    request: z.preprocess(
+      (members) => nest(members, (query) => 'k' in query || 'vector' in query),
+      planRequest,
+    ),
+    response: z.string(),
+  },
+  AnalyzeTableQueryPlan: {
+    request: z.preprocess((members) => nest(members, () => true), planRequest),
+    response: z.string(),
+  },
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { int64, optional, properties, request, response } from './members.ts'
+
+const lengths = z.object({
+  min: int64,
+  max: int64,
+  mean: int64,
+  p25: int64,
+  p50: int64,
+  p75: int64,
+  p99: int64,
+})
+
+/**
+ * The schemas of what a table says of itself (interface sections 1 and 2.3). The body of
+ * UpdateTableSchemaMetadata, which is all the caller's own, stands in `metadata`; null removes a key. Its answer
+ * is the bare map.
+ */
+export const tableFactSchemas = {
+  GetTableStats: {
+    request: request({ branch: optional(z.string()) }),
+    response: response({
+      total_bytes: int64,
+      num_rows: int64,
+      num_indices: int64,
+      fragment_stats: z.object({ num_fragments: int64, num_small_fragments: int64, lengths }),
+    }),
+  },
+  UpdateTableSchemaMetadata: {
+    request: z.object({
+      branch: optional(z.string()),
+      metadata: z.record(z.string(), z.string().nullable()),
+    }),
+    response: properties,
+  },
+}

@@ -1,0 +1,155 @@
+import pg from 'pg'
+import { pino } from 'pino'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { openPostgres } from '../../../src/backend/store/postgres.ts'
+
+let schemas = 0
+
+/** The stores of several replicas, which all use one schema. */
+async function openReplicas(count: number) {
+  const schema = `locks_${process.pid}_${schemas++}`
+  const url = inject('postgresUrl') ?? ''
+  const options = { url, schema, maximumConnections: 4 }
+  const replicas = await Promise.all(
+    Array.from({ length: count }, () => openPostgres(options, pino({ level: 'silent' }))),
+  )
+  onTestFinished(async () => {
+    for (const { database, locks } of replicas) {
+      await database.destroy()
+      await locks.close()
+    }
+  })
+  /** Ends all connections of these replicas, as an operator may. */
+  const cutOff = async () => {
+    const client = new pg.Client(url)
+    await client.connect()
+    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
+      `catalog-gateway ${schema}`,
+    ])
+    await client.end()
+  }
+  return { replicas, cutOff }
+}
+
+function gate() {
+  let resolve: (() => void) | undefined
+  const opened = new Promise<void>((opens) => {
+    resolve = opens
+  })
+  return { open: () => resolve?.(), opened }
+}
+
+test('replicas that start at the same time bring the store up to date once', async () => {
+  const { replicas } = await openReplicas(4)
+  for (const { database } of replicas) {
+    const rows = await database.selectFrom('objects').select('object_id').execute()
+    expect(rows).toEqual([{ object_id: 'root' }])
+  }
+})
+
+test('one replica at a time works alone, and not while others share', async () => {
+  const { replicas } = await openReplicas(3)
+  const inside = { alone: 0, shared: 0 }
+  let mostShared = 0
+  const work = (mode: 'alone' | 'shared') => async () => {
+    inside[mode] += 1
+    mostShared = Math.max(mostShared, inside.shared)
+    expect(inside.alone === 0 || (inside.alone === 1 && inside.shared === 0)).toBe(true)
+    await new Promise(setImmediate)
+    inside[mode] -= 1
+  }
+  await Promise.all(
+    replicas.map(async ({ locks }, replica) => {
+      for (let round = 0; round < 30; round += 1) {
+        const mode = (round + replica) % 3 === 0 ? 'alone' : 'shared'
+        await locks.run('k', mode, work(mode))
+      }
+    }),
+  )
+  expect(inside).toEqual({ alone: 0, shared: 0 })
+})
+
+test('who waits to be alone comes before those who want to share later', async () => {
+  const { replicas } = await openReplicas(3)
+  const [first, second, third] = replicas
+  const { open, opened } = gate()
+  const events: string[] = []
+  const begun = gate()
+  const sharing = first?.locks.run('k', 'shared', async () => {
+    begun.open()
+    await opened
+    events.push('first shared')
+  })
+  await begun.opened
+  const alone = second?.locks.run('k', 'alone', async () => events.push('alone'))
+  // The gate is closed as soon as nobody who asks for it gets the lock.
+  let later: Promise<unknown> | undefined
+  for (let isClosed = false; !isClosed;) {
+    isClosed = true
+    const passed = third?.locks.run('k', 'shared', async () => {
+      if (!events.includes('alone')) isClosed = false
+      events.push('shared')
+    })
+    if (
+      (await Promise.race([passed, new Promise((resolve) => setTimeout(resolve, 100, 'waits'))])) === 'waits'
+    ) {
+      later = passed
+    }
+  }
+  events.length = 0
+  open()
+  await Promise.all([sharing, alone, later])
+  expect(events).toEqual(['first shared', 'alone', 'shared'])
+})
+
+test('what another replica has is left alone', async () => {
+  const { replicas } = await openReplicas(2)
+  const [first, second] = replicas
+  let ran = 0
+  const count = async (): Promise<void> => {
+    ran += 1
+  }
+  await first?.locks.run('k', 'shared', async () => second?.locks.runIfFree('k', count))
+  expect(ran).toBe(0)
+  await second?.locks.runIfFree('k', count)
+  expect(ran).toBe(1)
+})
+
+test('a lock whose connection ended is free, and nothing commits under it any more', async () => {
+  const { replicas, cutOff } = await openReplicas(2)
+  const [first, second] = replicas
+  const work = first?.locks.run('k', 'alone', async () => {
+    await cutOff()
+    // The other replica gets in.
+    await second?.locks
+      .run('k', 'alone', async () => {})
+      .catch(() => second.locks.run('k', 'alone', async () => {}))
+    await first.database.transaction().execute(async (database) => {
+      await database.insertInto('leftovers').values({ location: 'x', object_id: 'x' }).execute()
+    })
+  })
+  await expect(work).rejects.toMatchObject({ status: 503 })
+  expect(await second?.database.selectFrom('leftovers').selectAll().execute()).toEqual([])
+  // The next work is under a lock again.
+  expect(await first?.locks.run('k', 'alone', async () => 'done')).toBe('done')
+})
+
+test('transactions that look before they write are as if each ran alone', async () => {
+  const { replicas } = await openReplicas(2)
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, index) =>
+      replicas[index % 2]?.database.transaction().execute(async (database) => {
+        const rows = await database.selectFrom('leftovers').select('location').execute()
+        const location = String(rows.length).padStart(3, '0')
+        await database.insertInto('leftovers').values({ location, object_id: 'x' }).execute()
+      }),
+    ),
+  ).catch((error: unknown) => {
+    // So many at once may be told to try again, but never leave a gap.
+    expect(error).toMatchObject({ code: expect.stringMatching(/^(40001|23505)$/) })
+  })
+  const rows = await replicas[0]?.database.selectFrom('leftovers').select('location').execute()
+  expect(rows?.map(({ location }) => Number(location)).toSorted((one, other) => one - other)).toEqual(
+    rows?.map((_, index) => index),
+  )
+})

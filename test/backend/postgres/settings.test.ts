@@ -1,0 +1,40 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { backendSettings } from '../backend-settings.ts'
+import { answerOf, runningBackend, temporaryFolder } from '../running-backend.ts'
+
+test('the URL may stand in a file', async () => {
+  const urlFile = join(await temporaryFolder(), 'url')
+  await writeFile(urlFile, `${inject('postgresUrl')}\n`)
+  const { post } = await runningBackend({
+    store: { postgres: { urlFile, schema: `from_file_${process.pid}` } },
+  })
+  expect((await post('/v1/namespace/a/create')).status).toBe(200)
+  expect(await post('/v1/namespace/a/describe')).toEqual(answerOf({ properties: {} }))
+})
+
+test('settings that cannot be right are refused', () => {
+  const url = 'postgresql://user:secret@host/database'
+  const wrong = [
+    {},
+    { url, urlFile: 'f' },
+    { url: 'mysql://host' },
+    { url, schema: 'a"b' },
+    { url, maximumConnections: 1 },
+  ]
+  for (const postgres of wrong)
+    expect(() => backendSettings('f', { store: { postgres } })).toThrow(/postgres/)
+})
+
+test('a server that is not there is told of without its password', async () => {
+  const url = 'postgresql://user:secret@127.0.0.1:1/database'
+  const failure: unknown = await runningBackend({ store: { postgres: { url } } }).catch(
+    (error: unknown) => error,
+  )
+  expect(failure).toMatchObject({
+    message: expect.stringContaining('PostgreSQL'),
+    cause: { code: 'ECONNREFUSED' },
+  })
+  expect(JSON.stringify(failure, Object.getOwnPropertyNames(failure))).not.toContain('secret')
+})

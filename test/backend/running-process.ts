@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { backendSettings } from './backend-settings.ts'
+
+const program = fileURLToPath(new URL('catalog-process.ts', import.meta.url))
+
+/** A reference catalog in a process of its own, which is killed after the test at the latest. */
+export async function runningProcess(folder: string, level = 'error') {
+  const settings = backendSettings(folder, { log: { level } })
+  const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(settings)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  onTestFinished(kill)
+  const [url] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+  return { url, kill }
+}
