@@ -2,6 +2,7 @@ import httpProxy from '@fastify/http-proxy'
 import fastify, { type FastifyInstance } from 'fastify'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ClientGone } from './exchange.ts'
+import { openApiPath, openApiText } from '../interface/openapi.ts'
 import { answerUnparsed, refuseUnparsed } from '../interface/unparsed-requests.ts'
 import type { GatewayTelemetry } from './observe.ts'
 import { admit, pass, type Admitted, type PipelineParts } from './pipeline.ts'
@@ -32,6 +33,7 @@ const keepAliveTimeoutMs = 75_000
  */
 export function createGatewayServer(options: GatewayServerOptions): FastifyInstance {
   const { telemetry } = options
+  const document = openApiText()
   const underway = new WeakMap<IncomingMessage, Underway>()
   const server = fastify({
     bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -52,7 +54,11 @@ export function createGatewayServer(options: GatewayServerOptions): FastifyInsta
   // Their size is bounded; by default node drops what is beyond a number of them, unseen by any check.
   server.server.maxHeadersCount = 0
   server.server.on('checkExpectation', (request, response) => server.routing(request, response))
-  server.addHook('onRequest', async ({ raw, originalUrl }, reply) => {
+  server.addHook('onRequest', async ({ raw, originalUrl, method }, reply) => {
+    if (method === 'GET' && originalUrl === openApiPath) {
+      reply.header('content-type', 'application/json').send(document)
+      return
+    }
     const trace = beginTrace(raw)
     telemetry.begun(trace, reply.raw)
     try {

@@ -50,9 +50,9 @@ it('an upload waits for a slow upstream, and memory does not grow with it', asyn
   let received = 0
   const resume = deferred<() => void>()
   upstream.answering = (_arrival, response, request) => {
+    // Counted only: what is recorded stays in memory.
     request.removeAllListeners('data').pause()
     request.on('data', (chunk: Buffer) => (received += chunk.length))
-    request.pause()
     request.once('end', () => response.end('{}'))
     resume.resolve(() => request.resume())
   }

@@ -1,0 +1,68 @@
+import { operationNames, type OperationName } from '../../src/interface/operations.ts'
+import { batchCases } from './cases/batches.ts'
+import { columnCases } from './cases/columns.ts'
+import { routineCases } from './cases/every-operation.ts'
+import { indexCases } from './cases/indexes.ts'
+import { listingCases } from './cases/listings.ts'
+import { namespaceCases } from './cases/namespaces.ts'
+import { rowCases } from './cases/rows.ts'
+import { tableNameCases } from './cases/table-names.ts'
+import { tableCases } from './cases/tables.ts'
+import { tagAndBranchCases } from './cases/tags-and-branches.ts'
+import { transactionCases } from './cases/transactions.ts'
+import { versionCases } from './cases/versions.ts'
+import { NotThere, type ConformanceTarget } from './catalog-client.ts'
+import { makeWorld, removeWorld, type Case, type World } from './world.ts'
+
+/** What became of a case; `message` says why it did not pass. */
+export interface Outcome {
+  readonly operation: OperationName
+  readonly title: string
+  readonly result: 'passed' | 'failed' | 'skipped'
+  readonly message: string
+}
+
+/** Cases are independent of each other; a few at a time find what only happens together. */
+const atATime = 4
+
+const all: readonly Case[] = [
+  ...routineCases,
+  ...namespaceCases,
+  ...listingCases,
+  ...tableCases,
+  ...tableNameCases,
+  ...rowCases,
+  ...columnCases,
+  ...versionCases,
+  ...batchCases,
+  ...tagAndBranchCases,
+  ...indexCases,
+  ...transactionCases,
+].toSorted((one, other) => operationNames.indexOf(one.operation) - operationNames.indexOf(other.operation))
+
+const last: Case = { operation: 'DropNamespace', title: 'all that a run made is removed', run: removeWorld }
+
+/**
+ * Runs every case against a catalog that is running, in a namespace of its own that is removed afterwards; answers
+ * the outcomes in the order of the table of operations. Rejects when that namespace cannot be made.
+ */
+export async function runConformance(target: ConformanceTarget): Promise<readonly Outcome[]> {
+  const world = await makeWorld(target)
+  const outcomes: Outcome[] = []
+  const left = all.entries()
+  const work = async (): Promise<void> => {
+    for (const [index, one] of left) outcomes[index] = await outcomeOf(one, world)
+  }
+  await Promise.all(Array.from({ length: atATime }, work))
+  return [...outcomes, await outcomeOf(last, world)]
+}
+
+async function outcomeOf({ operation, title, run }: Case, world: World): Promise<Outcome> {
+  try {
+    await run(world)
+    return { operation, title, result: 'passed', message: '' }
+  } catch (error) {
+    const result = error instanceof NotThere ? 'skipped' : 'failed'
+    return { operation, title, result, message: error instanceof Error ? error.message : String(error) }
+  }
+}

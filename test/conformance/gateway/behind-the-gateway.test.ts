@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { runningBackend } from '../../backend/running-backend.ts'
+import { gatewayBefore } from '../../gateway/running-gateway.ts'
+import { runConformance } from '../conformance.ts'
+import { faultsOf } from '../faults.ts'
+
+const patience = 180_000
+
+test(
+  'the bundled catalog behind the gateway does what the interface says',
+  { timeout: patience },
+  async () => {
+    const { url } = await runningBackend()
+    const gateway = await gatewayBefore(url())
+    const credentials = { 'x-api-key': gateway.key('dev') }
+    expect(faultsOf(await runConformance({ url: gateway.url, credentials }))).toEqual([])
+  },
+)

@@ -1,0 +1,34 @@
+import { openApiText } from '../../src/interface/openapi.ts'
+import type { Operation, OperationName } from '../../src/interface/operations.ts'
+
+interface ErrorAnswer {
+  readonly content: {
+    readonly 'application/json': {
+      readonly schema: { readonly allOf?: readonly [unknown, { properties: { code: { enum: number[] } } }] }
+    }
+  }
+}
+
+interface Document {
+  readonly paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
+  readonly components: {
+    readonly responses: Record<string, ErrorAnswer>
+    readonly schemas: Record<string, { readonly required?: readonly string[] }>
+  }
+}
+
+const document = JSON.parse(openApiText()) as Document
+
+/** The codes of the errors that the document of the interface gives to an operation. */
+export function documentedCodes({ path, method }: Operation): readonly number[] {
+  const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {}
+  return Object.values(responses).flatMap(({ $ref }) => {
+    const answer = document.components.responses[$ref?.split('/').at(-1) ?? '']
+    return answer?.content['application/json'].schema.allOf?.[1].properties.code.enum ?? []
+  })
+}
+
+/** The members that the JSON body of an operation cannot do without. */
+export function requiredMembers(name: OperationName): readonly string[] {
+  return document.components.schemas[`${name}Request`]?.required ?? []
+}

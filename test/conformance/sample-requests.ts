@@ -1,0 +1,42 @@
+import type { OperationName } from '../../src/interface/operations.ts'
+import type { Parts } from './catalog-client.ts'
+import { rows } from './sample-rows.ts'
+
+const tagged = { tag: 'a_tag', version: 1 }
+const index = { column: 'id', index_type: 'BTREE' }
+
+/**
+ * For each operation the least that a request must hold besides its id. What is not here needs nothing. Sent for an
+ * object that is there, these may change it; they are meant for objects that are not.
+ */
+export const sampleRequests: Partial<Record<OperationName, Parts>> = {
+  RegisterTable: { body: { location: 'not_there.lance' } },
+  RestoreTable: { body: { version: 1 } },
+  RenameTable: { body: { new_table_name: 'renamed' } },
+  UpdateTableSchemaMetadata: { body: { owner: 'ann' } },
+  CreateTableVersion: { body: { version: 2, manifest_path: 'not/there.lance/_versions/2.manifest-1' } },
+  BatchDeleteTableVersions: { body: { ranges: [{ start_version: 1, end_version: 2 }] } },
+  AlterTableAlterColumns: { body: { alterations: [{ path: 'name', nullable: true }] } },
+  UpdateFieldMetadata: { body: { updates: [{ path: 'id', metadata: { unit: 'm' } }] } },
+  AlterTableDropColumns: { body: { columns: ['name'] } },
+  InsertIntoTable: { body: rows(1) },
+  MergeInsertIntoTable: { body: rows(1), query: { on: 'id' } },
+  UpdateTable: { body: { updates: [['id', '1']] } },
+  DeleteFromTable: { body: { predicate: 'id = 1' } },
+  QueryTable: { body: { k: 1, vector: { single_vector: [] } } },
+  CreateTable: { body: rows(1) },
+  ExplainTableQueryPlan: { body: { query: { k: 1, vector: { single_vector: [] } } } },
+  AnalyzeTableQueryPlan: { body: { k: 1, vector: { single_vector: [] } } },
+  AlterTableAddColumns: { body: { new_columns: [{ name: 'one', expression: '1' }] } },
+  AlterTableBackfillColumns: { body: { column: 'one' } },
+  CreateMaterializedView: { body: { kind: 'query', source_query: 'x', output_schema: '' } },
+  CreateTableIndex: { body: index },
+  CreateTableScalarIndex: { body: index },
+  GetTableTagVersion: { body: { tag: 'a_tag' } },
+  CreateTableTag: { body: tagged },
+  DeleteTableTag: { body: { tag: 'a_tag' } },
+  UpdateTableTag: { body: tagged },
+  CreateTableBranch: { body: { name: 'a_branch' } },
+  DeleteTableBranch: { body: { name: 'a_branch' } },
+  AlterTransaction: { body: { actions: [{ setPropertyAction: { key: 'owner', value: 'ann' } }] } },
+}

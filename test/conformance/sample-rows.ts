@@ -1,0 +1,57 @@
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  RecordBatchStreamWriter,
+  Table,
+  Utf8,
+  tableFromIPC,
+  vectorFromArray,
+} from 'apache-arrow'
+
+/** An Arrow stream of rows with the ids from `first` on, each with a name and a vector `[id, 1]`. */
+export function rows(count: number, first = 0): Uint8Array {
+  const ids = Array.from({ length: count }, (_, index) => first + index)
+  return write(
+    new Table({
+      id: vectorFromArray(ids, new Int32()),
+      name: vectorFromArray(
+        ids.map((id) => `name ${id}`),
+        new Utf8(),
+      ),
+      embedding: vectorFromArray(
+        ids.map((id) => [id, 1]),
+        new FixedSizeList(2, new Field('item', new Float32(), true)),
+      ),
+    }),
+  )
+}
+
+/** The same columns, and no row at all. */
+export function noRows(): Uint8Array {
+  const writer = new RecordBatchStreamWriter()
+  writer.reset(undefined, tableFromIPC(rows(1)).schema)
+  return writer.finish().toUint8Array(true)
+}
+
+/** Rows that do not fit: of `id` alone, and that is a text. */
+export function otherRows(): Uint8Array {
+  return write(new Table({ id: vectorFromArray(['x'], new Utf8()) }))
+}
+
+/** The ids in an Arrow file, in its order. */
+export function idsOf(file: Uint8Array): number[] {
+  return tableFromIPC(file)
+    .toArray()
+    .map((row: Record<string, unknown>) => Number(row['id']))
+}
+
+/** The names of the columns of an Arrow file. */
+export function columnsOf(file: Uint8Array): string[] {
+  return tableFromIPC(file).schema.fields.map(({ name }) => name)
+}
+
+function write(table: Table): Uint8Array {
+  return RecordBatchStreamWriter.writeAll(table).toUint8Array(true)
+}
