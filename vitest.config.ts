@@ -16,6 +16,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Loading the sources anew for every file took most of the time. No file changes what it shares with others.
     isolate: false,
+    // Most tests wait for processes, disks and clients, so more files run at a time than there are cores.
+    maxWorkers: 3,
     projects: [
       { extends: true, test: { name: 'main', include: ['test/**/*.test.ts'], exclude: needsPostgres } },
       ...(hasPostgres
