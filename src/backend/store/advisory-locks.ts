@@ -15,6 +15,9 @@ interface Session {
   last: Promise<unknown>
 }
 
+/** Opens a connection; `lost` is called when it breaks or ends, also while it is being opened. */
+type Connect = (lost: () => void) => Promise<Client>
+
 /** How long a lock of another replica is waited for. */
 const longestWait = 60_000
 const longestPause = 20
@@ -44,13 +47,13 @@ const releaseShared = { name: 'release shared', text: 'select pg_advisory_unlock
  * belong together from being completed: no transaction commits under a lost lock.
  */
 export class AdvisoryLocks {
-  readonly #connect: () => Promise<Client>
+  readonly #connect: Connect
   /** Keeps apart what does not belong to one catalog. */
   readonly #scope: string
   readonly #held = new AsyncLocalStorage<Session>()
   #session: Promise<Session> | undefined
 
-  constructor(connect: () => Promise<Client>, scope: string) {
+  constructor(connect: Connect, scope: string) {
     this.#connect = connect
     this.#scope = scope
   }
@@ -131,13 +134,13 @@ export class AdvisoryLocks {
   }
 
   async #begin(): Promise<Session> {
-    const client = await this.#connect()
-    const session: Session = { client, isLost: false, last: Promise.resolve() }
-    const lose = (): void => {
-      session.isLost = true
-    }
-    client.on('error', lose)
-    client.on('end', lose)
+    let isLost = false
+    let session: Session | undefined
+    const client = await this.#connect(() => {
+      isLost = true
+      if (session !== undefined) session.isLost = true
+    })
+    session = { client, isLost, last: Promise.resolve() }
     return session
   }
 

@@ -41,7 +41,7 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
     keepAlive: true,
     application_name: `catalog-gateway ${options.schema}`,
   }
-  const locks = new AdvisoryLocks(() => connectForLocks(connection), options.schema)
+  const locks = new AdvisoryLocks((lost) => connectForLocks(connection, lost), options.schema)
   const pool = new pg.Pool({ ...connection, max: options.maximumConnections - 1, types: { getTypeParser } })
   // A connection that breaks is replaced by the next one; whoever waits for a query on it is told by its answer.
   const tell = (error: Error): void => log.warn({ err: error }, 'a connection to the catalog store broke')
@@ -76,8 +76,11 @@ async function reach(pool: pg.Pool): Promise<void> {
   }
 }
 
-async function connectForLocks(connection: pg.ClientConfig): Promise<pg.Client> {
+async function connectForLocks(connection: pg.ClientConfig, lost: () => void): Promise<pg.Client> {
   const client = new pg.Client(connection)
+  // From the first moment: an error that nobody hears would end the process.
+  client.on('error', lost)
+  client.on('end', lost)
   try {
     await client.connect()
     await client.query(lockSettings)
