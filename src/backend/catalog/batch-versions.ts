@@ -5,12 +5,12 @@ import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
 import type { NamingScheme, StagedManifest } from '../engine/engine.ts'
 import type { TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { forgetVersion, recordVersion } from '../store/versions.ts'
 import { branchOf } from './branches.ts'
 import { locationOf, type Catalog } from './catalog.ts'
 import { findReplayed, requireNext, stagingOf } from './create-table-version.ts'
 import { keptPathOf } from './kept-manifests.ts'
 import { requireSameTable, showIdentifier } from './lookup.ts'
+import { recordStaged } from './record-staged.ts'
 import { toTableVersion, type TableVersion } from './table-versions.ts'
 
 /** A version that a batch is to create. */
@@ -66,21 +66,9 @@ export async function keepVersion(
 ) {
   const keptName = randomUUID()
   const stored = await catalog.manifests.keep(staged, keptPathOf(catalog, table, keptName))
-  const branch = branchOf(staged.branch)
   return async (database: CatalogDatabase): Promise<TableVersion> => {
     const { objectId } = await requireSameTable(database, id, table.objectId)
-    // Storage has no such version, so what is on record under its number is of a manifest that is no more.
-    await forgetVersion(database, objectId, branch, staged.version)
-    await recordVersion(database, objectId, {
-      branch,
-      version: staged.version,
-      manifestPath: request.manifest_path,
-      manifestSize: staged.manifestSize,
-      eTag: staged.eTag,
-      namingScheme: staged.namingScheme,
-      metadata: request.metadata,
-      keptName,
-    })
+    await recordStaged(database, objectId, request, staged, keptName)
     return toTableVersion(stored, request.metadata)
   }
 }

@@ -3,10 +3,11 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { StagedManifest, StagingRequest, StoredVersion } from '../engine/engine.ts'
 import { findTableState, type TableEntry } from '../store/objects.ts'
-import { findVersion, forgetVersion, recordVersion } from '../store/versions.ts'
+import { findVersion, forgetVersion } from '../store/versions.ts'
 import { branchOf, mainBranch } from './branches.ts'
 import { locationOf, type Catalog } from './catalog.ts'
 import { requireTable, showIdentifier, tableNotFound } from './lookup.ts'
+import { recordStaged } from './record-staged.ts'
 import { finish, isRefusal, settleVersions } from './settle-versions.ts'
 import { toTableVersion, type TableVersion } from './table-versions.ts'
 
@@ -53,7 +54,7 @@ async function commit(
   const branch = branchOf(request.branch)
   await requireNext(catalog, id, table, branch, request.version)
   const staged = await catalog.manifests.inspectStaging(location, stagingOf(request))
-  await recordStaged(catalog, id, table, request, staged)
+  await recordCommit(catalog, id, table, request, staged)
   const stored = await publish(catalog, table, staged)
   try {
     await finish(catalog, table, branch, request.version)
@@ -85,8 +86,7 @@ export async function requireNext(
   )
 }
 
-/** Storage has no such version, so what is on record under its number is of a manifest that is no more. */
-async function recordStaged(
+async function recordCommit(
   catalog: Catalog,
   id: Identifier,
   table: TableEntry,
@@ -95,16 +95,7 @@ async function recordStaged(
 ): Promise<void> {
   await catalog.database.transaction().execute(async (database) => {
     if ((await findTableState(database, table.objectId)) === undefined) throw tableNotFound(id)
-    await forgetVersion(database, table.objectId, branchOf(staged.branch), staged.version)
-    await recordVersion(database, table.objectId, {
-      branch: branchOf(staged.branch),
-      version: staged.version,
-      manifestPath: request.manifest_path,
-      manifestSize: staged.manifestSize,
-      eTag: staged.eTag,
-      namingScheme: staged.namingScheme,
-      metadata: request.metadata,
-    })
+    await recordStaged(database, table.objectId, request, staged)
   })
 }
 
