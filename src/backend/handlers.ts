@@ -1,6 +1,6 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { OperationName } from '../interface/operations.ts'
-import type { Catalog } from './catalog/catalog.ts'
+import type { CatalogParts } from './catalog/catalog-parts.ts'
 import { batchCommitTables, batchCreateTableVersions } from './catalog/commit-batch.ts'
 import { addColumns, alterColumns, dropColumns, updateFieldMetadata } from './catalog/change-columns.ts'
 import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/change-rows.ts'
@@ -58,7 +58,7 @@ interface Call {
  * What answers an operation: JSON, the chunks of an Arrow file, or nothing, as the table of operations says.
  * Throws InterfaceError.
  */
-type Handler = (catalog: Catalog, call: Call) => Promise<unknown>
+type Handler = (catalog: CatalogParts, call: Call) => Promise<unknown>
 
 /** The operations that this catalog has. Every other one is answered with Unsupported (406). */
 export const handlers: Readonly<Partial<Record<OperationName, Handler>>> = {

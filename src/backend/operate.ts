@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { InterfaceError } from '../interface/errors.ts'
 import type { Target } from '../interface/target.ts'
-import type { Catalog } from './catalog/catalog.ts'
+import type { CatalogParts } from './catalog/catalog-parts.ts'
 import type { BackendSettings } from './configuration.ts'
 import type { Dialect } from './dialects/lancedb.ts'
 import { handlers } from './handlers.ts'
@@ -10,7 +10,7 @@ import { checkRoute, mergeMembers, parseMembers, readMap, type Members } from '.
 
 /** What operations need besides the request. */
 export interface OperationParts {
-  readonly catalog: Catalog
+  readonly catalog: CatalogParts
   readonly limits: BackendSettings['limits']
   readonly uploads: UploadMemory
 }

@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Catalog } from '../../src/backend/catalog/catalog.ts'
+import type { CatalogParts } from '../../src/backend/catalog/catalog-parts.ts'
 import { batchCommitTables } from '../../src/backend/catalog/commit-batch.ts'
 import { createTableVersion } from '../../src/backend/catalog/create-table-version.ts'
 import { describeTable } from '../../src/backend/catalog/describe-table.ts'
@@ -156,7 +156,7 @@ withSqlite.each(moments)(
   },
 )
 
-type Use = (catalog: Catalog) => Promise<unknown>
+type Use = (catalog: CatalogParts) => Promise<unknown>
 
 const uses: readonly [string, Use][] = [
   ['lists its versions', (catalog) => listTableVersions(catalog, ['a'], read('ListTableVersions', {}))],

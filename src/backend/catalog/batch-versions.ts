@@ -6,7 +6,7 @@ import type { NamingScheme, StagedManifest } from '../engine/engine.ts'
 import type { TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
 import { branchOf } from './branches.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { findReplayed, requireNext, stagingOf } from './create-table-version.ts'
 import { keptPathOf } from './kept-manifests.ts'
 import { requireSameTable, showIdentifier } from './lookup.ts'
@@ -22,7 +22,7 @@ export interface BatchedVersion {
 
 /** Answers the first success of a batch that is sent once more; undefined unless every version was committed. */
 export async function findReplayedVersions(
-  catalog: Catalog,
+  catalog: CatalogParts,
   versions: readonly BatchedVersion[],
 ): Promise<readonly TableVersion[] | undefined> {
   const replayed: TableVersion[] = []
@@ -39,7 +39,7 @@ export async function findReplayedVersions(
  * any order. Throws ConcurrentModification (409) or InvalidInput (400). The caller holds the locks of the tables.
  */
 export async function inspectVersions(
-  catalog: Catalog,
+  catalog: CatalogParts,
   versions: readonly BatchedVersion[],
 ): Promise<ReadonlyMap<BatchedVersion, StagedManifest>> {
   const staged = new Map<BatchedVersion, StagedManifest>()
@@ -60,7 +60,7 @@ export async function inspectVersions(
 
 /** Puts the manifest of a version aside. Answers what records the version in a transaction, and its answer. */
 export async function keepVersion(
-  catalog: Catalog,
+  catalog: CatalogParts,
   { id, table, request }: BatchedVersion,
   staged: StagedManifest,
 ) {
@@ -89,7 +89,7 @@ function groupByBranch(versions: readonly BatchedVersion[]): Iterable<readonly B
 
 /** Answers the naming scheme of the newest version that is there. */
 async function requireConsecutive(
-  catalog: Catalog,
+  catalog: CatalogParts,
   versions: readonly BatchedVersion[],
 ): Promise<NamingScheme | undefined> {
   let before: number | undefined

@@ -2,7 +2,7 @@ import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import { show, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TablePoint } from '../engine/engine.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { requirePoint } from './table-point.ts'
 
 /**
@@ -10,7 +10,7 @@ import { requirePoint } from './table-point.ts'
  * are Unsupported (406).
  */
 export async function addColumns(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { branch, new_columns: added }: RequestOf<'AlterTableAddColumns'>,
 ): Promise<ResponseOf<'AlterTableAddColumns'>> {
@@ -29,7 +29,7 @@ export async function addColumns(
 
 /** Renames columns, and changes their types and whether they may hold nulls. Virtual columns are Unsupported. */
 export async function alterColumns(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { branch, alterations }: RequestOf<'AlterTableAlterColumns'>,
 ): Promise<ResponseOf<'AlterTableAlterColumns'>> {
@@ -44,7 +44,7 @@ export async function alterColumns(
 
 /** Drops columns; their values stay in the versions before. */
 export async function dropColumns(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { branch, columns }: RequestOf<'AlterTableDropColumns'>,
 ): Promise<ResponseOf<'AlterTableDropColumns'>> {
@@ -56,7 +56,7 @@ export async function dropColumns(
 
 /** Changes the metadata of fields, and answers what each of them has then. */
 export async function updateFieldMetadata(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { branch, updates }: RequestOf<'UpdateFieldMetadata'>,
 ): Promise<ResponseOf<'UpdateFieldMetadata'>> {
@@ -67,7 +67,7 @@ export async function updateFieldMetadata(
 
 /** Two changes of the schema at once conflict, so that each is made alone. */
 async function changeColumns<Result>(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   branch: string | undefined,
   change: (point: TablePoint) => Promise<Result>,

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { TableEntry } from '../store/objects.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { settleVersions } from './settle-versions.ts'
 import { requireTableWithData } from './table-data.ts'
 
@@ -9,7 +9,7 @@ import { requireTableWithData } from './table-data.ts'
  * while it gets a tag. Throws TableNotFound (404), of a table without data, too.
  */
 export async function changeReferences<Result>(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
@@ -19,7 +19,7 @@ export async function changeReferences<Result>(
 
 /** Runs a change as `changeReferences` does, and while nobody writes rows: for one that deletes some. */
 export async function changeReferencesAndRows<Result>(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
@@ -28,7 +28,7 @@ export async function changeReferencesAndRows<Result>(
 }
 
 async function changeAlone<Result>(
-  catalog: Catalog,
+  catalog: CatalogParts,
   table: TableEntry,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {

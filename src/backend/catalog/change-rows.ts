@@ -9,7 +9,7 @@ import {
   type TableEntry,
 } from '../store/objects.ts'
 import { branchNotFound, branchOf, mainBranch } from './branches.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { requireTable, showIdentifier } from './lookup.ts'
 import { createByInsert } from './rows.ts'
 import { findData, hasData } from './table-data.ts'
@@ -20,7 +20,7 @@ import { pointOf, requirePoint } from './table-point.ts'
  * all of them are inserted; where nothing is to be inserted, it is not there (TableNotFound, 404).
  */
 export async function mergeInsertIntoTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'MergeInsertIntoTable'>,
   upload: Uint8Array,
@@ -39,7 +39,7 @@ export async function mergeInsertIntoTable(
 
 /** Undefined when somebody else has created the data meanwhile. */
 async function createByMerge(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   table: TableEntry,
   request: RequestOf<'MergeInsertIntoTable'>,
@@ -64,7 +64,7 @@ async function createByMerge(
  * those of the table.
  */
 export async function updateTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'UpdateTable'>,
 ): Promise<ResponseOf<'UpdateTable'>> {
@@ -79,7 +79,11 @@ export async function updateTable(
   return { version, updated_rows: rows, properties: { ...properties } }
 }
 
-async function addProperties(catalog: Catalog, table: TableEntry, added: Properties): Promise<Properties> {
+async function addProperties(
+  catalog: CatalogParts,
+  table: TableEntry,
+  added: Properties,
+): Promise<Properties> {
   return await catalog.database.transaction().execute(async (database) => {
     const there = await findObject(database, identifierOf(table.path))
     const isSame = there?.objectId === table.objectId
@@ -91,7 +95,7 @@ async function addProperties(catalog: Catalog, table: TableEntry, added: Propert
 
 /** Deletes the rows that the predicate selects. */
 export async function deleteFromTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { branch, predicate }: RequestOf<'DeleteFromTable'>,
 ): Promise<ResponseOf<'DeleteFromTable'>> {

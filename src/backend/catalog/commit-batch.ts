@@ -6,7 +6,7 @@ import type { CatalogDatabase } from '../store/tables.ts'
 import { doomVersions } from '../store/unfinished.ts'
 import { findReplayedVersions, inspectVersions, keepVersion, type BatchedVersion } from './batch-versions.ts'
 import { branchOf } from './branches.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { insertDeclared } from './declare-table.ts'
 import { planDeletion } from './delete-versions.ts'
 import { releaseDeregistered } from './deregister-table.ts'
@@ -30,7 +30,7 @@ type Prepared = (database: CatalogDatabase) => Promise<Result>
 
 /** Creates versions of several tables, all or none; the answers are in the order of the entries. */
 export async function batchCreateTableVersions(
-  catalog: Catalog,
+  catalog: CatalogParts,
   { entries }: RequestOf<'BatchCreateTableVersions'>,
 ): Promise<ResponseOf<'BatchCreateTableVersions'>> {
   const operations = entries.map((entry) => ({ create_table_version: entry }))
@@ -58,7 +58,7 @@ export async function batchCreateTableVersions(
  * in the log says so.
  */
 export async function batchCommitTables(
-  catalog: Catalog,
+  catalog: CatalogParts,
   { operations }: { readonly operations: readonly Operation[] },
 ): Promise<ResponseOf<'BatchCommitTables'>> {
   const changes = await locate(catalog, operations)
@@ -71,7 +71,7 @@ export async function batchCommitTables(
 }
 
 /** Finds the tables. Throws NamespaceNotFound, TableNotFound (404), or InvalidInput (400) for changes that exclude each other. */
-async function locate(catalog: Catalog, operations: readonly Operation[]): Promise<readonly Change[]> {
+async function locate(catalog: CatalogParts, operations: readonly Operation[]): Promise<readonly Change[]> {
   const changes: Change[] = []
   const taken = new Set<string>()
   for (const operation of operations) {
@@ -96,7 +96,7 @@ async function locate(catalog: Catalog, operations: readonly Operation[]): Promi
 }
 
 /** The first success of a batch that only creates versions, and is sent once more. */
-async function replay(catalog: Catalog, changes: readonly Change[]): Promise<Result[] | undefined> {
+async function replay(catalog: CatalogParts, changes: readonly Change[]): Promise<Result[] | undefined> {
   const versions = changes.map(versionOf)
   if (!versions.every((version) => version !== undefined)) return undefined
   const replayed = await findReplayedVersions(catalog, versions)
@@ -104,7 +104,7 @@ async function replay(catalog: Catalog, changes: readonly Change[]): Promise<Res
 }
 
 async function commit(
-  catalog: Catalog,
+  catalog: CatalogParts,
   changes: readonly Change[],
   tables: readonly TableEntry[],
 ): Promise<Result[]> {
@@ -121,7 +121,7 @@ async function commit(
 }
 
 /** Holds all changes to what is there before any manifest is put aside. */
-async function prepare(catalog: Catalog, changes: readonly Change[]): Promise<readonly Prepared[]> {
+async function prepare(catalog: CatalogParts, changes: readonly Change[]): Promise<readonly Prepared[]> {
   const versions = changes.map(versionOf)
   const staged = await inspectVersions(
     catalog,
@@ -143,7 +143,7 @@ async function prepare(catalog: Catalog, changes: readonly Change[]): Promise<re
 }
 
 async function prepareOther(
-  catalog: Catalog,
+  catalog: CatalogParts,
   { operation, id, table }: Change,
 ): Promise<Prepared | undefined> {
   const { declare_table: declaration, delete_table_versions: deletion } = operation
@@ -167,7 +167,7 @@ async function prepareOther(
 }
 
 /** What is committed is committed: trouble here is for the next who uses the table, never for this answer. */
-async function finish(catalog: Catalog, tables: readonly TableEntry[]): Promise<void> {
+async function finish(catalog: CatalogParts, tables: readonly TableEntry[]): Promise<void> {
   for (const table of tables) {
     try {
       await settleVersions(catalog, table)

@@ -3,7 +3,7 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { findObject, insertNamespace, setProperties } from '../store/objects.ts'
 import { hasChildren } from '../store/removal.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { namespaceAlreadyExists, requireNamespace, showIdentifier } from './lookup.ts'
 
 /**
@@ -12,7 +12,7 @@ import { namespaceAlreadyExists, requireNamespace, showIdentifier } from './look
  * NamespaceNotEmpty (409), and DropNamespace with Cascade is the way.
  */
 export async function createNamespace(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'CreateNamespace'>,
 ): Promise<ResponseOf<'CreateNamespace'>> {

@@ -5,7 +5,7 @@ import type { StagedManifest, StagingRequest, StoredVersion } from '../engine/en
 import { findTableState, type TableEntry } from '../store/objects.ts'
 import { findVersion, forgetVersion } from '../store/versions.ts'
 import { branchOf, mainBranch } from './branches.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { requireTable, showIdentifier, tableNotFound } from './lookup.ts'
 import { recordStaged } from './record-staged.ts'
 import { finish, isRefusal, settleVersions } from './settle-versions.ts'
@@ -19,7 +19,7 @@ type Request = RequestOf<'CreateTableVersion'>
  * ConcurrentModification (409), TableNotFound (404), InvalidInput (400) where the manifest is not what it should be.
  */
 export async function createTableVersion(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: Request,
 ): Promise<ResponseOf<'CreateTableVersion'>> {
@@ -33,7 +33,7 @@ export async function createTableVersion(
 
 /** The first success of a request that is sent once more, known by its staging path. */
 export async function findReplayed(
-  catalog: Catalog,
+  catalog: CatalogParts,
   table: TableEntry,
   request: Request,
 ): Promise<TableVersion | undefined> {
@@ -45,7 +45,7 @@ export async function findReplayed(
 }
 
 async function commit(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   table: TableEntry,
   request: Request,
@@ -70,7 +70,7 @@ async function commit(
 
 /** Throws ConcurrentModification (409) unless `version` is the one to come. Answers the newest version. */
 export async function requireNext(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   table: TableEntry,
   branch: string,
@@ -87,7 +87,7 @@ export async function requireNext(
 }
 
 async function recordCommit(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   table: TableEntry,
   request: Request,
@@ -99,7 +99,11 @@ async function recordCommit(
   })
 }
 
-async function publish(catalog: Catalog, table: TableEntry, staged: StagedManifest): Promise<StoredVersion> {
+async function publish(
+  catalog: CatalogParts,
+  table: TableEntry,
+  staged: StagedManifest,
+): Promise<StoredVersion> {
   try {
     return await catalog.manifests.publish(staged)
   } catch (error) {

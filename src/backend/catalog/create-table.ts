@@ -11,7 +11,7 @@ import {
   type TableEntry,
 } from '../store/objects.ts'
 import { removeTable } from '../store/removal.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { deleteData } from './delete-data.ts'
 import { requireNamespace, showIdentifier, tableAlreadyExists } from './lookup.ts'
 import { findData } from './table-data.ts'
@@ -25,7 +25,7 @@ type Response = ResponseOf<'CreateTable'>
  * declared gets its data in both modes; in Create, its name is taken (TableAlreadyExists, 409).
  */
 export async function createTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: Request,
   upload: Uint8Array,
@@ -53,7 +53,7 @@ export function refuseLocation(location: string | undefined): void {
 
 /** Finds the table, or reserves its name in the store before the engine writes anything. */
 async function reserve(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: Request,
 ): Promise<{ table: TableEntry; isNew: boolean }> {
@@ -75,7 +75,7 @@ async function reserve(
 
 /** Whoever drops the table meanwhile waits for the lock of its data, and deletes what was written. */
 async function createNew(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   table: TableEntry,
   upload: Uint8Array,
@@ -92,7 +92,7 @@ async function createNew(
 }
 
 async function createData(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   table: TableEntry,
   upload: Uint8Array,
@@ -106,7 +106,7 @@ async function createData(
 }
 
 async function putData(
-  catalog: Catalog,
+  catalog: CatalogParts,
   table: TableEntry,
   mode: 'create' | 'overwrite',
   upload: Uint8Array,
@@ -121,7 +121,7 @@ async function putData(
   return { location, version, properties: { ...properties } }
 }
 
-async function describe(catalog: Catalog, table: TableEntry): Promise<Response> {
+async function describe(catalog: CatalogParts, table: TableEntry): Promise<Response> {
   const location = locationOf(catalog, table)
   const latest = await catalog.manifests.describe(location, undefined, undefined)
   return {

@@ -2,7 +2,7 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { insertTable } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { refuseLocation } from './create-table.ts'
 import { requireNamespace, tableAlreadyExists } from './lookup.ts'
 
@@ -11,7 +11,7 @@ import { requireNamespace, tableAlreadyExists } from './lookup.ts'
  * the name is taken.
  */
 export async function declareTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'DeclareTable'>,
 ): Promise<ResponseOf<'DeclareTable'>> {
@@ -22,7 +22,7 @@ export async function declareTable(
 
 /** Declares a table in a transaction; see `declareTable`. */
 export async function insertDeclared(
-  catalog: Catalog,
+  catalog: CatalogParts,
   database: CatalogDatabase,
   id: Identifier,
   request: RequestOf<'DeclareTable'>,

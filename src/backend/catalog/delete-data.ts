@@ -1,11 +1,11 @@
 import { forgetLeftover, type RemovedTable } from '../store/removal.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 
 /**
  * Deletes the data of tables that the store has removed already. What cannot be deleted now stays a leftover, and
  * is deleted by the next repair; the tables are gone for every client in any case.
  */
-export async function deleteData(catalog: Catalog, removed: readonly RemovedTable[]): Promise<void> {
+export async function deleteData(catalog: CatalogParts, removed: readonly RemovedTable[]): Promise<void> {
   for (const table of removed) {
     await catalog.dataLock.run(table.objectId, async () => {
       try {

@@ -4,7 +4,7 @@ import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-sc
 import type { TableEntry } from '../store/objects.ts'
 import { doomVersions } from '../store/unfinished.ts'
 import { branchOf } from './branches.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { changeReferences } from './change-references.ts'
 import { settleVersions } from './settle-versions.ts'
 import { pointOf } from './table-point.ts'
@@ -26,7 +26,7 @@ interface VersionDeletion {
  * as deleted is removed from storage by whoever uses the table next, if the process ends before.
  */
 export async function batchDeleteTableVersions(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'BatchDeleteTableVersions'>,
 ): Promise<ResponseOf<'BatchDeleteTableVersions'>> {
@@ -42,7 +42,7 @@ export async function batchDeleteTableVersions(
 
 /** Which versions a request deletes; see `batchDeleteTableVersions`. The caller holds the lock of the commits. */
 export async function planDeletion(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   table: TableEntry,
   request: RequestOf<'BatchDeleteTableVersions'>,
@@ -84,7 +84,7 @@ function readRanges(
 
 /** The versions of a branch that cannot be deleted, with the reason. */
 async function neededVersions(
-  catalog: Catalog,
+  catalog: CatalogParts,
   location: string,
   branch: string,
   newest: number,

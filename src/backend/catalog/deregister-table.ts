@@ -2,7 +2,7 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { releaseTable } from '../store/removal.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { lockTables } from './lock-tables.ts'
 import { requireTable, requireSameTable } from './lookup.ts'
 
@@ -11,7 +11,7 @@ import { requireTable, requireSameTable } from './lookup.ts'
  * takes it back. What was committed is finished before. Throws TableNotFound (404).
  */
 export async function deregisterTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
 ): Promise<ResponseOf<'DeregisterTable'>> {
   const table = await requireTable(catalog.database, id)
@@ -24,7 +24,7 @@ export async function deregisterTable(
 
 /** Forgets a table in a transaction; see `deregisterTable`. The caller holds its locks. */
 export async function releaseDeregistered(
-  catalog: Catalog,
+  catalog: CatalogParts,
   database: CatalogDatabase,
   id: Identifier,
   objectId: string,

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url'
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { SchemaDialect, TablePoint } from '../engine/engine.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { requireTable } from './lookup.ts'
 import { hasData } from './table-data.ts'
 import { pointOf } from './table-point.ts'
@@ -15,7 +15,7 @@ type Response = ResponseOf<'DescribeTable'>
  * table that is only declared. Throws TableNotFound, and as `pointOf` does where the request names a point (404).
  */
 export async function describeTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: Request,
   dialect: SchemaDialect,
@@ -39,7 +39,7 @@ export async function describeTable(
 
 /** Throws TableNotFound or, where the request names what the table has not, as `pointOf` does (404). */
 export async function requireTableExists(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'TableExists'>,
 ): Promise<void> {
@@ -53,7 +53,7 @@ function namesVersion({ version, tag }: RequestOf<'TableExists'> | Request): boo
 }
 
 async function describeData(
-  catalog: Catalog,
+  catalog: CatalogParts,
   point: TablePoint,
   dialect: SchemaDialect,
 ): Promise<Pick<Response, 'version' | 'schema' | 'metadata' | 'stats'>> {

@@ -3,7 +3,7 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { findObject } from '../store/objects.ts'
 import { hasChildren, removeNamespace } from '../store/removal.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { deleteData } from './delete-data.ts'
 import { namespaceNotFound, showIdentifier } from './lookup.ts'
 
@@ -12,7 +12,7 @@ import { namespaceNotFound, showIdentifier } from './lookup.ts'
  * together with all that lies below. One that is not there is NamespaceNotFound (404), or nothing with Skip.
  */
 export async function dropNamespace(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'DropNamespace'>,
 ): Promise<ResponseOf<'DropNamespace'>> {

@@ -1,12 +1,12 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { removeTable } from '../store/removal.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { deleteData } from './delete-data.ts'
 import { requireTable } from './lookup.ts'
 
 /** Forgets a table, then deletes its data with all versions. Throws TableNotFound (404). */
-export async function dropTable(catalog: Catalog, id: Identifier): Promise<ResponseOf<'DropTable'>> {
+export async function dropTable(catalog: CatalogParts, id: Identifier): Promise<ResponseOf<'DropTable'>> {
   const { table, removed } = await catalog.database.transaction().execute(async (database) => {
     const table = await requireTable(database, id)
     return { table, removed: await removeTable(database, table.objectId) }

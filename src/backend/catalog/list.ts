@@ -2,12 +2,12 @@ import { formatIdentifier, type Identifier } from '../../interface/identifiers.t
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { listNamespaceNames, listTableNames, listTablePaths, type Slice } from '../store/listings.ts'
 import { identifierOf } from '../store/objects.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { requireNamespace } from './lookup.ts'
 
 /** The names of the namespaces directly in a namespace, in the byte order of UTF-8; the token is the last name. */
 export async function listNamespaces(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'ListNamespaces'>,
 ): Promise<ResponseOf<'ListNamespaces'>> {
@@ -19,7 +19,7 @@ export async function listNamespaces(
 
 /** The names of the tables directly in a namespace, in the byte order of UTF-8; the token is the last name. */
 export async function listTables(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'ListTables'>,
 ): Promise<ResponseOf<'ListTables'>> {
@@ -35,7 +35,7 @@ export async function listTables(
  * names from the root down. Throws InvalidInput (400) where a name holds the delimiter: another one is needed.
  */
 export async function listAllTables(
-  catalog: Catalog,
+  catalog: CatalogParts,
   delimiter: string,
   request: RequestOf<'ListAllTables'>,
 ): Promise<ResponseOf<'ListAllTables'>> {

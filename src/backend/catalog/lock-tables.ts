@@ -1,5 +1,5 @@
 import type { TableEntry } from '../store/objects.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { settleVersions } from './settle-versions.ts'
 
 /**
@@ -8,7 +8,7 @@ import { settleVersions } from './settle-versions.ts'
  * so wait for each other. What was committed before is settled when `work` begins.
  */
 export async function lockTables<Result>(
-  catalog: Catalog,
+  catalog: CatalogParts,
   tables: readonly TableEntry[],
   work: () => Promise<Result>,
 ): Promise<Result> {

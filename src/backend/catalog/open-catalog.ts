@@ -6,7 +6,7 @@ import type { Engine, ManifestStore } from '../engine/engine.ts'
 import { findTableById } from '../store/objects.ts'
 import { openStore } from '../store/open-store.ts'
 import { isUnfinished } from '../store/unfinished.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { settlingLock } from './data-lock.ts'
 import { openLock } from './lock.ts'
 import { keepRepairing, repair } from './repair.ts'
@@ -21,12 +21,12 @@ export async function openCatalog(
   engine: Engine,
   manifests: ManifestStore,
   log: Logger,
-): Promise<Catalog> {
+): Promise<CatalogParts> {
   for (const name of ['tables', 'commits']) await mkdir(join(settings.data.folder, name), { recursive: true })
   const dataFolder = await realpath(settings.data.folder)
   const store = await openStore(settings.store, dataFolder, log)
   let stopRepairing: (() => Promise<void>) | undefined
-  const catalog: Catalog = {
+  const catalog: CatalogParts = {
     database: store.database,
     engine,
     manifests,
@@ -51,7 +51,7 @@ export async function openCatalog(
   return catalog
 }
 
-async function settleById(catalog: Catalog, objectId: string): Promise<void> {
+async function settleById(catalog: CatalogParts, objectId: string): Promise<void> {
   if (!(await isUnfinished(catalog.database, objectId))) return
   const table = await findTableById(catalog.database, objectId)
   if (table !== undefined) await settleIfUnfinished(catalog, table)

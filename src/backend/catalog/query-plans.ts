@@ -2,12 +2,12 @@ import { invalidInput } from '../../interface/errors.ts'
 import { sameIdentifier, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TablePoint } from '../engine/engine.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { requirePoint } from './table-point.ts'
 
 /** The plan of a query as text, without running it. */
 export async function explainTableQueryPlan(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'ExplainTableQueryPlan'>,
 ): Promise<string> {
@@ -17,7 +17,7 @@ export async function explainTableQueryPlan(
 
 /** Runs a query; what is answered is its plan with what each step took, as text. */
 export async function analyzeTableQueryPlan(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'AnalyzeTableQueryPlan'>,
 ): Promise<string> {
@@ -27,7 +27,7 @@ export async function analyzeTableQueryPlan(
 
 /** Throws InvalidInput (400) where the query is for another table than the route. */
 async function queryPoint(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { branch, query }: RequestOf<'ExplainTableQueryPlan'>,
 ): Promise<TablePoint> {

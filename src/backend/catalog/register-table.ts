@@ -4,7 +4,7 @@ import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-sc
 import { findObject, insertRegistered, setProperties, type TableEntry } from '../store/objects.ts'
 import { isLocationTaken, releaseTable } from '../store/removal.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { lockTables } from './lock-tables.ts'
 import { requireNamespace, requireSameTable, tableAlreadyExists } from './lookup.ts'
 
@@ -20,7 +20,7 @@ const registrationFolder = 'tables'
  * is taken, or where the dataset is that of another table; InvalidInput (400) for any other location.
  */
 export async function registerTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: Request,
 ): Promise<ResponseOf<'RegisterTable'>> {
@@ -69,7 +69,7 @@ function readLocation(location: string): string {
 }
 
 /** Throws InvalidInput unless a dataset that the engine can read lies there, in which nothing links elsewhere. */
-async function requireDataset(catalog: Catalog, location: string): Promise<void> {
+async function requireDataset(catalog: CatalogParts, location: string): Promise<void> {
   const folder = locationOf(catalog, { location })
   try {
     await catalog.manifests.confine(catalog.dataFolder, folder)

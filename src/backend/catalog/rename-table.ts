@@ -1,7 +1,7 @@
 import { assertIdentifier, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { findObject, moveTable } from '../store/objects.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { requireNamespace, requireTable, tableAlreadyExists } from './lookup.ts'
 
 /**
@@ -10,7 +10,7 @@ import { requireNamespace, requireTable, tableAlreadyExists } from './lookup.ts'
  * not there.
  */
 export async function renameTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'RenameTable'>,
 ): Promise<ResponseOf<'RenameTable'>> {

@@ -1,7 +1,7 @@
 import { findObject, findTableState, identifierOf, type TableEntry } from '../store/objects.ts'
 import { forgetLeftover, listLeftovers, listUnfinishedCreations, removeTable } from '../store/removal.ts'
 import { listUnfinishedTables } from '../store/unfinished.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { dropUnusedKept, listKept } from './kept-manifests.ts'
 import { settleIfUnfinished } from './settle-versions.ts'
 
@@ -13,7 +13,7 @@ const sweepMs = 15_000
  * without their manifests. Whoever is at work on an object holds its lock, so what is locked is left alone: it
  * belongs to a replica that lives.
  */
-export async function repair(catalog: Catalog): Promise<void> {
+export async function repair(catalog: CatalogParts): Promise<void> {
   const { database } = catalog
   for (const { path, objectId } of await listUnfinishedCreations(database)) {
     await catalog.nameLock.runIfFree(path, () => discardCreation(catalog, objectId))
@@ -34,7 +34,7 @@ export async function repair(catalog: Catalog): Promise<void> {
 }
 
 /** Repairs again and again, as replicas do for each other. Answers what ends it, after the round under way. */
-export function keepRepairing(catalog: Catalog): () => Promise<void> {
+export function keepRepairing(catalog: CatalogParts): () => Promise<void> {
   let round = Promise.resolve()
   const sweep = (): void => {
     round = round
@@ -53,14 +53,14 @@ export function keepRepairing(catalog: Catalog): () => Promise<void> {
   }
 }
 
-async function discardCreation({ database }: Catalog, objectId: string): Promise<void> {
+async function discardCreation({ database }: CatalogParts, objectId: string): Promise<void> {
   await database.transaction().execute(async (database) => {
     if ((await findTableState(database, objectId)) === 'creating') await removeTable(database, objectId)
   })
 }
 
 /** The trouble of one table is that of those who use it, not of the whole catalog. */
-async function settleOrLog(catalog: Catalog, table: TableEntry): Promise<void> {
+async function settleOrLog(catalog: CatalogParts, table: TableEntry): Promise<void> {
   try {
     await settleIfUnfinished(catalog, table)
   } catch (error) {

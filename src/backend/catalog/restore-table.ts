@@ -1,6 +1,6 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { requirePoint } from './table-point.ts'
 
 /**
@@ -8,7 +8,7 @@ import { requirePoint } from './table-point.ts'
  * or TableVersionNotFound (404).
  */
 export async function restoreTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { branch, version }: RequestOf<'RestoreTable'>,
 ): Promise<ResponseOf<'RestoreTable'>> {

@@ -2,7 +2,7 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TablePoint } from '../engine/engine.ts'
 import { setTableState, type TableEntry } from '../store/objects.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { requireTable } from './lookup.ts'
 import { findData, hasData } from './table-data.ts'
 import { pointOf, requirePoint } from './table-point.ts'
@@ -12,7 +12,7 @@ import { pointOf, requirePoint } from './table-point.ts'
  * is created by its first rows. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function insertIntoTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'InsertIntoTable'>,
   upload: Uint8Array,
@@ -33,7 +33,7 @@ export async function insertIntoTable(
 
 /** Counts the rows of a table, or those that a SQL predicate selects. */
 export async function countTableRows(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'CountTableRows'>,
 ): Promise<ResponseOf<'CountTableRows'>> {
@@ -43,7 +43,7 @@ export async function countTableRows(
 
 /** Runs a query; the answer is the bytes of one Arrow IPC file. */
 export async function queryTable(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'QueryTable'>,
 ): Promise<AsyncIterable<Uint8Array>> {
@@ -52,7 +52,7 @@ export async function queryTable(
 }
 
 async function insert(
-  catalog: Catalog,
+  catalog: CatalogParts,
   { location, branch }: TablePoint,
   upload: Uint8Array,
   mode: 'append' | 'overwrite',
@@ -63,7 +63,7 @@ async function insert(
 
 /** Creates the data of a table that is only declared. The caller holds the lock of the data. */
 export async function createByInsert(
-  catalog: Catalog,
+  catalog: CatalogParts,
   table: TableEntry,
   upload: Uint8Array,
 ): Promise<ResponseOf<'InsertIntoTable'>> {

@@ -9,7 +9,7 @@ import {
 } from '../store/versions.ts'
 import { forgetDoomedVersion, isUnfinished, listDoomedVersions } from '../store/unfinished.ts'
 import { mainBranch } from './branches.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { dropUnusedKept, keptPathOf } from './kept-manifests.ts'
 
 /** How many commits of a branch can be replayed: a client that lost an answer asks again at once. */
@@ -20,7 +20,7 @@ const replayableVersions = 100
  * the process ended gets its final name, or is forgotten where its manifest is gone. What a batch has committed is
  * finished: see commit-batch.ts for why that cannot fail. The caller holds the lock of the commits.
  */
-export async function settleVersions(catalog: Catalog, table: TableEntry): Promise<void> {
+export async function settleVersions(catalog: CatalogParts, table: TableEntry): Promise<void> {
   const records = await listNotableVersions(catalog.database, table.objectId)
   const recorded = records.filter((record) => record.state === 'recorded')
   // The newest first: whoever opens the table in between sees the newest version, which holds what those before do.
@@ -32,14 +32,14 @@ export async function settleVersions(catalog: Catalog, table: TableEntry): Promi
 }
 
 /** Settles a table, if there is need to, before its data is read or changed. */
-export async function settleIfUnfinished(catalog: Catalog, table: TableEntry): Promise<void> {
+export async function settleIfUnfinished(catalog: CatalogParts, table: TableEntry): Promise<void> {
   if (!(await isUnfinished(catalog.database, table.objectId))) return
   await catalog.commitLock.run(table.objectId, () => settleVersions(catalog, table))
 }
 
 /** The metadata of the versions of a branch that have any, after what was left unfinished is settled. */
 export async function readVersionMetadata(
-  catalog: Catalog,
+  catalog: CatalogParts,
   table: TableEntry,
   branch: string,
 ): Promise<ReadonlyMap<number, Properties>> {
@@ -54,7 +54,7 @@ export async function readVersionMetadata(
 
 /** Records that a version has its final name, and so that the table has data. */
 export async function finish(
-  catalog: Catalog,
+  catalog: CatalogParts,
   table: TableEntry,
   branch: string,
   version: number,
@@ -72,7 +72,7 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof InterfaceError && error.status < 500
 }
 
-async function settle(catalog: Catalog, table: TableEntry, record: VersionRecord): Promise<void> {
+async function settle(catalog: CatalogParts, table: TableEntry, record: VersionRecord): Promise<void> {
   const isThere = await (record.keptName === undefined
     ? isPublished(catalog, table, record)
     : publishKept(catalog, table, { ...record, keptName: record.keptName }))
@@ -82,7 +82,7 @@ async function settle(catalog: Catalog, table: TableEntry, record: VersionRecord
 
 /** False only where storage was changed around the catalog: what was put there is never overwritten. */
 async function publishKept(
-  catalog: Catalog,
+  catalog: CatalogParts,
   table: TableEntry,
   record: VersionRecord & { keptName: string },
 ): Promise<boolean> {
@@ -97,7 +97,7 @@ async function publishKept(
   }
 }
 
-async function removeDoomed(catalog: Catalog, table: TableEntry): Promise<void> {
+async function removeDoomed(catalog: CatalogParts, table: TableEntry): Promise<void> {
   for (const doomed of await listDoomedVersions(catalog.database, table.objectId)) {
     await catalog.manifests.remove(locationOf(catalog, table), doomed.version, doomed.branch)
     await catalog.database.transaction().execute(async (database) => {
@@ -107,7 +107,11 @@ async function removeDoomed(catalog: Catalog, table: TableEntry): Promise<void> 
   }
 }
 
-async function isPublished(catalog: Catalog, table: TableEntry, record: VersionRecord): Promise<boolean> {
+async function isPublished(
+  catalog: CatalogParts,
+  table: TableEntry,
+  record: VersionRecord,
+): Promise<boolean> {
   const location = locationOf(catalog, table)
   try {
     await catalog.manifests.publish(await catalog.manifests.inspectStaging(location, record))

@@ -3,7 +3,7 @@ import { show, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { forgetBranch } from '../store/versions.ts'
 import { branchNotFound, branchOf, mainBranch } from './branches.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { changeReferences, changeReferencesAndRows } from './change-references.ts'
 import { requireTable } from './lookup.ts'
 import { pageByName } from './page.ts'
@@ -11,7 +11,7 @@ import { pointOf } from './table-point.ts'
 
 /** The branches of a table besides main, page by page in the order of their names; the token is the last name. */
 export async function listTableBranches(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'ListTableBranches'>,
 ): Promise<ResponseOf<'ListTableBranches'>> {
@@ -37,7 +37,7 @@ export async function listTableBranches(
  * the name. Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
  */
 export async function createTableBranch(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { name, from_branch: branch, from_version: version }: RequestOf<'CreateTableBranch'>,
 ): Promise<ResponseOf<'CreateTableBranch'>> {
@@ -56,7 +56,7 @@ export async function createTableBranch(
  * other branches or tags come from it.
  */
 export async function deleteTableBranch(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { name }: RequestOf<'DeleteTableBranch'>,
 ): Promise<ResponseOf<'DeleteTableBranch'>> {
@@ -73,7 +73,7 @@ export async function deleteTableBranch(
   })
 }
 
-async function isThere(catalog: Catalog, location: string, name: string): Promise<boolean> {
+async function isThere(catalog: CatalogParts, location: string, name: string): Promise<boolean> {
   if ((await catalog.engine.branches.find(location, name)) !== undefined) return true
   return (await catalog.manifests.describe(location, undefined, name)) !== undefined
 }

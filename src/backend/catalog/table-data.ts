@@ -1,12 +1,12 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
 import { findTableState, setTableState, type TableEntry } from '../store/objects.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { requireTable, showIdentifier } from './lookup.ts'
 import { settleIfUnfinished, settleVersions } from './settle-versions.ts'
 
 /** The table of that id, which has data. Throws TableNotFound (404) for one that is only declared, too. */
-export async function requireTableWithData(catalog: Catalog, id: Identifier): Promise<TableEntry> {
+export async function requireTableWithData(catalog: CatalogParts, id: Identifier): Promise<TableEntry> {
   const table = await requireTable(catalog.database, id)
   if (await hasData(catalog, table)) return table
   throw new InterfaceError(
@@ -16,7 +16,7 @@ export async function requireTableWithData(catalog: Catalog, id: Identifier): Pr
 }
 
 /** Whether a table has data, which then is as recorded. The caller does not hold the lock of the data. */
-export async function hasData(catalog: Catalog, table: TableEntry): Promise<boolean> {
+export async function hasData(catalog: CatalogParts, table: TableEntry): Promise<boolean> {
   await settleIfUnfinished(catalog, table)
   if (table.state === 'ready') return true
   return await catalog.dataLock.run(table.objectId, () => findData(catalog, table))
@@ -26,7 +26,7 @@ export async function hasData(catalog: Catalog, table: TableEntry): Promise<bool
  * Whether a table has data; looks where a declared table would have it, for a client may have written it by
  * itself. The caller holds the lock of the data. Throws ConcurrentModification (409) when the table is gone.
  */
-export async function findData(catalog: Catalog, table: TableEntry): Promise<boolean> {
+export async function findData(catalog: CatalogParts, table: TableEntry): Promise<boolean> {
   const state = await findTableState(catalog.database, table.objectId)
   if (state === undefined) {
     throw new InterfaceError(

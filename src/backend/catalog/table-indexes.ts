@@ -3,7 +3,7 @@ import { assertName, show, type Identifier } from '../../interface/identifiers.t
 import type { IndexRequest } from '../../interface/schemas/indexes.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TableIndex } from '../engine/indexes.ts'
-import type { Catalog } from './catalog.ts'
+import type { CatalogParts } from './catalog-parts.ts'
 import { KeyedLock } from './keyed-lock.ts'
 import { pageByName } from './page.ts'
 import { requirePoint } from './table-point.ts'
@@ -20,7 +20,7 @@ let waitingBuilds = 0
  * TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503) when too many builds wait.
  */
 export async function createTableIndex(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: IndexRequest,
 ): Promise<ResponseOf<'CreateTableIndex'>> {
@@ -45,7 +45,7 @@ export async function createTableIndex(
 
 /** The indexes of a table at a point, page by page in the order of their names; the token is the last name. */
 export async function listTableIndices(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'ListTableIndices'>,
 ): Promise<ResponseOf<'ListTableIndices'>> {
@@ -57,7 +57,7 @@ export async function listTableIndices(
 
 /** How much of a table an index covers at a point. Throws TableIndexNotFound (404). */
 export async function describeTableIndexStats(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   name: string,
   request: RequestOf<'DescribeTableIndexStats'>,
@@ -76,7 +76,7 @@ export async function describeTableIndexStats(
 
 /** Drops an index; older versions of the table keep it. Throws TableIndexNotFound (404). */
 export async function dropTableIndex(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   name: string,
   request: RequestOf<'DropTableIndex'>,

@@ -4,7 +4,7 @@ import type { TablePoint } from '../engine/engine.ts'
 import type { TableTag } from '../engine/references.ts'
 import type { TableEntry } from '../store/objects.ts'
 import { branchNotFound, branchOf, mainBranch } from './branches.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { showIdentifier } from './lookup.ts'
 import { requireTableWithData } from './table-data.ts'
 
@@ -22,7 +22,7 @@ export interface PointRequest {
  * (400) for a tag together with a branch or a version.
  */
 export async function requirePoint(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: PointRequest,
 ): Promise<{ readonly table: TableEntry; readonly point: TablePoint }> {
@@ -32,7 +32,7 @@ export async function requirePoint(
 
 /** The point of a table with data that a request names. Throws as `requirePoint` does. */
 export async function pointOf(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   table: TableEntry,
   request: PointRequest,
@@ -48,7 +48,7 @@ export async function pointOf(
 }
 
 async function readReference(
-  catalog: Catalog,
+  catalog: CatalogParts,
   location: string,
   { branch, version, tag }: PointRequest,
 ): Promise<{ branch: string; version: number | undefined }> {
@@ -59,7 +59,7 @@ async function readReference(
 }
 
 async function requireVersion(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { location, branch, version }: TablePoint,
 ): Promise<void> {
@@ -71,7 +71,7 @@ async function requireVersion(
 }
 
 /** What a tag stands for. Throws TableTagNotFound (404). */
-export async function requireTag(catalog: Catalog, location: string, tag: string): Promise<TableTag> {
+export async function requireTag(catalog: CatalogParts, location: string, tag: string): Promise<TableTag> {
   const found = await catalog.engine.tags.find(location, tag)
   if (found !== undefined) return found
   throw new InterfaceError('TableTagNotFound', `the table has no tag ${show(tag)}`)

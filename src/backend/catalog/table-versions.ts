@@ -4,7 +4,7 @@ import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-sc
 import type { StoredVersion } from '../engine/engine.ts'
 import type { Properties } from '../store/objects.ts'
 import { branchNotFound, branchOf, mainBranch } from './branches.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { requireTable, showIdentifier } from './lookup.ts'
 import { readVersionMetadata } from './settle-versions.ts'
 
@@ -16,7 +16,7 @@ export type TableVersion = ResponseOf<'CreateTableVersion'>['version']
  * page token is the last version of the page. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function listTableVersions(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'ListTableVersions'>,
 ): Promise<ResponseOf<'ListTableVersions'>> {
@@ -49,7 +49,7 @@ export async function listTableVersions(
 
 /** One version of a table, the newest when none is named. Throws TableNotFound or TableVersionNotFound (404). */
 export async function describeTableVersion(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'DescribeTableVersion'>,
 ): Promise<ResponseOf<'DescribeTableVersion'>> {

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { changeReferences } from './change-references.ts'
 import { requireTable } from './lookup.ts'
 import { pageByName } from './page.ts'
@@ -8,7 +8,7 @@ import { pointOf, requireTag } from './table-point.ts'
 
 /** The tags of a table, page by page in the order of their names; the token is the last name. */
 export async function listTableTags(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'ListTableTags'>,
 ): Promise<ResponseOf<'ListTableTags'>> {
@@ -24,7 +24,7 @@ export async function listTableTags(
 
 /** The version, and the branch if it is not main, that a tag stands for. Throws TableTagNotFound (404). */
 export async function getTableTagVersion(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { tag }: RequestOf<'GetTableTagVersion'>,
 ): Promise<ResponseOf<'GetTableTagVersion'>> {
@@ -35,7 +35,7 @@ export async function getTableTagVersion(
 
 /** Names a version. Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
 export async function createTableTag(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { tag, version, branch }: RequestOf<'CreateTableTag'>,
 ): Promise<ResponseOf<'CreateTableTag'>> {
@@ -48,7 +48,7 @@ export async function createTableTag(
 
 /** Lets a tag stand for another version. Throws TableTagNotFound and as `createTableTag` does. */
 export async function updateTableTag(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { tag, version, branch }: RequestOf<'UpdateTableTag'>,
 ): Promise<ResponseOf<'UpdateTableTag'>> {
@@ -62,7 +62,7 @@ export async function updateTableTag(
 
 /** Forgets a tag; its version stays. Throws TableTagNotFound (404). */
 export async function deleteTableTag(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { tag }: RequestOf<'DeleteTableTag'>,
 ): Promise<ResponseOf<'DeleteTableTag'>> {

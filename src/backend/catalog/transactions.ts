@@ -4,7 +4,7 @@ import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-sc
 import type { StoredTransaction } from '../engine/engine.ts'
 import type { Properties, TableEntry } from '../store/objects.ts'
 import { findAlterations, saveAlterations, type Alterations } from '../store/transactions.ts'
-import { locationOf, type Catalog } from './catalog.ts'
+import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { requireSameTable, requireTable, showIdentifier } from './lookup.ts'
 import { hasData } from './table-data.ts'
 
@@ -25,7 +25,7 @@ const reserved: ReadonlySet<string> = new Set([
  * What a commit did, as its manifest tells, and what was altered of it since. The id is that of the table followed
  * by the UUID of the transaction, or by the number of the version that it made. Throws TransactionNotFound (404).
  */
-export async function describeTransaction(catalog: Catalog, id: Identifier): Promise<Response> {
+export async function describeTransaction(catalog: CatalogParts, id: Identifier): Promise<Response> {
   const { table, transaction } = await requireTransaction(catalog, id)
   return describe(transaction, await findAlterations(catalog.database, table.objectId, transaction.uuid))
 }
@@ -36,7 +36,7 @@ export async function describeTransaction(catalog: Catalog, id: Identifier): Pro
  * must not be, InvalidInput (400) for one that cannot be altered, or that is not there and must be.
  */
 export async function alterTransaction(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
   { actions }: RequestOf<'AlterTransaction'>,
 ): Promise<Response> {
@@ -51,7 +51,7 @@ export async function alterTransaction(
 }
 
 async function requireTransaction(
-  catalog: Catalog,
+  catalog: CatalogParts,
   id: Identifier,
 ): Promise<{ table: TableEntry; transaction: StoredTransaction }> {
   const tableId = id.slice(0, -1)
@@ -69,7 +69,7 @@ async function requireTransaction(
 }
 
 /** A table that is not there has no transactions: the interface knows no other 404 here. */
-async function findTable(catalog: Catalog, id: Identifier): Promise<TableEntry | undefined> {
+async function findTable(catalog: CatalogParts, id: Identifier): Promise<TableEntry | undefined> {
   try {
     const table = await requireTable(catalog.database, id)
     return (await hasData(catalog, table)) ? table : undefined
@@ -80,7 +80,7 @@ async function findTable(catalog: Catalog, id: Identifier): Promise<TableEntry |
 }
 
 async function findTransaction(
-  catalog: Catalog,
+  catalog: CatalogParts,
   table: TableEntry,
   name: string,
 ): Promise<StoredTransaction | undefined> {

@@ -6,7 +6,7 @@ import type { CatalogDatabase } from '../store/tables.ts'
 import type { Lock } from './lock.ts'
 
 /** What the operations of the catalog work with. */
-export interface Catalog {
+export interface CatalogParts {
   readonly database: CatalogDatabase
   readonly engine: Engine
   readonly manifests: ManifestStore
@@ -27,6 +27,6 @@ export interface Catalog {
 }
 
 /** The absolute folder of the data of a table. */
-export function locationOf(catalog: Catalog, table: Pick<TableEntry, 'location'>): string {
+export function locationOf(catalog: CatalogParts, table: Pick<TableEntry, 'location'>): string {
   return join(catalog.dataFolder, table.location)
 }
