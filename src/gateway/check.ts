@@ -12,6 +12,7 @@ import type { PermissionNeed } from './needs.ts'
 import { readBody } from './read-body.ts'
 import { assertSpelling } from './spelling.ts'
 import type { Allowed, Consistent, Payload, Permitted } from './stages.ts'
+import { undestroyed } from './undestroyed.ts'
 
 /** What the check needs to know besides the request. */
 export interface CheckOptions {
@@ -35,7 +36,7 @@ const arrowTypes = /^(?:application\/vnd\.apache\.arrow\.stream|application\/oct
 export async function check(request: Permitted, body: Readable, options: CheckOptions): Promise<Consistent> {
   const { operation } = request.meaning
   assertBranch(parameter(request, 'branch'))
-  if (operation.body === 'arrow') return passArrow(request)
+  if (operation.body === 'arrow') return passArrow(request, body)
   if (!request.hasBody) return passWithout(request, options)
   assertReadable(request)
   const bytes = await readBody(body, request.contentLength, options.maximumJsonBytes)
@@ -51,7 +52,7 @@ export async function check(request: Permitted, body: Readable, options: CheckOp
   return passJson(request, payload, members, inner)
 }
 
-function passArrow(request: Permitted): Consistent {
+function passArrow(request: Permitted, body: Readable): Consistent {
   if (request.contentType !== undefined && !arrowTypes.test(request.contentType)) {
     throw invalidInput(`the content-type is ${show(request.contentType)}; expected ${arrowStreamType}`)
   }
@@ -60,7 +61,10 @@ function passArrow(request: Permitted): Consistent {
       `the content-encoding is ${show(request.contentEncoding)}; send the Arrow stream as it is`,
     )
   }
-  return consistent(request, { form: 'stream' }, arrowStreamType, {})
+  const payload: Payload = request.hasBody
+    ? { form: 'stream', body: undestroyed(body), length: request.contentLength }
+    : { form: 'none' }
+  return consistent(request, payload, arrowStreamType, {})
 }
 
 /** No body, an empty one or `null`: the operations that say something only in a body have said nothing. */

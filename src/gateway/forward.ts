@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import type { ServerResponse } from 'node:http'
 import type { AuditLog } from '../audit/log.ts'
 import type { OutcomeEntry } from '../audit/records.ts'
 import { AuditUnavailable } from '../audit/unavailable.ts'
@@ -16,7 +15,6 @@ import type { Upstream } from './upstream.ts'
  */
 export async function forward(
   request: Recorded,
-  body: IncomingMessage,
   response: ServerResponse,
   upstream: Upstream,
   audit: AuditLog,
@@ -32,7 +30,7 @@ export async function forward(
   try {
     if (response.destroyed)
       throw new ClientGone('the client closed the connection before its request went upstream')
-    answer = await exchangeOnce(request, body, upstream, client)
+    answer = await exchangeOnce(request, upstream, client)
   } catch (error) {
     await recordOutcome(request, audit, failure(error, startedAt))
     if (error instanceof ClientGone) throw error
@@ -48,9 +46,9 @@ function needsReading(request: Recorded): boolean {
 }
 
 /** A read whose body is in memory is sent again, once, where an idle connection turned out to be closed. */
-async function exchangeOnce(request: Recorded, body: IncomingMessage, upstream: Upstream, client: Client) {
+async function exchangeOnce(request: Recorded, upstream: Upstream, client: Client) {
   try {
-    return await exchange(upstream.pool, toUpstream(request, body, upstream), client)
+    return await exchange(upstream.pool, toUpstream(request, upstream), client)
   } catch (error) {
     const safe =
       request.intent === undefined && request.payload.form !== 'stream' && !client.response.headersSent
@@ -59,39 +57,23 @@ async function exchangeOnce(request: Recorded, body: IncomingMessage, upstream: 
       'code' in error &&
       ['UND_ERR_SOCKET', 'ECONNRESET'].includes(String(error.code))
     if (!safe || !closed) throw error
-    return exchange(upstream.pool, toUpstream(request, body, upstream), client)
+    return exchange(upstream.pool, toUpstream(request, upstream), client)
   }
 }
 
-function toUpstream(request: Recorded, body: IncomingMessage, upstream: Upstream): UpstreamRequest {
+function toUpstream(request: Recorded, upstream: Upstream): UpstreamRequest {
   const { payload } = request
   const headers = [...request.headers, requestIdHeader, request.requestId, ...upstream.credentials]
   if (request.upstreamContentType !== undefined) headers.push('content-type', request.upstreamContentType)
-  if (payload.form === 'stream' && request.contentLength !== undefined) {
-    headers.push('content-length', String(request.contentLength))
+  if (payload.form === 'stream' && payload.length !== undefined) {
+    headers.push('content-length', String(payload.length))
   }
   return {
     method: request.meaning.operation.method,
     path: request.upstreamTarget,
     headers,
-    body:
-      payload.form === 'bytes'
-        ? payload.bytes
-        : payload.form === 'none' || !request.hasBody
-          ? null
-          : undestroyed(body),
+    body: payload.form === 'bytes' ? payload.bytes : payload.form === 'stream' ? payload.body : null,
   }
-}
-
-/**
- * The body of the client as a stream of its own: when the upstream answers early, undici destroys the stream that
- * it was sending, and with the request itself the connection to the client would go.
- */
-function undestroyed(body: IncomingMessage): Readable {
-  return Readable.from(body.iterator({ destroyOnReturn: false }), {
-    objectMode: false,
-    highWaterMark: 64 * 1024,
-  })
 }
 
 /**

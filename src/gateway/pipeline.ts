@@ -73,5 +73,5 @@ export async function pass(
   const recorded = await record(consistent, audit, upstream.name)
   trace.stage = 'forward'
   trace.forwardedAt = performance.now()
-  await forward(recorded, request, response, upstream, audit)
+  await forward(recorded, response, upstream, audit)
 }

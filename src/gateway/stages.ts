@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Credentials } from '../identity/authenticate.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { Target } from '../interface/target.ts'
@@ -57,7 +58,11 @@ export interface Permitted extends Authenticated {
 export type Payload =
   | { readonly form: 'none' }
   | { readonly form: 'bytes'; readonly bytes: Buffer }
-  | { readonly form: 'stream' }
+  /**
+   * Bytes that are not in memory, of a length in bytes where it was sent. Where the stream fails, the exchange is
+   * broken off, so that the upstream never sees a whole request.
+   */
+  | { readonly form: 'stream'; readonly body: Readable; readonly length: number | undefined }
 
 /** The decision that lets a request through. */
 export type Allowed = Extract<Decision, { allowed: true }>
