@@ -1,12 +1,22 @@
 import { defineConfig } from 'vitest/config'
 import { findPostgres } from './test/backend/postgres/find-postgres.ts'
+import { credentials } from './test/backend/s3/credentials.ts'
+import { hasCeph } from './test/backend/s3/find-ceph.ts'
+import { isThorough } from './test/thorough.ts'
 
 const needsPostgres = ['test/backend/postgres/**/*.test.ts']
-const withEveryStore = ['test/backend/*.test.ts', 'test/conformance/*.test.ts']
+const needsCeph = ['test/backend/s3/**/*.test.ts']
+const withEveryStore = ['test/conformance/*.test.ts', ...(isThorough ? ['test/backend/*.test.ts'] : [])]
 
 const hasPostgres = findPostgres() !== undefined
 if (!hasPostgres) {
   console.warn('SKIPPED: the tests of the catalog on PostgreSQL, as there is no PostgreSQL on this machine.')
+}
+
+const hasObjectStore = isThorough && hasCeph()
+if (!hasObjectStore) {
+  const reason = isThorough ? 'there is no Ceph on this machine' : 'they are part of npm run test:thorough'
+  console.warn(`SKIPPED: the tests of tables in an object store, as ${reason}.`)
 }
 
 export default defineConfig({
@@ -19,7 +29,10 @@ export default defineConfig({
     // Most tests wait for processes, disks and clients, so more files run at a time than there are cores.
     maxWorkers: 3,
     projects: [
-      { extends: true, test: { name: 'main', include: ['test/**/*.test.ts'], exclude: needsPostgres } },
+      {
+        extends: true,
+        test: { name: 'main', include: ['test/**/*.test.ts'], exclude: [...needsPostgres, ...needsCeph] },
+      },
       ...(hasPostgres
         ? [
             {
@@ -28,6 +41,19 @@ export default defineConfig({
                 name: 'postgres',
                 include: [...withEveryStore, ...needsPostgres],
                 globalSetup: './test/backend/postgres/private-postgres.ts',
+              },
+            },
+          ]
+        : []),
+      ...(hasObjectStore
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 's3',
+                include: needsCeph,
+                env: credentials,
+                globalSetup: './test/backend/s3/private-ceph.ts',
               },
             },
           ]

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { InterfaceError } from '../interface/errors.ts'
+import { bearerToken } from './request-caller.ts'
 
 /**
  * Makes the check of the `authorization` header against the one access token, in a time that tells nothing of the
@@ -9,7 +10,7 @@ export function accessCheck(token: string | undefined): (authorization: string |
   if (token === undefined) return () => {}
   const expected = digest(token)
   return (authorization) => {
-    const sent = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+    const sent = bearerToken(authorization)
     if (sent !== undefined && timingSafeEqual(digest(sent), expected)) return
     throw new InterfaceError(
       'Unauthenticated',

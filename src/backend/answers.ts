@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { InterfaceError } from '../interface/errors.ts'
 import { arrowFileType } from '../interface/headers.ts'
 import type { Operation } from '../interface/operations.ts'
+import { storageRefusal } from './full-storage.ts'
 import { postgresRefusal } from './store/postgres-errors.ts'
 
 /**
@@ -39,9 +40,10 @@ export function refuse(reply: FastifyReply, error: InterfaceError, requestId: st
 
 /** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
 export function answerable(error: unknown): InterfaceError {
-  if (error instanceof InterfaceError) return error
-  const refusal = postgresRefusal(error)
+  if (error instanceof InterfaceError && error.kind !== 'Internal') return error
+  const refusal = postgresRefusal(error) ?? storageRefusal(error)
   if (refusal !== undefined) return refusal
+  if (error instanceof InterfaceError) return error
   return new InterfaceError('Internal', 'the catalog failed; the instance of this answer leads to its log', {
     cause: error,
   })

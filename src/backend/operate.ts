@@ -1,52 +1,64 @@
 import type { FastifyRequest } from 'fastify'
-import { InterfaceError } from '../interface/errors.ts'
+import type { OperationName } from '../interface/operations.ts'
 import type { Target } from '../interface/target.ts'
-import type { CatalogParts } from './catalog/catalog-parts.ts'
-import type { BackendSettings } from './configuration.ts'
+import type { Call, Caller, Catalog, Members } from './catalog.ts'
 import type { Dialect } from './dialects/lancedb.ts'
-import { handlers } from './handlers.ts'
-import { readBody, withUpload, type UploadMemory } from './request-body.ts'
-import { checkRoute, mergeMembers, parseMembers, readMap, type Members } from './request-members.ts'
+import { openBody, readWhole } from './request-body.ts'
+import { readCaller } from './request-caller.ts'
+import { mergeMembers, readMembers, readRequest } from './request-members.ts'
 
 /** What operations need besides the request. */
 export interface OperationParts {
-  readonly catalog: CatalogParts
-  readonly limits: BackendSettings['limits']
-  readonly uploads: UploadMemory
+  readonly catalog: Catalog
+  /** The largest JSON body. */
+  readonly jsonBytes: number
+  /** Whether the authorization header is for this server itself. */
+  readonly isGuarded: boolean
 }
 
-const noUpload = new Uint8Array()
+/** What is known of the caller before the body is read. */
+type Connection = Pick<Caller, 'requestId' | 'signal'>
+
+/** A method whose operation turns up only with the request. */
+type Method = (call: Call<OperationName>) => Promise<unknown>
 
 /**
- * Receives the body of a request and lets the operation answer it, as its handler promises. Throws InterfaceError:
- * Unsupported (406) for an operation that this catalog has not, InvalidInput (400) for a body that is not what the
- * operation takes, and what the operation throws.
+ * Receives the body of a request, merges what route, headers and body say, and has the catalog answer. An Arrow body
+ * is handed on as it comes. Throws InterfaceError: InvalidInput (400) for a body that contradicts the route, or that
+ * is not what the operation takes, and what the operation throws.
  */
 export async function operate(
-  { catalog, limits, uploads }: OperationParts,
+  { catalog, jsonBytes, isGuarded }: OperationParts,
   request: FastifyRequest,
   target: Target,
   dialect: Dialect,
+  connection: Connection,
 ): Promise<unknown> {
   const { operation, id, indexName = '', delimiter } = target
-  const handler = handlers[operation.name]
-  if (handler === undefined) {
-    throw new InterfaceError('Unsupported', `this catalog does not have the operation ${operation.name}`)
+  const { headers } = request
+  const body = openBody(request.raw)
+  const isUpload = operation.body === 'arrow'
+  const members = isUpload ? {} : readMembers(target, await readWhole(body, jsonBytes))
+  const merged = mergeMembers(target, members, headers)
+  const caller = { ...connection, ...readCaller(headers, merged, isGuarded) }
+  const sent = dialect.readMembers(operation.name, withoutEnvelope(merged), headers)
+  const call = {
+    id,
+    indexName,
+    delimiter,
+    request: readRequest(operation.name, sent),
+    sent,
+    upload: isUpload ? body : undefined,
+    schemaDialect: dialect.schemas,
+    caller,
   }
-  const call = async (sent: Members, upload: Uint8Array): Promise<unknown> => {
-    const members = dialect.readMembers(
-      operation.name,
-      mergeMembers(target, sent, request.headers),
-      request.headers,
-    )
-    const parts = { id, indexName, delimiter, members, upload, schemaDialect: dialect.schemas }
-    return dialect.writeAnswer(operation.name, await handler(catalog, parts))
-  }
-  if (operation.body === 'arrow') {
-    return await withUpload(request.raw, limits.uploadBytes, uploads, (upload) => call({}, upload))
-  }
-  const body = parseMembers(await readBody(request.raw, limits.jsonBytes))
-  const members = operation.body === 'map' ? readMap(target, body) : body
-  checkRoute(target, members)
-  return await call(members, noUpload)
+  // The compiler does not follow the name from the operation to the types of its method.
+  const method = catalog[operation.name] as Method
+  return dialect.writeAnswer(operation.name, await method(call))
+}
+
+/** What has gone into the call itself. */
+function withoutEnvelope(members: Members): Members {
+  const { id: _id, index_name: _indexName, identity: _identity, context: _context, ...own } = members
+  return own
 }

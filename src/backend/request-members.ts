@@ -1,72 +1,85 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { invalidInput } from '../interface/errors.ts'
 import { dialects } from '../interface/headers.ts'
-import { sameIdentifier, show } from '../interface/identifiers.ts'
-import {
-  operationSchemas,
-  type DescribedOperation,
-  type RequestOf,
-} from '../interface/schemas/operation-schemas.ts'
+import { sameIdentifier, show, type Identifier } from '../interface/identifiers.ts'
+import type { OperationName } from '../interface/operations.ts'
+import { operationSchemas, type DescribedOperation } from '../interface/schemas/operation-schemas.ts'
 import type { Target } from '../interface/target.ts'
-
-/** The members of a request before they are held to the schema of its operation. */
-export type Members = Readonly<Record<string, unknown>>
+import type { Members, RequestTo } from './catalog.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Reads a JSON body: an object, or empty or `null` for no members. Throws InvalidInput (400). */
-export function parseMembers(bytes: Uint8Array): Members {
-  if (bytes.length === 0) return {}
-  let value: unknown
+/**
+ * Reads the JSON body of a request and holds it against the route. Empty and `null` are no members, but not of
+ * UpdateTableSchemaMetadata: its body is the data itself, and none is a request that was cut short. Throws
+ * InvalidInput (400) for what is no JSON object, and for one that names another object than the route.
+ */
+export function readMembers(target: Target, bytes: Uint8Array): Members {
+  const value = parse(bytes)
+  if (target.operation.body === 'map') return readMap(target, value)
+  if (value === null) return {}
+  const members = assertObject(value)
+  checkRoute(target, members, target.operation.repeats)
+  const { query } = members
+  if (isObject(query)) checkIdentifier(query['id'], target.id, 'query.id')
+  return members
+}
+
+function parse(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) return null
   try {
     const text = decoder.decode(bytes)
-    value = text.trim() === '' ? null : JSON.parse(text)
+    return text.trim() === '' ? null : JSON.parse(text)
   } catch {
     throw invalidInput('the body is not valid JSON in UTF-8')
   }
-  if (value === null) return {}
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw invalidInput('the body is JSON, but not an object')
-  return value as Members
+}
+
+function assertObject(value: unknown): Members {
+  if (!isObject(value)) throw invalidInput('the body is JSON, but not an object')
+  return value
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
  * The members for a body that is a map of the caller's own: the map is the member `metadata`. Some send the map
  * wrapped as the other requests are, which a member `metadata` that is an object tells, for the values of a map are
- * strings. Throws InvalidInput (400) where what is wrapped names another table than the route.
+ * strings.
  */
-export function readMap(target: Target, body: Members): Members {
-  const { metadata } = body
-  const isWrapped = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)
-  if (!isWrapped) return { metadata: body }
+function readMap(target: Target, value: unknown): Members {
+  if (value === null) throw invalidInput('the body is empty; expected a JSON object')
+  const body = assertObject(value)
+  if (!isObject(body['metadata'])) return { metadata: body }
   checkRoute(target, body, ['id'])
   return body
 }
 
-/** Throws InvalidInput (400) when the body names another object than the route; `[]` is the root. */
-export function checkRoute(
-  { operation, id, indexName }: Target,
-  members: Members,
-  repeats = operation.repeats,
-): void {
+/** A member that is absent or null says nothing; `[]` is the root. */
+function checkRoute({ id, indexName }: Target, members: Members, repeats: readonly string[]): void {
   for (const name of repeats) {
     const value = members[name]
-    if (value === undefined || value === null) continue
-    if (name === 'id') {
-      if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
-        throw invalidInput('the member "id" of the body is not a list of strings')
-      }
-      if (!sameIdentifier(value, id))
-        throw invalidInput('the "id" in the body differs from the id in the route')
-    } else if (value !== indexName) {
+    if (name === 'id') checkIdentifier(value, id, name)
+    else if (value !== undefined && value !== null && value !== indexName) {
       throw invalidInput(`the ${show(name)} in the body differs from the one in the route`)
     }
   }
 }
 
+function checkIdentifier(value: unknown, id: Identifier, name: string): void {
+  if (value === undefined || value === null) return
+  if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
+    throw invalidInput(`the member ${show(name)} of the body is not a list of strings`)
+  }
+  if (!sameIdentifier(value, id))
+    throw invalidInput(`the ${show(name)} in the body differs from the id in the route`)
+}
+
 /**
  * Puts the parameters of the query, and what CreateTable sends in headers, among the members. Throws InvalidInput
- * (400) where a fact is sent twice and differs; in a body that officially is not there, it is overruled instead.
+ * (400) where a fact is sent twice and differs.
  */
 export function mergeMembers(
   { operation, parameters }: Target,
@@ -76,8 +89,7 @@ export function mergeMembers(
   if (parameters.size === 0 && operation.name !== 'CreateTable') return members
   const merged: Record<string, unknown> = { ...members }
   const add = (name: string, value: unknown): void => {
-    const there = merged[name] ?? value
-    if (there !== value && operation.body !== 'none') {
+    if ((merged[name] ?? value) !== value) {
       throw invalidInput(`${show(name)} is sent twice, and the values differ`)
     }
     merged[name] = value
@@ -91,16 +103,24 @@ export function mergeMembers(
   return merged
 }
 
-/** Holds members to the schema of an operation. Throws InvalidInput (400) that names the first wrong member. */
-export function readRequest<Name extends DescribedOperation>(name: Name, members: Members): RequestOf<Name> {
-  const read = readSafely(name, members)
+/**
+ * Holds members to the schema of an operation; without a schema, they stay what they are. Throws InvalidInput (400)
+ * that names the first wrong member.
+ */
+export function readRequest<Name extends OperationName>(name: Name, members: Members): RequestTo<Name> {
   // The compiler does not follow the name from the table of schemas to the type of its output.
-  if (read.success) return read.data as RequestOf<Name>
+  if (!isDescribed(name)) return members as RequestTo<Name>
+  const read = readSafely(name, members)
+  if (read.success) return read.data as RequestTo<Name>
   const issue = read.error.issues[0]
   const path = issue?.path.map(String).join('.') ?? ''
   throw invalidInput(
     `the member ${show(path)} of the request is wrong: ${issue?.message ?? 'not as expected'}`,
   )
+}
+
+function isDescribed(name: OperationName): name is DescribedOperation {
+  return Object.hasOwn(operationSchemas, name)
 }
 
 function readSafely(name: DescribedOperation, members: Members) {

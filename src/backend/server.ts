@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { destination, pino, type Logger } from 'pino'
 import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
@@ -8,19 +8,16 @@ import { parseTarget } from '../interface/target.ts'
 import { answerUnparsed, refuseUnparsed } from '../interface/unparsed-requests.ts'
 import { accessCheck } from './access-token.ts'
 import { answer, answerable, refuse } from './answers.ts'
-import { openCatalog } from './catalog/open-catalog.ts'
+import type { Catalog } from './catalog.ts'
 import type { BackendSettings } from './configuration.ts'
 import { dialectOf } from './dialects/lancedb.ts'
-import { openEngine } from './engine/lancedb-engine.ts'
-import { openManifestStore } from './engine/manifest-store.ts'
 import { operate, type OperationParts } from './operate.ts'
-import { UploadMemory } from './request-body.ts'
 
-/** A reference catalog that answers requests. */
+/** A catalog that answers requests. */
 export interface Backend {
   /** `http://HOST:PORT` */
   readonly url: string
-  /** Takes no more connections, lets the requests under way end within bounds, and lets go of the data folder. */
+  /** Takes no more connections, lets the requests under way end within bounds, and lets go of the catalog. */
   readonly close: () => Promise<void>
 }
 
@@ -35,19 +32,15 @@ const drainMs = 10_000
 const closingMs = 20_000
 
 /**
- * Starts the reference catalog: opens its data folder, repairs what an end without notice left there, and listens.
- * Rejects when the folder cannot be used or the address is taken.
+ * Starts the server in front of the catalog of the settings, embedded or remote, and listens. Rejects when the
+ * catalog cannot be opened or the address is taken; a remote catalog need not be there yet.
  */
 export async function startBackend(settings: BackendSettings): Promise<Backend> {
   const log = pino({ level: settings.log.level, base: null }, destination(2))
-  const engine = openEngine({ decodedUploadBytes: 8 * settings.limits.uploadBytes })
-  const catalog = await openCatalog(settings, engine, openManifestStore(), log)
+  const catalog = await openCatalog(settings, log)
   const { limits, accessToken } = settings
-  const server = createServer(
-    { catalog, limits, uploads: new UploadMemory(limits.uploadsBytes) },
-    accessToken,
-    log,
-  )
+  const parts = { catalog, jsonBytes: limits.jsonBytes, isGuarded: accessToken !== undefined }
+  const server = createServer(parts, accessToken, log)
   const close = async (): Promise<void> => {
     // A connection whose answer ends only now would be kept alive, and waited for.
     const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs)
@@ -55,7 +48,6 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
     await server.close()
     clearInterval(sweep)
     clearTimeout(deadline)
-    await engine.close()
     await catalog.close()
   }
   try {
@@ -64,6 +56,18 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
     await close()
     throw error
   }
+}
+
+/** Only what is needed is loaded: in front of a remote catalog, no engine takes memory. */
+async function openCatalog(settings: BackendSettings, log: Logger): Promise<Catalog> {
+  const { data, catalog } = settings
+  if (catalog.remote !== undefined) {
+    const { openRemoteCatalog } = await import('./remote-catalog.ts')
+    return await openRemoteCatalog(catalog.remote)
+  }
+  if (data === undefined) throw new Error('the settings name no catalog')
+  const { openEmbeddedCatalog } = await import('./embedded-catalog.ts')
+  return await openEmbeddedCatalog({ ...settings, data }, log)
 }
 
 /**
@@ -86,23 +90,30 @@ function createServer(parts: OperationParts, accessToken: string | undefined, lo
   server.addHook('onRequest', async (request, reply) => {
     const requestId = requestIdOf(request.headers[requestIdHeader])
     const dialect = dialectOf(request.headers)
+    const signal = departureOf(reply.raw)
     let operation: Operation | undefined
     reply.header(requestIdHeader, requestId).headers(dialect.headers)
     try {
       if (request.method === 'GET' && request.originalUrl === '/livez') return reply.send({ status: 'ok' })
+      if (request.method === 'GET' && request.originalUrl === '/readyz') {
+        await parts.catalog.checkReady()
+        return reply.send({ status: 'ok' })
+      }
       if (request.method === 'GET' && request.originalUrl === openApiPath) {
         return reply.header('content-type', 'application/json').send(document)
       }
       checkAccess(request.headers.authorization)
       const target = parseTarget(request.method, request.originalUrl)
       operation = target.operation
-      const result = await operate(parts, request, target, dialect)
+      log.debug({ requestId, operation: operation.name, id: target.id }, 'request')
+      const result = await operate(parts, request, target, dialect, { requestId, signal })
       return answer(reply, operation, result, (error) => {
-        log.error({ err: error, requestId }, 'an answer broke off in the middle')
+        if (!signal.aborted) log.error({ err: error, requestId }, 'an answer broke off in the middle')
       })
     } catch (error) {
       const refusal = answerable(error)
-      if (refusal.status >= 500) log.error({ err: refusal.cause, requestId }, refusal.message)
+      if (refusal.status >= 500 && !signal.aborted)
+        log.error({ err: refusal.cause, requestId }, refusal.message)
       drain(request.raw)
       return refuse(reply, dialect.writeError(operation?.name, refusal), requestId)
     }
@@ -110,10 +121,20 @@ function createServer(parts: OperationParts, accessToken: string | undefined, lo
   return server
 }
 
+/** Aborted when the client leaves before its answer is complete. */
+function departureOf(response: ServerResponse): AbortSignal {
+  const departure = new AbortController()
+  response.once('close', () => {
+    if (!response.writableFinished) departure.abort()
+  })
+  return departure.signal
+}
+
 /** What is left of a refused body is taken from the client, or it would never read its answer. */
 function drain(request: IncomingMessage): void {
   if (request.complete) return
   const timer = setTimeout(() => request.destroy(), drainMs).unref()
   request.once('close', () => clearTimeout(timer))
-  request.resume()
+  // Unlike `resume`, a listener also takes effect once a reader that is still waiting for a piece lets go.
+  request.on('data', () => {})
 }

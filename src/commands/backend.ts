@@ -2,15 +2,17 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { backendSettingsSchema } from '../backend/configuration.ts'
+import { withAbsolutePaths } from '../backend/remote-settings.ts'
 import { readSettings } from '../settings.ts'
+import { isCatalogProcess, runCatalogProcess } from './catalog-process.ts'
 import { attempt } from './failure.ts'
 import { newCommand } from './new-command.ts'
 import { untilStopped } from './until-stopped.ts'
 
-/** `catalog-gateway backend --config FILE`: the reference catalog alone, without a gateway. */
+/** `catalog-gateway backend --config FILE`: a catalog alone, embedded or remote, without a gateway. */
 export function backendCommand(): Command {
   return newCommand('backend')
-    .description('run the reference catalog alone')
+    .description('run the reference catalog alone, or serve a remote one')
     .requiredOption(
       '--config <file>',
       'settings in YAML; the environment wins over them (CATALOG_GATEWAY__...)',
@@ -23,17 +25,27 @@ export function backendCommand(): Command {
           environment: process.env,
         }),
       )
+      if (settings.catalog.remote === undefined && !isCatalogProcess()) {
+        return await runCatalogProcess(['--config', config])
+      }
       const folder = dirname(config)
-      const data = { ...settings.data, folder: resolve(folder, settings.data.folder) }
+      const absolute = (path: string | undefined): string | undefined => path && resolve(folder, path)
+      const data = settings.data && { ...settings.data, folder: absolute(settings.data.folder) }
+      const { remote } = settings.catalog
       const { postgres } = settings.store
-      const store =
-        postgres?.urlFile === undefined
-          ? settings.store
-          : { postgres: { ...postgres, urlFile: resolve(folder, postgres.urlFile) } }
+      const store = {
+        folder: absolute(settings.store.folder),
+        postgres: postgres && { ...postgres, urlFile: absolute(postgres.urlFile) },
+      }
       // Loaded here, so that no other command, and no gateway, carries the engine in its memory.
       const { startBackend } = await import('../backend/server.ts')
       const backend = await attempt('the catalog cannot start', () =>
-        startBackend({ ...settings, data, store }),
+        startBackend({
+          ...settings,
+          data,
+          store,
+          catalog: { remote: remote && withAbsolutePaths(remote, folder) },
+        }),
       )
       process.stdout.write(`listening on ${backend.url}\n`)
       await untilStopped(backend.close)

@@ -1,11 +1,11 @@
-import { fork, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
+import { forkCatalog } from './catalog-process.ts'
 import { CommandFailure } from './failure.ts'
 
 /** The reference catalog in a process of its own. */
@@ -36,14 +36,7 @@ export async function startBundledCatalog(folder: string): Promise<BundledCatalo
   await mkdir(folder, { recursive: true })
   const file = join(folder, 'catalog.yaml')
   await writeFile(file, stringify(settings), { mode: 0o600 })
-  const main = fileURLToPath(
-    new URL(`../main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-  )
-  const child = fork(main, ['backend', '--config', file], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    // Ctrl-C in a terminal reaches a whole process group; the gateway needs its catalog until it has closed.
-    detached: true,
-  })
+  const child = forkCatalog(['--config', file], ['ignore', 'pipe', 'inherit', 'ipc'])
   const url = await announcedUrl(child)
   const ended = once(child, 'exit').then(([code, signal]) => {
     throw new CommandFailure(

@@ -41,6 +41,8 @@ interface OperationFacts {
   readonly group: Group
   readonly status?: 200 | 201 | 202
   readonly answer?: AnswerForm
+  /** What its answer names: objects of which a caller may not see all. */
+  readonly lists?: 'namespaces' | 'tables' | 'all tables'
   /** The errors of its own, besides those that every operation may answer. */
   readonly errors: readonly ErrorName[]
 }
@@ -72,6 +74,7 @@ export const operations = {
     body: 'none',
     effect: 'read',
     group: 'browse',
+    lists: 'namespaces',
     errors: namespaceErrors,
   },
   DescribeNamespace: {
@@ -110,6 +113,7 @@ export const operations = {
     body: 'none',
     effect: 'read',
     group: 'browse',
+    lists: 'tables',
     errors: namespaceErrors,
   },
   ListAllTables: {
@@ -120,6 +124,7 @@ export const operations = {
     body: 'none',
     effect: 'read',
     group: 'browse',
+    lists: 'all tables',
     errors: [],
   },
   RegisterTable: {
@@ -607,6 +612,7 @@ export interface Operation {
   readonly group: Group
   readonly status: number
   readonly answer: AnswerForm
+  readonly lists: 'namespaces' | 'tables' | 'all tables' | undefined
   readonly errors: readonly ErrorName[]
 }
 
@@ -628,6 +634,7 @@ function complete(name: OperationName): Operation {
     group: facts.group,
     status: facts.status ?? 200,
     answer: facts.answer ?? 'json',
+    lists: facts.lists,
     errors: facts.errors,
   }
 }

@@ -13,6 +13,7 @@ import { describeTableVersion, listTableVersions } from '../../src/backend/catal
 import type { ManifestStore } from '../../src/backend/engine/engine.ts'
 import { openEngine } from '../../src/backend/engine/lancedb-engine.ts'
 import { openManifestStore } from '../../src/backend/engine/manifest-store.ts'
+import { openStorage } from '../../src/backend/storage/open-storage.ts'
 import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
 import { backendSettings, usesPostgres } from './backend-settings.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
@@ -35,6 +36,11 @@ function meddledManifests(
     return [name, (...values: unknown[]) => around(name, () => method(...values))]
   })
   return { ...manifests, ...(Object.fromEntries(meddled) as Partial<ManifestStore>) }
+}
+
+async function openOn(dataFolder: string, manifests: ManifestStore): Promise<CatalogParts> {
+  const settings = backendSettings(dataFolder)
+  return await openCatalog(settings, await openStorage(settings.data), engine, manifests, silent)
 }
 
 /** Two tables that are there, one to be declared, one to be deregistered, and a batch that changes them all. */
@@ -135,7 +141,7 @@ withSqlite.each(moments)(
       const result = await work()
       return isHere ? await never() : result
     })
-    const catalog = await openCatalog(backendSettings(dataFolder), engine, manifests, silent)
+    const catalog = await openOn(dataFolder, manifests)
     const request = operationSchemas.BatchCommitTables.request.parse({ operations })
     void batchCommitTables(catalog, request)
     await end
@@ -184,7 +190,7 @@ const uses: readonly [string, Use][] = [
     'commits the next version',
     async (catalog) => {
       const location = join(
-        catalog.dataFolder,
+        catalog.root,
         (
           await catalog.database
             .selectFrom('objects')
@@ -214,7 +220,7 @@ test.each(uses)(
     const manifests = meddledManifests((name, work) =>
       isBroken && name !== 'keep' ? Promise.reject(new Error('EIO')) : work(),
     )
-    const catalog = await openCatalog(backendSettings(dataFolder), engine, manifests, silent)
+    const catalog = await openOn(dataFolder, manifests)
     let isOpen = true
     const close = async () => {
       if (isOpen) await catalog.close()

@@ -90,7 +90,8 @@ test('a branch or a version that is not there is never answered with another', a
     ['version/list', {}],
   ] as const) {
     for (const name of ['none', 'de', '日']) {
-      const { json } = await post(`/v1/table/t/${path}${path === 'version/list' ? '?branch=none' : ''}`, {
+      const query = path === 'version/list' ? `?branch=${encodeURIComponent(name)}` : ''
+      const { json } = await post(`/v1/table/t/${path}${query}`, {
         ...body,
         branch: name,
       })

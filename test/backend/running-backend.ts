@@ -65,7 +65,7 @@ export async function runningBackend(settings: object = {}, folder?: string) {
 }
 
 /** Sends a request and holds the answer to the interface: errors in its shape, successes to their schema. */
-async function exchange(
+export async function exchange(
   url: string,
   method: string,
   target: string,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
+import { showIdentifier } from '../../interface/not-found.ts'
 import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
 import type { NamingScheme, StagedManifest } from '../engine/engine.ts'
 import type { TableEntry } from '../store/objects.ts'
@@ -9,7 +10,7 @@ import { branchOf } from './branches.ts'
 import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { findReplayed, requireNext, stagingOf } from './create-table-version.ts'
 import { keptPathOf } from './kept-manifests.ts'
-import { requireSameTable, showIdentifier } from './lookup.ts'
+import { requireSameTable } from './lookup.ts'
 import { recordStaged } from './record-staged.ts'
 import { toTableVersion, type TableVersion } from './table-versions.ts'
 
@@ -70,6 +71,21 @@ export async function keepVersion(
     const { objectId } = await requireSameTable(database, id, table.objectId)
     await recordStaged(database, objectId, request, staged, keptName)
     return toTableVersion(stored, request.metadata)
+  }
+}
+
+/** A version that was committed, as it is in storage; undefined while that cannot be told. */
+export async function describePublished(
+  catalog: CatalogParts,
+  { table, request }: BatchedVersion,
+): Promise<TableVersion | undefined> {
+  const { version, branch, metadata } = request
+  try {
+    const stored = await catalog.manifests.describe(locationOf(catalog, table), version, branch)
+    return stored && toTableVersion(stored, metadata)
+  } catch (error) {
+    catalog.log.warn({ err: error, table: table.objectId }, 'a committed version cannot be described')
+    return undefined
   }
 }
 

@@ -1,6 +1,7 @@
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Engine, ManifestStore } from '../engine/engine.ts'
+import type { ClientOptions } from '../storage/open-storage.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
 import type { Lock } from './lock.ts'
@@ -10,8 +11,10 @@ export interface CatalogParts {
   readonly database: CatalogDatabase
   readonly engine: Engine
   readonly manifests: ManifestStore
-  /** Absolute, without symbolic links. */
-  readonly dataFolder: string
+  readonly storage: Storage
+  readonly clientOptions: ClientOptions
+  /** What the names of all that the catalog keeps in its storage begin with. */
+  readonly root: string
   /** By path: who creates a table takes the lock of its name. No lock is taken within a transaction. */
   readonly nameLock: Lock
   /**
@@ -26,7 +29,7 @@ export interface CatalogParts {
   readonly close: () => Promise<void>
 }
 
-/** The absolute folder of the data of a table. */
+/** The folder of the data of a table, named whole. */
 export function locationOf(catalog: CatalogParts, table: Pick<TableEntry, 'location'>): string {
-  return join(catalog.dataFolder, table.location)
+  return `${catalog.root}/${table.location}`
 }

@@ -1,5 +1,6 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
+import { showIdentifier } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import {
   findObject,
@@ -10,7 +11,7 @@ import {
 } from '../store/objects.ts'
 import { branchNotFound, branchOf, mainBranch } from './branches.ts'
 import type { CatalogParts } from './catalog-parts.ts'
-import { requireTable, showIdentifier } from './lookup.ts'
+import { requireTable } from './lookup.ts'
 import { createByInsert } from './rows.ts'
 import { findData, hasData } from './table-data.ts'
 import { pointOf, requirePoint } from './table-point.ts'

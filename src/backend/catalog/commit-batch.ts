@@ -1,10 +1,17 @@
 import { invalidInput } from '../../interface/errors.ts'
 import { assertIdentifier, type Identifier } from '../../interface/identifiers.ts'
+import { showIdentifier } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
 import { doomVersions } from '../store/unfinished.ts'
-import { findReplayedVersions, inspectVersions, keepVersion, type BatchedVersion } from './batch-versions.ts'
+import {
+  describePublished,
+  findReplayedVersions,
+  inspectVersions,
+  keepVersion,
+  type BatchedVersion,
+} from './batch-versions.ts'
 import { branchOf } from './branches.ts'
 import type { CatalogParts } from './catalog-parts.ts'
 import { insertDeclared } from './declare-table.ts'
@@ -12,7 +19,7 @@ import { planDeletion } from './delete-versions.ts'
 import { releaseDeregistered } from './deregister-table.ts'
 import { dropUnusedKept } from './kept-manifests.ts'
 import { lockTables } from './lock-tables.ts'
-import { requireSameTable, requireTable, showIdentifier } from './lookup.ts'
+import { requireSameTable, requireTable } from './lookup.ts'
 import { settleVersions } from './settle-versions.ts'
 
 type Operation = Partial<RequestOf<'BatchCommitTables'>['operations'][number]>
@@ -65,7 +72,10 @@ export async function batchCommitTables(
   const tables = new Map(changes.flatMap(({ table }) => (table ? [[table.objectId, table]] : [])))
   const distinct = [...tables.values()]
   const results = await lockTables(catalog, distinct, async () => {
-    return (await replay(catalog, changes)) ?? (await commit(catalog, changes, distinct))
+    return (
+      (await replay(catalog, changes)) ??
+      (await asPublished(catalog, changes, await commit(catalog, changes, distinct)))
+    )
   })
   return { results }
 }
@@ -176,6 +186,23 @@ async function finish(catalog: CatalogParts, tables: readonly TableEntry[]): Pro
       catalog.log.error({ err: error, table: table.objectId }, 'a committed batch is not finished yet')
     }
   }
+}
+
+/** What storage tells of the manifests now: of a copy in an object store, another tag and another time. */
+async function asPublished(
+  catalog: CatalogParts,
+  changes: readonly Change[],
+  results: readonly Result[],
+): Promise<Result[]> {
+  return await Promise.all(
+    changes.map(async (change, index) => {
+      const version = versionOf(change)
+      const published = version && (await describePublished(catalog, version))
+      return published === undefined
+        ? { ...results[index] }
+        : { create_table_version: { version: published } }
+    }),
+  )
 }
 
 function versionOf({ operation, id, table }: Change): BatchedVersion | undefined {

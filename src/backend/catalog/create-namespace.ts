@@ -1,10 +1,11 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
+import { showIdentifier } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { findObject, insertNamespace, setProperties } from '../store/objects.ts'
 import { hasChildren } from '../store/removal.ts'
 import type { CatalogParts } from './catalog-parts.ts'
-import { namespaceAlreadyExists, requireNamespace, showIdentifier } from './lookup.ts'
+import { namespaceAlreadyExists, requireNamespace } from './lookup.ts'
 
 /**
  * Creates a namespace under a parent that is there. ExistOk answers the one that is there, as it is. Overwrite

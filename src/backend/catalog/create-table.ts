@@ -1,5 +1,6 @@
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
+import { showIdentifier } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import {
   findObject,
@@ -13,7 +14,7 @@ import {
 import { removeTable } from '../store/removal.ts'
 import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { deleteData } from './delete-data.ts'
-import { requireNamespace, showIdentifier, tableAlreadyExists } from './lookup.ts'
+import { requireNamespace, tableAlreadyExists } from './lookup.ts'
 import { findData } from './table-data.ts'
 
 type Request = RequestOf<'CreateTable'>

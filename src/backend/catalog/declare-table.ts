@@ -8,19 +8,22 @@ import { requireNamespace, tableAlreadyExists } from './lookup.ts'
 
 /**
  * Reserves a name without data and answers where the data is to be written. Throws TableAlreadyExists (409) when
- * the name is taken.
+ * the name is taken, and as `clientOptions` does: then it is reserved, and DescribeTable will answer the rest.
  */
 export async function declareTable(
   catalog: CatalogParts,
   id: Identifier,
   request: RequestOf<'DeclareTable'>,
 ): Promise<ResponseOf<'DeclareTable'>> {
-  return await catalog.database
+  const declared = await catalog.database
     .transaction()
     .execute((database) => insertDeclared(catalog, database, id, request))
+  const wantsCredentials = request.vend_credentials !== false
+  const storageOptions = await catalog.clientOptions(declared.location, wantsCredentials)
+  return { ...declared, ...(storageOptions && { storage_options: storageOptions }) }
 }
 
-/** Declares a table in a transaction; see `declareTable`. */
+/** Declares a table in a transaction, and tells nothing of the storage; see `declareTable`. */
 export async function insertDeclared(
   catalog: CatalogParts,
   database: CatalogDatabase,

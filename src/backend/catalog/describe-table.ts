@@ -1,4 +1,3 @@
-import { pathToFileURL } from 'node:url'
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { SchemaDialect, TablePoint } from '../engine/engine.ts'
@@ -12,7 +11,8 @@ type Response = ResponseOf<'DescribeTable'>
 
 /**
  * Where a table is, and with `load_detailed_metadata` what is in it: version, schema and statistics, never of a
- * table that is only declared. Throws TableNotFound, and as `pointOf` does where the request names a point (404).
+ * table that is only declared. Clients who want credentials need not ask for them, only those who want none (interface
+ * section 7.2). Throws TableNotFound, as `pointOf` does where the request names a point (404), and as `clientOptions`.
  */
 export async function describeTable(
   catalog: CatalogParts,
@@ -25,14 +25,16 @@ export async function describeTable(
   const withData = asksForData && (await hasData(catalog, table))
   const point = await pointOf(catalog, id, table, request)
   const { location } = point
+  const storageOptions = await catalog.clientOptions(location, request.vend_credentials !== false)
   return {
     table: id.at(-1) ?? '',
     namespace: id.slice(0, -1),
     location,
-    ...(request.with_table_uri ? { table_uri: pathToFileURL(location).href } : {}),
+    ...(request.with_table_uri ? { table_uri: catalog.storage.uriOf(location) } : {}),
     ...(request.load_detailed_metadata && withData ? await describeData(catalog, point, dialect) : {}),
     properties: { ...table.properties },
     managed_versioning: true,
+    ...(storageOptions && { storage_options: storageOptions }),
     ...(request.check_declared ? { is_only_declared: !withData } : {}),
   }
 }

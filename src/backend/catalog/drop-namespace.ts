@@ -1,11 +1,11 @@
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
+import { namespaceNotFound, showIdentifier } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { findObject } from '../store/objects.ts'
 import { hasChildren, removeNamespace } from '../store/removal.ts'
 import type { CatalogParts } from './catalog-parts.ts'
 import { deleteData } from './delete-data.ts'
-import { namespaceNotFound, showIdentifier } from './lookup.ts'
 
 /**
  * Drops a namespace: with Restrict only when nothing lies in it (else NamespaceNotEmpty, 409), with Cascade

@@ -1,5 +1,6 @@
 import { InterfaceError } from '../../interface/errors.ts'
-import { defaultDelimiter, show, type Identifier } from '../../interface/identifiers.ts'
+import type { Identifier } from '../../interface/identifiers.ts'
+import { namespaceNotFound, showIdentifier, tableNotFound } from '../../interface/not-found.ts'
 import { findObject, type NamespaceEntry, type TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
 
@@ -36,21 +37,6 @@ export async function requireSameTable(
     'ConcurrentModification',
     `the table ${showIdentifier(id)} was replaced while the request was waiting for it`,
   )
-}
-
-/** An id as it is shown in a message. */
-export function showIdentifier(id: Identifier): string {
-  return id.length === 0 ? 'the root' : show(id.join(defaultDelimiter))
-}
-
-/** The 404 of a namespace. */
-export function namespaceNotFound(id: Identifier): InterfaceError {
-  return new InterfaceError('NamespaceNotFound', `there is no namespace ${showIdentifier(id)}`)
-}
-
-/** The 404 of a table. */
-export function tableNotFound(id: Identifier): InterfaceError {
-  return new InterfaceError('TableNotFound', `there is no table ${showIdentifier(id)}`)
 }
 
 /** The 409 of a new table whose name is taken, by a table or by a namespace. */

@@ -1,36 +1,39 @@
-import { mkdir, realpath } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { BackendSettings } from '../configuration.ts'
+import type { EmbeddedSettings } from '../configuration.ts'
 import type { Engine, ManifestStore } from '../engine/engine.ts'
+import type { OpenedStorage } from '../storage/open-storage.ts'
 import { findTableById } from '../store/objects.ts'
 import { openStore } from '../store/open-store.ts'
 import { isUnfinished } from '../store/unfinished.ts'
 import type { CatalogParts } from './catalog-parts.ts'
 import { settlingLock } from './data-lock.ts'
 import { openLock } from './lock.ts'
+import { claimStorage } from './owner-mark.ts'
 import { keepRepairing, repair } from './repair.ts'
 import { settleIfUnfinished } from './settle-versions.ts'
 
 /**
- * Opens the catalog of a data folder, creates it where it is not there, and repairs what an end without notice
- * left: no half-created table, no recorded version without its manifest, no data of a dropped table.
+ * Opens the catalog of a storage, creates it where it is not there, and repairs what an end without notice
+ * left: no half-created table, no recorded version without its manifest, no data of a dropped table. Rejects with a
+ * plain error where the storage is that of another catalog.
  */
 export async function openCatalog(
-  settings: Pick<BackendSettings, 'data' | 'store'>,
+  settings: Pick<EmbeddedSettings, 'data' | 'store'>,
+  opened: OpenedStorage,
   engine: Engine,
   manifests: ManifestStore,
   log: Logger,
 ): Promise<CatalogParts> {
-  for (const name of ['tables', 'commits']) await mkdir(join(settings.data.folder, name), { recursive: true })
-  const dataFolder = await realpath(settings.data.folder)
-  const store = await openStore(settings.store, dataFolder, log)
+  const { storage, root, clientOptions } = opened
+  const store = await openStore(settings.store, settings.data.folder, log)
   let stopRepairing: (() => Promise<void>) | undefined
   const catalog: CatalogParts = {
     database: store.database,
     engine,
     manifests,
-    dataFolder,
+    storage,
+    clientOptions,
+    root,
     nameLock: openLock('name', store.locks),
     dataLock: settlingLock(openLock('data', store.locks), (objectId) => settleById(catalog, objectId)),
     commitLock: openLock('commit', store.locks),
@@ -41,6 +44,7 @@ export async function openCatalog(
     },
   }
   try {
+    await claimStorage(store.database, opened, openLock('storage', store.locks))
     await repair(catalog)
   } catch (error) {
     await store.close()

@@ -1,5 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
-import { sameIdentifier, type Identifier } from '../../interface/identifiers.ts'
+import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TablePoint } from '../engine/engine.ts'
 import type { CatalogParts } from './catalog-parts.ts'
@@ -25,15 +24,11 @@ export async function analyzeTableQueryPlan(
   return await catalog.engine.plans.analyze(point, request.query)
 }
 
-/** Throws InvalidInput (400) where the query is for another table than the route. */
 async function queryPoint(
   catalog: CatalogParts,
   id: Identifier,
   { branch, query }: RequestOf<'ExplainTableQueryPlan'>,
 ): Promise<TablePoint> {
-  if (query.id !== undefined && !sameIdentifier(query.id, id)) {
-    throw invalidInput('the "id" in the query differs from the id in the route')
-  }
   const { point } = await requirePoint(catalog, id, {
     branch: query.branch || branch,
     version: query.version,

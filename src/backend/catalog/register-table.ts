@@ -72,7 +72,7 @@ function readLocation(location: string): string {
 async function requireDataset(catalog: CatalogParts, location: string): Promise<void> {
   const folder = locationOf(catalog, { location })
   try {
-    await catalog.manifests.confine(catalog.dataFolder, folder)
+    await catalog.manifests.confine(catalog.root, folder)
     await catalog.engine.describe(folder)
   } catch (error) {
     if (!(error instanceof InterfaceError) || error.status >= 500) throw error

@@ -1,8 +1,9 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
+import { showIdentifier } from '../../interface/not-found.ts'
 import { findTableState, setTableState, type TableEntry } from '../store/objects.ts'
 import { locationOf, type CatalogParts } from './catalog-parts.ts'
-import { requireTable, showIdentifier } from './lookup.ts'
+import { requireTable } from './lookup.ts'
 import { settleIfUnfinished, settleVersions } from './settle-versions.ts'
 
 /** The table of that id, which has data. Throws TableNotFound (404) for one that is only declared, too. */

@@ -1,11 +1,11 @@
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import { show, type Identifier } from '../../interface/identifiers.ts'
+import { showIdentifier } from '../../interface/not-found.ts'
 import type { TablePoint } from '../engine/engine.ts'
 import type { TableTag } from '../engine/references.ts'
 import type { TableEntry } from '../store/objects.ts'
 import { branchNotFound, branchOf, mainBranch } from './branches.ts'
 import { locationOf, type CatalogParts } from './catalog-parts.ts'
-import { showIdentifier } from './lookup.ts'
 import { requireTableWithData } from './table-data.ts'
 
 /** How requests name a point in the history of a table. Null is the same as absent. */

@@ -1,11 +1,12 @@
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import { show, type Identifier } from '../../interface/identifiers.ts'
+import { showIdentifier } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { StoredVersion } from '../engine/engine.ts'
 import type { Properties } from '../store/objects.ts'
 import { branchNotFound, branchOf, mainBranch } from './branches.ts'
 import { locationOf, type CatalogParts } from './catalog-parts.ts'
-import { requireTable, showIdentifier } from './lookup.ts'
+import { requireTable } from './lookup.ts'
 import { readVersionMetadata } from './settle-versions.ts'
 
 /** A version in the form of the interface. */

@@ -1,11 +1,12 @@
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import { show, type Identifier } from '../../interface/identifiers.ts'
+import { transactionNotFound } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { StoredTransaction } from '../engine/engine.ts'
 import type { Properties, TableEntry } from '../store/objects.ts'
 import { findAlterations, saveAlterations, type Alterations } from '../store/transactions.ts'
 import { locationOf, type CatalogParts } from './catalog-parts.ts'
-import { requireSameTable, requireTable, showIdentifier } from './lookup.ts'
+import { requireSameTable, requireTable } from './lookup.ts'
 import { hasData } from './table-data.ts'
 
 type Response = ResponseOf<'DescribeTransaction'>
@@ -62,10 +63,7 @@ async function requireTransaction(
   const table = await findTable(catalog, tableId)
   const transaction = table && (await findTransaction(catalog, table, name))
   if (table !== undefined && transaction !== undefined) return { table, transaction }
-  throw new InterfaceError(
-    'TransactionNotFound',
-    `there is no transaction ${show(name)} of a table ${showIdentifier(tableId)}`,
-  )
+  throw transactionNotFound(id)
 }
 
 /** A table that is not there has no transactions: the interface knows no other 404 here. */

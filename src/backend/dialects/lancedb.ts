@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { InterfaceError } from '../../interface/errors.ts'
 import type { OperationName } from '../../interface/operations.ts'
 import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
+import type { Members } from '../catalog.ts'
 import type { SchemaDialect } from '../engine/engine.ts'
-import type { Members } from '../request-members.ts'
 
 /**
  * The dialect of the remote client of LanceDB (`connect("db://...")`), on the same routes. Whatever differs from
@@ -51,6 +51,11 @@ const lancedb: Dialect = {
   writeAnswer(operation, result) {
     // It reads the tags without a wrapping, and never asks for less than all.
     if (operation === 'ListTableTags') return (result as ResponseOf<'ListTableTags'>).tags
+    if (operation === 'ListTableVersions') {
+      // It cannot read a version without metadata.
+      const { versions, ...rest } = result as ResponseOf<'ListTableVersions'>
+      return { ...rest, versions: versions.map((version) => ({ metadata: {}, ...version })) }
+    }
     if (operation !== 'UpdateTable') return result
     const answer = result as ResponseOf<'UpdateTable'>
     return { ...answer, rows_updated: answer.updated_rows }

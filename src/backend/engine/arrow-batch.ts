@@ -1,6 +1,6 @@
 import { malformedArrow } from './arrow-frames.ts'
-import { int64Field, structVector, tableField, uint8Field } from './flatbuffer.ts'
-import type { FlatTable } from './flatbuffer.ts'
+import { int64Field, structVector, tableField, uint8Field } from '../../interface/flatbuffer.ts'
+import type { FlatTable } from '../../interface/flatbuffer.ts'
 
 /** How large a record batch is when it is decoded. */
 export interface BatchSize {

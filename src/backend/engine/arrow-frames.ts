@@ -1,7 +1,14 @@
 import { invalidInput } from '../../interface/errors.ts'
 import type { InterfaceError, InterfaceErrorOptions } from '../../interface/errors.ts'
-import { boolField, int16Field, int64Field, rootTable, tableField, uint8Field } from './flatbuffer.ts'
-import type { FlatTable } from './flatbuffer.ts'
+import {
+  boolField,
+  int16Field,
+  int64Field,
+  rootTable,
+  tableField,
+  uint8Field,
+} from '../../interface/flatbuffer.ts'
+import type { FlatTable } from '../../interface/flatbuffer.ts'
 
 /** One message of an Arrow IPC stream or file, not decoded: its bytes and what its header says. */
 export interface Frame {

@@ -7,8 +7,8 @@ import {
   tableField,
   tableVector,
   uint8Field,
-} from './flatbuffer.ts'
-import type { FlatTable } from './flatbuffer.ts'
+} from '../../interface/flatbuffer.ts'
+import type { FlatTable } from '../../interface/flatbuffer.ts'
 
 /** A unit of time, as Arrow and the engine abbreviate it. */
 type TimeUnit = 's' | 'ms' | 'us' | 'ns'

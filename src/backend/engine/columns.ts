@@ -9,6 +9,7 @@ import { openTable } from './open-table.ts'
 import type { EngineParts } from './open-table.ts'
 import { retryConflicts } from './retry-conflicts.ts'
 import type { NativeTable } from './native.ts'
+import { wholeExpression } from './whole-expression.ts'
 
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
@@ -38,7 +39,10 @@ export function openColumns(parts: EngineParts): TableColumns {
     add: async (point, columns) =>
       guardedExpression(async () =>
         write(point, async (table) => {
-          const added = columns.map(({ name, expression }) => ({ name, valueSql: expression }))
+          const added = columns.map(({ name, expression }) => ({
+            name,
+            valueSql: wholeExpression(expression),
+          }))
           return (await table.addColumns(added)).version
         }),
       ),

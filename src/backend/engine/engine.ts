@@ -83,7 +83,7 @@ export interface VersionPoint extends TablePoint {
 }
 
 /**
- * The engine that holds the data of the tables. A `location` is an absolute folder of this machine whose name
+ * The engine that holds the data of the tables. A `location` is a folder of the storage, named whole, whose name
  * ends in `.lance`. Every method throws an InterfaceError, and no other error.
  */
 export interface Engine {
@@ -147,11 +147,11 @@ export type NamingScheme = 'V1' | 'V2'
 /** A version of a table: a manifest in storage. */
 export interface StoredVersion {
   readonly version: number
-  /** An object-store key: the absolute path without the leading slash; ends in `.manifest`. */
+  /** An object-store key, of a local file the absolute path without the leading slash; ends in `.manifest`. */
   readonly manifestPath: string
   /** Bytes. */
   readonly manifestSize: number
-  /** As the object-store client of the engine makes it: `inode-mtime-size` in hexadecimal digits. */
+  /** As the object-store client of the engine spells it. */
   readonly eTag: string
   /** When the manifest was written, in milliseconds since 1970. */
   readonly timestampMillis: number
@@ -177,9 +177,9 @@ export interface StagedManifest {
   /** Absent: the main branch. */
   readonly branch: string | undefined
   readonly namingScheme: NamingScheme
-  /** The absolute path of the staging file. */
+  /** The whole name of the staging file. */
   readonly stagingPath: string
-  /** The absolute path that publishing gives it. */
+  /** The whole name that publishing gives it. */
   readonly finalPath: string
   readonly manifestSize: number
   readonly eTag: string
@@ -206,7 +206,7 @@ export interface StoredTransaction {
 /** A manifest that `keep` has put aside. */
 export interface KeptManifest extends StagingRequest {
   readonly namingScheme: NamingScheme
-  /** Absolute. */
+  /** The whole name. */
   readonly keptPath: string
 }
 

@@ -85,6 +85,11 @@ const rules: readonly Rule[] = [
       'the table has rows without a value in any of its columns; restore a version before they were dropped',
   },
   {
+    pattern: /Generic S3 error/,
+    kind: 'ServiceUnavailable',
+    message: 'the object store cannot be used at the moment',
+  },
+  {
     pattern: /Resources exhausted/i,
     kind: 'ServiceUnavailable',
     message: 'the engine has too little memory for this',

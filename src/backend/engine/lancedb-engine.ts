@@ -1,7 +1,8 @@
-import { rm } from 'node:fs/promises'
 import { LRUCache } from 'lru-cache'
 import { InterfaceError } from '../../interface/errors.ts'
 import type { TableQuery } from '../../interface/schemas/query.ts'
+import { localFiles } from '../storage/local-files.ts'
+import type { Storage } from '../storage/storage.ts'
 import { joinFiles, streamToFile } from './arrow-file.ts'
 import type { UploadedFile } from './arrow-file.ts'
 import { readSchema } from './arrow-schema.ts'
@@ -12,21 +13,22 @@ import { guarded, guardedExpression, guardedUpload } from './errors.ts'
 import { openIndexes } from './indexes.ts'
 import { readVersionManifest } from './manifest-store.ts'
 import { loadNative } from './native.ts'
-import type { NativeTable } from './native.ts'
 import { connect, openTable, placeOf } from './open-table.ts'
 import type { EngineParts } from './open-table.ts'
 import { openPlans } from './plans.ts'
-import { refuseUnsupported, toNativeQuery, wantsNoRows } from './query.ts'
-import type { Selection } from './query.ts'
+import { refuseUnsupported } from './query.ts'
 import { openBranches, openTags } from './references.ts'
 import { retryConflicts } from './retry-conflicts.ts'
 import { openRows } from './rows.ts'
+import { runQuery } from './run-query.ts'
 import { schemaToJson } from './schema-json.ts'
 import { changeSchemaMetadata } from './schema-metadata.ts'
 import { normalizeBranch } from './versions-folder.ts'
+import { wholeCondition } from './whole-expression.ts'
 
-/** How much memory the engine may use for itself, in bytes. */
+/** Where the tables lie, this machine unless told, and how much memory the engine may use for itself, in bytes. */
 export interface EngineOptions {
+  readonly storage?: Storage | undefined
   readonly indexCacheBytes?: number | undefined
   readonly metadataCacheBytes?: number | undefined
   /** The most that the rows of one upload may take when they are decoded. */
@@ -34,15 +36,19 @@ export interface EngineOptions {
 }
 
 const mebibyte = 1024 * 1024
-const rowsPerBatch = 8192
 const openFolders = 64
 
-/** The engine of tables in folders of this machine. Throws a plain error when its package is not the pinned one. */
+/** The engine of the tables in a storage. Throws a plain error when its package is not the pinned one. */
 export function openEngine(options: EngineOptions = {}): Engine {
-  const { indexCacheBytes = 64 * mebibyte, metadataCacheBytes = 32 * mebibyte } = options
+  const {
+    storage = localFiles,
+    indexCacheBytes = 64 * mebibyte,
+    metadataCacheBytes = 32 * mebibyte,
+  } = options
   const native = loadNative()
   const parts: EngineParts = {
     native,
+    storage,
     connections: new LRUCache({ max: openFolders }),
     session: new native.Session(BigInt(indexCacheBytes), BigInt(metadataCacheBytes)),
     decodedUploadBytes: options.decodedUploadBytes ?? 1024 * mebibyte,
@@ -61,12 +67,12 @@ export function openEngine(options: EngineOptions = {}): Engine {
     indexes: openIndexes(parts),
     restore: async (point) => guarded(async () => (await openTable(parts, point)).restore()),
     measure: async (point) => guarded(async () => (await openTable(parts, point)).stats()),
-    changeMetadata: async (point, changes) => guarded(async () => changeSchemaMetadata(point, changes)),
+    changeMetadata: async (point, changes) =>
+      guarded(async () => changeSchemaMetadata(storage, point, changes)),
     rows: openRows(parts),
     columns: openColumns(parts),
     plans: openPlans(parts),
-    drop: async (location) =>
-      guarded(async () => rm(placeOf(location).location, { recursive: true, force: true })),
+    drop: async (location) => guarded(async () => storage.removeAll(placeOf(location).location)),
     close: async () => closeConnections(parts),
   }
 }
@@ -135,37 +141,16 @@ async function queryRows(
     branch: query.branch ?? undefined,
     version: query.version ?? undefined,
   })
-  const answer = await runQuery(parts, table, query)
+  const makers = parts.native.JsFullTextQuery
+  const answer = await runQuery(makers, table, query)
   const selection = withoutDictionaries(readSchema(answer.first), query)
-  const { first, next } = selection ? await runQuery(parts, table, query, selection) : answer
+  const { first, next } = selection ? await runQuery(makers, table, query, selection) : answer
   return joinFiles(first, async () => guarded(next))
-}
-
-interface Answer {
-  /** The first batch, or a file of the schema alone. */
-  readonly first: Buffer
-  /** The next batch, each an Arrow IPC file. */
-  readonly next: () => Promise<Buffer | null>
-}
-
-async function runQuery(
-  parts: EngineParts,
-  table: NativeTable,
-  query: TableQuery,
-  selection?: Selection,
-): Promise<Answer> {
-  const native = toNativeQuery(table, parts.native.JsFullTextQuery, query, selection)
-  if (!wantsNoRows(query)) {
-    const batches = await native.execute(rowsPerBatch)
-    const first = await batches.next()
-    if (first !== null) return { first, next: async () => batches.next() }
-  }
-  return { first: await native.outputSchema(), next: async () => null }
 }
 
 async function countRows(parts: EngineParts, location: string, options: CountOptions): Promise<number> {
   const table = await openTable(parts, { ...options, location })
-  return table.countRows(options.predicate ?? null)
+  return table.countRows(wholeCondition(options.predicate))
 }
 
 async function describeTable(
@@ -176,7 +161,9 @@ async function describeTable(
   const table = await openTable(parts, { ...options, location })
   const [version, schemaFile] = await Promise.all([table.version(), table.schema()])
   const schema = readSchema(schemaFile)
-  const manifest = options.stats ? await readVersionManifest(location, version, options.branch) : undefined
+  const manifest = options.stats
+    ? await readVersionManifest(parts.storage, location, version, options.branch)
+    : undefined
   return {
     version,
     metadata: schema.metadata,

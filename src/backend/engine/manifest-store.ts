@@ -1,106 +1,114 @@
-import { link, readFile, readdir, rm, unlink } from 'node:fs/promises'
-import path from 'node:path'
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { localFiles } from '../storage/local-files.ts'
+import { isSameTag, type ListedFile, type Storage } from '../storage/storage.ts'
 import type { ManifestStore, StagedManifest, StoredVersion } from './engine.ts'
-import { confine } from './confinement.ts'
-import { flush, keepManifest, publishKept } from './kept-manifests.ts'
+import { keepManifest, publishKept } from './kept-manifests.ts'
 import { readManifest } from './manifest.ts'
 import type { Manifest } from './manifest.ts'
 import { nameManifest, parseManifestName } from './manifest-names.ts'
 import { inspectStaging } from './staging.ts'
-import { hasErrorCode, readIfThere, storedVersion } from './stored-version.ts'
+import { storedVersion, versionOf } from './stored-version.ts'
 import { findTransaction } from './transactions.ts'
-import { refuseLinks, versionsFolder } from './versions-folder.ts'
+import { versionsFolder } from './versions-folder.ts'
 
-/** The manifest store of tables in folders of this machine. */
-export function openManifestStore(): ManifestStore {
-  const versions = { list: listVersions, describe: describeVersion }
+/** The manifest store of the tables in a storage. */
+export function openManifestStore(storage: Storage = localFiles): ManifestStore {
+  const versions: Pick<ManifestStore, 'list' | 'describe'> = {
+    list: (location, branch, limit) => listVersions(storage, location, branch, limit),
+    describe: (location, version, branch) => describeVersion(storage, location, version, branch),
+  }
   return {
     ...versions,
-    inspectStaging,
-    publish,
-    keep: keepManifest,
-    publishKept,
-    remove: removeVersion,
-    confine,
+    inspectStaging: (location, request) => inspectStaging(storage, location, request),
+    publish: (staged) => publish(storage, staged),
+    keep: (staged, keptPath) => keepManifest(storage, staged, keptPath),
+    publishKept: (location, kept) => publishKept(storage, location, kept),
+    remove: (location, version, branch) => removeVersion(storage, location, version, branch),
+    confine: (root, location) => storage.confine(root, location),
     findTransaction: (location, branches, transaction) =>
-      findTransaction(versions, location, branches, transaction),
+      findTransaction(storage, versions, location, branches, transaction),
   }
 }
 
 async function listVersions(
+  storage: Storage,
   location: string,
   branch: string | undefined,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<readonly StoredVersion[]> {
   const folder = versionsFolder(location, branch)
-  const found = (await namesIn(folder)).flatMap((name) => parseManifestName(name) ?? [])
+  const found: { readonly file: ListedFile; readonly version: number }[] = []
+  for await (const file of storage.list(folder)) {
+    const name = parseManifestName(file.name)
+    if (name !== undefined) found.push({ file, version: name.version })
+    // The names of scheme V2 begin with that of the newest version.
+    if (name?.namingScheme === 'V2' && found.length >= limit) break
+  }
   const newest = found.toSorted((left, right) => right.version - left.version).slice(0, limit)
-  const versions = await Promise.all(
-    newest.map(async ({ version, namingScheme }) =>
-      storedVersion(path.join(folder, nameManifest(version, namingScheme))),
-    ),
-  )
+  const versions = await Promise.all(newest.map(({ file }) => versionOf(storage, folder, file)))
   return versions.filter((version) => version !== undefined)
 }
 
 async function describeVersion(
+  storage: Storage,
   location: string,
   version: number | undefined,
   branch: string | undefined,
 ): Promise<StoredVersion | undefined> {
-  if (version === undefined) return (await listVersions(location, branch, 1))[0]
+  if (version === undefined) return (await listVersions(storage, location, branch, 1))[0]
   const folder = versionsFolder(location, branch)
   return (
-    (await storedVersion(path.join(folder, nameManifest(version, 'V2')))) ??
-    (await storedVersion(path.join(folder, nameManifest(version, 'V1'))))
+    (await storedVersion(storage, `${folder}/${nameManifest(version, 'V2')}`)) ??
+    (await storedVersion(storage, `${folder}/${nameManifest(version, 'V1')}`))
   )
 }
 
-async function removeVersion(location: string, version: number, branch: string | undefined): Promise<void> {
+async function removeVersion(
+  storage: Storage,
+  location: string,
+  version: number,
+  branch: string | undefined,
+): Promise<void> {
   const folder = versionsFolder(location, branch)
-  if ((await namesIn(folder)).length === 0) return
-  await refuseLinks(location, folder)
-  for (const scheme of ['V2', 'V1'] as const) {
-    await rm(path.join(folder, nameManifest(version, scheme)), { force: true })
-  }
-  await flush(folder)
+  if ((await describeVersion(storage, location, version, branch)) === undefined) return
+  await storage.refuseLinks(location, folder)
+  for (const scheme of ['V2', 'V1'] as const)
+    await storage.remove(`${folder}/${nameManifest(version, scheme)}`)
+  await storage.flush(folder)
 }
 
 /** `link` is the commit: it is atomic, it shows only whole files and it never replaces a file. */
-async function publish(staged: StagedManifest): Promise<StoredVersion> {
-  if (!(await isPublished(staged))) {
-    await refuseGaps(staged)
-    try {
-      await link(staged.stagingPath, staged.finalPath)
-    } catch (error) {
-      if (hasErrorCode(error, 'ENOENT')) throw conflict(staged, 'its staging manifest is gone')
-      if (!hasErrorCode(error, 'EEXIST')) throw error
-      if (!(await isPublished(staged))) throw conflict(staged)
-    }
+async function publish(storage: Storage, staged: StagedManifest): Promise<StoredVersion> {
+  if (!(await isPublished(storage, staged))) {
+    await refuseGaps(storage, staged)
+    const outcome = await storage.link(staged.stagingPath, staged.finalPath)
+    if (outcome === 'missing') throw conflict(staged, 'its staging manifest is gone')
+    if (outcome === 'taken' && !(await isPublished(storage, staged))) throw conflict(staged)
   }
-  const published = await storedVersion(staged.finalPath)
+  const published = await storedVersion(storage, staged.finalPath)
   if (published === undefined) throw conflict(staged, 'it was deleted at the same time')
   // The version is committed whatever becomes of its other name.
-  await unlink(staged.stagingPath).catch(() => undefined)
+  await storage.remove(staged.stagingPath).catch(() => undefined)
   return published
 }
 
 /** True when the version is there with the same bytes: the same request once more. */
-async function isPublished(staged: StagedManifest): Promise<boolean> {
-  const published = await storedVersion(staged.finalPath)
+async function isPublished(storage: Storage, staged: StagedManifest): Promise<boolean> {
+  const published = await storedVersion(storage, staged.finalPath)
   if (published === undefined) return false
-  // A link is the same file: the same inode, time and size.
-  if (published.eTag === staged.eTag) return true
+  // The same file, or in an object store the same bytes.
+  if (isSameTag(published.eTag, staged.eTag)) return true
   if (published.manifestSize !== staged.manifestSize) throw conflict(staged)
-  const [there, here] = await Promise.all([staged.finalPath, staged.stagingPath].map(readIfThere))
-  if (!there || !here || !there.equals(here)) throw conflict(staged)
+  const [there, here] = await Promise.all(
+    [staged.finalPath, staged.stagingPath].map((file) => storage.read(file)),
+  )
+  if (!there || !here || !there.bytes.equals(here.bytes)) throw conflict(staged)
   return true
 }
 
 /** A version follows the newest one; the first of a branch has the number after that which it branched from. */
-async function refuseGaps(staged: StagedManifest): Promise<void> {
-  const [newest] = await listVersions(staged.location, staged.branch, 1)
+async function refuseGaps(storage: Storage, staged: StagedManifest): Promise<void> {
+  const [newest] = await listVersions(storage, staged.location, staged.branch, 1)
   if (newest === undefined) {
     if (staged.branch === undefined && staged.version !== 1) throw conflict(staged, 'there is no version yet')
     return
@@ -120,23 +128,17 @@ function conflict(staged: StagedManifest, reason = 'it exists with other content
   )
 }
 
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder)
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return []
-    throw error
-  }
-}
-
 /** What the manifest of a version of a branch says. Throws TableVersionNotFound when it is not there. */
 export async function readVersionManifest(
+  storage: Storage,
   location: string,
   version: number,
   branch?: string,
 ): Promise<Manifest> {
   const folder = versionsFolder(location, branch)
-  const stored = await describeVersion(location, version, branch)
-  if (stored === undefined) throw new InterfaceError('TableVersionNotFound', 'the table has no such version')
-  return readManifest(await readFile(path.join(folder, nameManifest(version, stored.namingScheme))))
+  for (const scheme of ['V2', 'V1'] as const) {
+    const found = await storage.read(`${folder}/${nameManifest(version, scheme)}`)
+    if (found !== undefined) return readManifest(found.bytes)
+  }
+  throw new InterfaceError('TableVersionNotFound', 'the table has no such version')
 }

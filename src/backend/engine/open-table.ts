@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type { Session } from '@lancedb/lancedb'
 import type { LRUCache } from 'lru-cache'
+import type { Storage } from '../storage/storage.ts'
 import type { TablePoint } from './engine.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native.ts'
 import { normalizeBranch } from './versions-folder.ts'
@@ -8,6 +9,7 @@ import { normalizeBranch } from './versions-folder.ts'
 /** What the engine keeps open. */
 export interface EngineParts {
   readonly native: NativeModule
+  readonly storage: Storage
   /** One for each folder that holds tables. */
   readonly connections: LRUCache<string, Promise<NativeConnection>>
   readonly session: Session
@@ -32,7 +34,10 @@ export async function openTable(
 export async function connect(parts: EngineParts, folder: string): Promise<NativeConnection> {
   const known = parts.connections.get(folder)
   if (known !== undefined) return known
-  const opened = parts.native.Connection.new(folder, { session: parts.session })
+  const opened = parts.native.Connection.new(folder, {
+    session: parts.session,
+    storageOptions: parts.storage.engineOptions,
+  })
   parts.connections.set(folder, opened)
   opened.catch(() => parts.connections.delete(folder))
   return opened
@@ -40,8 +45,8 @@ export async function connect(parts: EngineParts, folder: string): Promise<Nativ
 
 /** The folder and the name of a table; the engine adds the ending itself. */
 export function placeOf(location: string): { location: string; folder: string; name: string } {
-  if (!path.isAbsolute(location) || !location.endsWith('.lance')) {
-    throw new Error(`not the location of a table: ${location}`)
-  }
-  return { location, folder: path.dirname(location), name: path.basename(location, '.lance') }
+  const isWhole = path.isAbsolute(location) || location.startsWith('s3://')
+  if (!isWhole || !location.endsWith('.lance')) throw new Error(`not the location of a table: ${location}`)
+  const { dir, name } = path.posix.parse(location)
+  return { location, folder: dir, name }
 }

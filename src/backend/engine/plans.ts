@@ -1,10 +1,10 @@
 import type { TableQuery } from '../../interface/schemas/query.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { TablePoint } from './engine.ts'
 import { guardedExpression } from './errors.ts'
 import { openTable } from './open-table.ts'
 import type { EngineParts } from './open-table.ts'
 import { refuseUnsupported, toNativeQuery } from './query.ts'
-import { storageKey } from './versions-folder.ts'
 
 /** How the engine runs queries, as text for people. It names no path of this machine. */
 export interface QueryPlans {
@@ -16,6 +16,7 @@ export interface QueryPlans {
 
 /** The part of the engine that explains queries; the point decides where they look, whatever they say. */
 export function openPlans(parts: EngineParts): QueryPlans {
+  const { storage } = parts
   const prepare = async (point: TablePoint, query: TableQuery) => {
     refuseUnsupported(query)
     return toNativeQuery(await openTable(parts, point), parts.native.JsFullTextQuery, query)
@@ -23,18 +24,19 @@ export function openPlans(parts: EngineParts): QueryPlans {
   return {
     explain: async (point, query, verbose) =>
       guardedExpression(async () =>
-        withoutPaths(await (await prepare(point, query)).explainPlan(verbose), point.location),
+        withoutPaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
       ),
     analyze: async (point, query) =>
       guardedExpression(async () =>
-        withoutPaths(await (await prepare(point, query)).analyzePlan(), point.location),
+        withoutPaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
       ),
   }
 }
 
 /** Plans spell the location as an object-store key; where it is spelled in a way unknown here, all of it goes. */
-function withoutPaths(plan: string, location: string): string {
-  const spellings = [location, encodeURI(location)].flatMap((path) => [path, storageKey(path)])
+function withoutPaths(storage: Storage, plan: string, location: string): string {
+  const key = storage.keyOf(location)
+  const spellings = [location, encodeURI(location), key, encodeURI(key)]
   let text = plan
   for (const spelling of spellings) text = text.replaceAll(spelling, '<table>')
   return text.replaceAll(/\buri=(?!<table>)[^,\]\n]*/g, 'uri=<path>')

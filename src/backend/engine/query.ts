@@ -2,12 +2,13 @@ import { InterfaceError } from '../../interface/errors.ts'
 import type { TableQuery } from '../../interface/schemas/query.ts'
 import { toFullTextSearch } from './full-text.ts'
 import type { NativeQuery, NativeTable, NativeTextQueries, NativeVectorQuery } from './native.ts'
+import { wholeExpression } from './whole-expression.ts'
 
 /** The columns of an answer as the engine's `select` takes them. */
 export type Selection = [alias: string, expression: string][]
 
 /** The engine's numbers have 32 bits and wrap round: greater ones are cut here. */
-const largestNumber = 0xffffffff
+export const largestNumber = 0xffffffff
 
 /** Refuses what the engine would ignore. */
 export function refuseUnsupported(query: TableQuery): void {
@@ -48,7 +49,7 @@ export function toNativeQuery(
   const [vector, ...others] = query.vector
   const native = vector ? vectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan
   if (query.full_text_query) native.fullTextSearch(toFullTextSearch(makers, query.full_text_query))
-  if (query.filter) native.onlyIf(query.filter)
+  if (query.filter) native.onlyIf(wholeExpression(query.filter))
   if (query.with_row_id) native.withRowId()
   if (query.fast_search) native.fastSearch()
   if (query.offset) native.offset(Math.min(query.offset, largestNumber))
@@ -95,7 +96,8 @@ function selectColumns(
 ): void {
   if (selection) native.select(selection)
   else if (query.columns && 'names' in query.columns) native.selectColumns([...query.columns.names])
-  else if (query.columns) native.select([...query.columns.expressions])
+  else if (query.columns)
+    native.select(query.columns.expressions.map(([name, sql]) => [name, wholeExpression(sql)]))
 }
 
 function toOrdering(order: NonNullable<TableQuery['order_by']>[number]) {

@@ -1,11 +1,10 @@
-import { readFile, readdir, rm } from 'node:fs/promises'
-import path from 'node:path'
 import { z } from 'zod'
+import { invalidInput } from '../../interface/errors.ts'
+import { isMissing } from '../storage/local-files.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { TablePoint, VersionPoint } from './engine.ts'
 import { guarded } from './errors.ts'
 import { openTable, type EngineParts } from './open-table.ts'
-import { hasErrorCode } from './stored-version.ts'
-import { refuseLinks } from './versions-folder.ts'
 
 const tagFile = z.object({ version: z.int(), branch: z.string().nullish(), manifestSize: z.int() })
 const branchFile = z.object({
@@ -42,7 +41,7 @@ export interface TableTags {
 export interface TableBranches {
   list(location: string): Promise<ReadonlyMap<string, TableBranch>>
   find(location: string, name: string): Promise<TableBranch | undefined>
-  /** Lets a branch begin at a point. The caller has made sure that the name is free. */
+  /** Lets a branch begin at a point. The caller has made sure that the name is free. Throws InvalidInput. */
   create(point: TablePoint, name: string): Promise<void>
   /** Deletes a branch with its versions. Throws TableBranchNotFound, and InvalidInput while others come from it. */
   delete(location: string, name: string): Promise<void>
@@ -50,11 +49,12 @@ export interface TableBranches {
 
 /** Tags are files that the engine and its clients share; here they are read, and written by the engine alone. */
 export function openTags(parts: EngineParts): TableTags {
+  const { storage } = parts
   const tagsOf = async ({ location, branch }: TablePoint) =>
     await (await openTable(parts, { location, branch })).tags()
   return {
-    list: (location) => readAll(location, 'tags', tagFile),
-    find: (location, name) => readOne(location, 'tags', name, tagFile),
+    list: (location) => readAll(storage, location, 'tags', tagFile),
+    find: (location, name) => readOne(storage, location, 'tags', name, tagFile),
     create: (point, name) => guarded(async () => (await tagsOf(point)).create(name, point.version)),
     update: (point, name) => guarded(async () => (await tagsOf(point)).update(name, point.version)),
     delete: (location, name) => guarded(async () => (await tagsOf({ location })).delete(name)),
@@ -63,57 +63,71 @@ export function openTags(parts: EngineParts): TableTags {
 
 /** Branches, in the same way as tags. */
 export function openBranches(parts: EngineParts): TableBranches {
+  const { storage } = parts
   const branchesOf = async (location: string) => await (await openTable(parts, { location })).branches()
   return {
-    list: listBranches,
-    find: (location, name) => readOne(location, 'branches', name, branchFile),
+    list: (location) => readAll(storage, location, 'branches', branchFile),
+    find: (location, name) => readOne(storage, location, 'branches', name, branchFile),
     create: ({ location, branch, version }, name) =>
       guarded(async () => {
+        if (storage.isAsciiOnly && /[^ -~]/.test(name)) {
+          throw invalidInput('in an object store, the name of a branch has only ASCII characters')
+        }
         await (await branchesOf(location)).create(name, branch ?? null, version ?? null)
       }),
     delete: (location, name) =>
       guarded(async () => {
-        const others = [...(await listBranches(location)).keys()].filter((other) => other !== name)
+        const others = [...(await readAll(storage, location, 'branches', branchFile)).keys()].filter(
+          (other) => other !== name,
+        )
         // The engine deletes the name first, so what an interruption leaves of a branch has none.
-        if ((await readOne(location, 'branches', name, branchFile)) !== undefined) {
+        if ((await readOne(storage, location, 'branches', name, branchFile)) !== undefined) {
           await (await branchesOf(location)).delete(name)
         }
-        await clearFolder(location, name, others)
+        await clearFolder(storage, location, name, others)
       }),
   }
 }
 
-async function listBranches(location: string): Promise<ReadonlyMap<string, TableBranch>> {
-  return await readAll(location, 'branches', branchFile)
-}
-
 /** The engine leaves the folder of a branch where that of another lies in it; then the name was never free again. */
-async function clearFolder(location: string, name: string, others: readonly string[]): Promise<void> {
-  const folder = path.join(location, 'tree', ...name.split('/'))
+async function clearFolder(
+  storage: Storage,
+  location: string,
+  name: string,
+  others: readonly string[],
+): Promise<void> {
+  const folder = `${location}/tree/${name}`
   const below = others.filter((other) => other.startsWith(`${name}/`))
-  const kept = new Set(below.map((other) => other.slice(name.length + 1).split('/')[0]))
-  const entries = await namesIn(folder)
-  if (entries.length > 0) await refuseLinks(location, folder)
-  for (const entry of entries) {
-    if (!kept.has(entry)) await rm(path.join(folder, entry), { recursive: true, force: true })
+  const kept = new Set(below.map((other) => other.slice(name.length + 1).split('/')[0] ?? ''))
+  try {
+    await storage.refuseLinks(location, folder)
+  } catch (error) {
+    if (isMissing(error)) return
+    throw error
   }
+  await storage.removeAll(folder, kept)
 }
 
 async function readAll<Contents>(
+  storage: Storage,
   location: string,
   kind: 'tags' | 'branches',
   schema: z.ZodType<Contents>,
 ): Promise<ReadonlyMap<string, Contents>> {
-  const files = await namesIn(path.join(location, '_refs', kind))
-  const names = files.flatMap((file) => nameOf(file) ?? [])
+  const names: string[] = []
+  for await (const file of storage.list(`${location}/_refs/${kind}`)) {
+    const name = nameOf(file.name)
+    if (name !== undefined) names.push(name)
+  }
   const read = await Promise.all(
-    names.map(async (name) => [name, await readOne(location, kind, name, schema)] as const),
+    names.map(async (name) => [name, await readOne(storage, location, kind, name, schema)] as const),
   )
   return new Map(read.flatMap(([name, contents]) => (contents === undefined ? [] : [[name, contents]])))
 }
 
 /** The file of a name holds no slash, so it never lies elsewhere. */
 async function readOne<Contents>(
+  storage: Storage,
   location: string,
   kind: 'tags' | 'branches',
   name: string,
@@ -121,13 +135,8 @@ async function readOne<Contents>(
 ): Promise<Contents | undefined> {
   // A lone surrogate is no text, and cannot be encoded.
   if (/\p{Cs}/u.test(name)) return undefined
-  const file = path.join(location, '_refs', kind, `${encodeURIComponent(name)}.json`)
-  try {
-    return schema.parse(JSON.parse(await readFile(file, 'utf8')))
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT') || hasErrorCode(error, 'ENAMETOOLONG')) return undefined
-    throw error
-  }
+  const file = await storage.read(`${location}/_refs/${kind}/${encodeURIComponent(name)}.json`)
+  return file && schema.parse(JSON.parse(file.bytes.toString()))
 }
 
 function nameOf(file: string): string | undefined {
@@ -136,14 +145,5 @@ function nameOf(file: string): string | undefined {
     return decodeURIComponent(file.slice(0, -'.json'.length))
   } catch {
     return undefined
-  }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder)
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return []
-    throw error
   }
 }

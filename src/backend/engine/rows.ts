@@ -7,6 +7,7 @@ import type { NativeTable } from './native.ts'
 import { openTable } from './open-table.ts'
 import type { EngineParts } from './open-table.ts'
 import { retryConflicts } from './retry-conflicts.ts'
+import { wholeCondition, wholeExpression } from './whole-expression.ts'
 
 /** What a merge did. */
 interface MergeCounts {
@@ -41,8 +42,11 @@ export function openRows(parts: EngineParts): TableRows {
       guarded(async () =>
         retryConflicts(async () => {
           const table = await openTable(parts, point)
-          const columns = updates.map(([column, expression]): [string, string] => [column, expression])
-          const { rowsUpdated, version } = await table.update(predicate ?? null, columns)
+          const columns = updates.map(([column, expression]): [string, string] => [
+            column,
+            wholeExpression(expression),
+          ])
+          const { rowsUpdated, version } = await table.update(wholeCondition(predicate), columns)
           return { version, rows: rowsUpdated }
         }),
       ),
@@ -50,7 +54,7 @@ export function openRows(parts: EngineParts): TableRows {
       guardedExpression(async () =>
         retryConflicts(async () => {
           const table = await openTable(parts, point)
-          const { numDeletedRows, version } = await table.delete(predicate)
+          const { numDeletedRows, version } = await table.delete(wholeExpression(predicate))
           return { version, rows: numDeletedRows }
         }),
       ),

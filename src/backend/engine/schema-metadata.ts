@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
-import path from 'node:path'
 import { InterfaceError } from '../../interface/errors.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { TablePoint } from './engine.ts'
-import { flush } from './kept-manifests.ts'
 import { editSchemaMetadata } from './manifest-edit.ts'
 import type { MetadataChanges, NextManifest } from './manifest-edit.ts'
 import { nameManifest } from './manifest-names.ts'
 import { openManifestStore } from './manifest-store.ts'
-import { hasErrorCode } from './stored-version.ts'
-import { refuseLinks, versionsFolder } from './versions-folder.ts'
+import { transactionsFolder } from './transactions.ts'
+import { versionsFolder } from './versions-folder.ts'
 
 const attempts = 50
-const manifests = openManifestStore()
 
 /**
  * Changes the metadata of the schema of the newest version of a branch: the engine has no call for this, so the
@@ -22,60 +19,43 @@ const manifests = openManifestStore()
  * makes no version. Throws ConcurrentModification when others were faster every time.
  */
 export async function changeSchemaMetadata(
+  storage: Storage,
   { location, branch }: TablePoint,
   changes: MetadataChanges,
 ): Promise<Readonly<Record<string, string>>> {
+  const manifests = openManifestStore(storage)
   const folder = versionsFolder(location, branch)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const newest = await manifests.describe(location, undefined, branch)
     if (newest === undefined) throw new InterfaceError('TableNotFound', 'the table has no data')
-    await refuseLinks(location, folder)
-    const file = await readFile(path.join(folder, nameManifest(newest.version, newest.namingScheme)))
-    const uuid = randomUUID()
-    const { metadata, next } = editSchemaMetadata(file, changes, { uuid, millis: Date.now() })
+    await storage.refuseLinks(location, folder)
+    const file = await storage.read(`${folder}/${nameManifest(newest.version, newest.namingScheme)}`)
+    // Deleted in between: another version is the newest one by now.
+    if (file === undefined) continue
+    const stamp = { uuid: randomUUID(), millis: Date.now() }
+    const { metadata, next } = editSchemaMetadata(file.bytes, changes, stamp)
     if (next === undefined) return metadata
-    if (await commit(folder, nameManifest(next.version, newest.namingScheme), uuid, next)) return metadata
+    const name = `${folder}/${nameManifest(next.version, newest.namingScheme)}`
+    if (await commit(storage, name, transactionsFolder(location, branch), next)) return metadata
   }
   throw new InterfaceError('ConcurrentModification', 'other writers were faster every time; try again')
 }
 
-/** False when another writer has made that version. */
-async function commit(folder: string, name: string, uuid: string, next: NextManifest): Promise<boolean> {
-  const staging = path.join(folder, `${name}-${uuid}`)
-  const transactions = path.join(folder, '..', '_transactions')
-  const transaction = next.transaction && path.join(transactions, next.transaction.name)
-  let isCommitted = false
-  try {
-    if (next.transaction && transaction !== undefined) {
-      await mkdir(transactions, { recursive: true })
-      await writeDurably(transaction, next.transaction.bytes)
-    }
-    await writeDurably(staging, next.file)
-    isCommitted = await linkOnce(staging, path.join(folder, name))
-    if (isCommitted) await flush(folder)
-  } finally {
-    await rm(staging, { force: true })
-    if (!isCommitted && transaction !== undefined) await rm(transaction, { force: true })
+/**
+ * False when another writer has made that version. Where nobody can tell what became of it, the transaction stays:
+ * a version without it is of no use to other writers.
+ */
+async function commit(
+  storage: Storage,
+  file: string,
+  transactions: string,
+  next: NextManifest,
+): Promise<boolean> {
+  const transaction = next.transaction && `${transactions}/${next.transaction.name}`
+  if (next.transaction && transaction !== undefined) {
+    await storage.create(transaction, next.transaction.bytes)
   }
+  const isCommitted = await storage.create(file, next.file)
+  if (!isCommitted && transaction !== undefined) await storage.remove(transaction)
   return isCommitted
-}
-
-async function linkOnce(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to)
-    return true
-  } catch (error) {
-    if (hasErrorCode(error, 'EEXIST')) return false
-    throw error
-  }
-}
-
-async function writeDurably(file: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(file, 'wx')
-  try {
-    await handle.writeFile(bytes)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

@@ -1,13 +1,11 @@
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
-import path from 'node:path'
 import { invalidInput } from '../../interface/errors.ts'
+import { isMissing } from '../storage/local-files.ts'
+import { isSameTag, type ReadFile, type Storage } from '../storage/storage.ts'
 import type { NamingScheme, StagedManifest, StagingRequest } from './engine.ts'
 import { finalName, nameManifest } from './manifest-names.ts'
 import { readManifest } from './manifest.ts'
-import { eTagOf, hasErrorCode, storedVersion } from './stored-version.ts'
-import { normalizeBranch, refuseLinks, storageKey, versionsFolder } from './versions-folder.ts'
+import { storedVersion } from './stored-version.ts'
+import { normalizeBranch, versionsFolder } from './versions-folder.ts'
 
 /** Larger manifests are refused before they are read. */
 const largestManifest = 512 * 1024 * 1024
@@ -17,14 +15,19 @@ const schemes: readonly NamingScheme[] = ['V2', 'V1']
  * Finds the staging manifest of a request and holds it to what the request says; see ManifestStore. The path
  * is never opened as it came: it must be one of those that the version can have, which are built here.
  */
-export async function inspectStaging(location: string, request: StagingRequest): Promise<StagedManifest> {
+export async function inspectStaging(
+  storage: Storage,
+  location: string,
+  request: StagingRequest,
+): Promise<StagedManifest> {
   const branch = normalizeBranch(request.branch)
-  const { folder, namingScheme, finalPath, stagingPath } = stagingFiles(location, request)
-  await refuseLinks(location, folder).catch((error: unknown) => {
-    throw hasErrorCode(error, 'ENOENT') ? missing() : error
+  const { folder, namingScheme, finalPath, stagingPath } = stagingFiles(storage, location, request)
+  await storage.refuseLinks(location, folder).catch((error: unknown) => {
+    throw isMissing(error) ? missing() : error
   })
   const { bytes, eTag } =
-    (await readRegularFile(stagingPath)) ?? (await readPublished(finalPath, request.eTag))
+    (await storage.read(stagingPath, largestManifest)) ??
+    (await readPublished(storage, finalPath, request.eTag))
   if (request.manifestSize !== undefined && request.manifestSize !== bytes.length) {
     throw invalidInput(
       `manifest_size is ${request.manifestSize}, the staging manifest has ${bytes.length} bytes`,
@@ -42,20 +45,21 @@ export async function inspectStaging(location: string, request: StagingRequest):
 }
 
 /** Where the staging manifest of a request lies, and where its version. Throws InvalidInput for any other path. */
-export function stagingFiles(location: string, request: StagingRequest) {
+export function stagingFiles(storage: Storage, location: string, request: StagingRequest) {
   const folder = versionsFolder(location, request.branch)
-  const { stagingName, namingScheme } = nameStaging(folder, request)
-  const finalPath = path.join(folder, nameManifest(request.version, namingScheme))
-  return { folder, namingScheme, finalPath, stagingPath: path.join(folder, stagingName) }
+  const { stagingName, namingScheme } = nameStaging(storage, folder, request)
+  const finalPath = `${folder}/${nameManifest(request.version, namingScheme)}`
+  return { folder, namingScheme, finalPath, stagingPath: `${folder}/${stagingName}` }
 }
 
 /** The name of the staging file, when its path is `<versions folder>/<final name>-<uuid>`. */
 function nameStaging(
+  storage: Storage,
   folder: string,
   request: StagingRequest,
 ): { stagingName: string; namingScheme: NamingScheme } {
-  const key = request.manifestPath.replace(/^(file:\/\/)?\/*/, '')
-  const prefix = `${storageKey(folder)}/`
+  const key = storage.readKey(request.manifestPath)
+  const prefix = `${storage.keyOf(folder)}/`
   const stagingName = key.startsWith(prefix) ? key.slice(prefix.length) : ''
   const final = finalName(stagingName)
   const namingScheme = schemes.find(
@@ -67,36 +71,15 @@ function nameStaging(
   throw invalidInput(`manifest_path: expected ${expected} beneath the location of the table or of its branch`)
 }
 
-interface FoundFile {
-  readonly bytes: Uint8Array
-  readonly eTag: string
-}
-
-/** Opens without following a link, and looks at what was opened; undefined when there is nothing. */
-async function readRegularFile(file: string): Promise<FoundFile | undefined> {
-  let handle: FileHandle
-  try {
-    handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return undefined
-    if (hasErrorCode(error, 'ELOOP')) throw invalidInput('the staging manifest is a symbolic link')
-    throw error
-  }
-  try {
-    const found = await handle.stat({ bigint: true })
-    if (!found.isFile()) throw invalidInput('the staging manifest is not a regular file')
-    if (found.size > largestManifest) throw invalidInput(`a manifest has at most ${largestManifest} bytes`)
-    return { bytes: await handle.readFile(), eTag: eTagOf(found) }
-  } finally {
-    await handle.close()
-  }
-}
-
 /** The manifest under its final name, when it is the very file that the request tells the tag of. */
-async function readPublished(finalPath: string, eTag: string | undefined): Promise<FoundFile> {
-  const published = eTag === undefined ? undefined : await storedVersion(finalPath)
-  const same = published?.eTag === eTag?.replaceAll('"', '')
-  const found = published && same ? await readRegularFile(finalPath) : undefined
+async function readPublished(
+  storage: Storage,
+  finalPath: string,
+  eTag: string | undefined,
+): Promise<ReadFile> {
+  const published = eTag === undefined ? undefined : await storedVersion(storage, finalPath)
+  const isSame = published !== undefined && eTag !== undefined && isSameTag(published.eTag, eTag)
+  const found = isSame ? await storage.read(finalPath, largestManifest) : undefined
   if (found === undefined) throw missing()
   return found
 }

@@ -1,9 +1,8 @@
-import { readdir } from 'node:fs/promises'
 import path from 'node:path'
+import type { Storage } from '../storage/storage.ts'
 import type { ManifestStore, StoredTransaction, StoredVersion } from './engine.ts'
 import { readManifest, readTransaction, type Transaction } from './manifest.ts'
 import { nameManifest } from './manifest-names.ts'
-import { hasErrorCode, readIfThere } from './stored-version.ts'
 import { normalizeBranch, versionsFolder } from './versions-folder.ts'
 
 const number = /^[1-9]\d{0,15}$/
@@ -14,6 +13,7 @@ type Versions = Pick<ManifestStore, 'list' | 'describe'>
 
 /** See ManifestStore. Commits that failed, or are under way, have no version and are not found. */
 export async function findTransaction(
+  storage: Storage,
   versions: Versions,
   location: string,
   branches: readonly string[],
@@ -21,12 +21,12 @@ export async function findTransaction(
 ): Promise<StoredTransaction | undefined> {
   if (number.test(transaction)) {
     const stored = await versions.describe(location, Number(transaction), undefined)
-    return stored && (await readCommit(location, undefined, stored))
+    return stored && (await readCommit(storage, location, undefined, stored))
   }
   const id = transaction.toLowerCase()
   if (!uuid.test(id)) return undefined
   for (const branch of [undefined, ...branches]) {
-    const found = await findOnBranch(versions, location, branch, id)
+    const found = await findOnBranch(storage, versions, location, branch, id)
     if (found !== undefined) return found
   }
   return undefined
@@ -34,49 +34,48 @@ export async function findTransaction(
 
 /** The commit follows the version that it had read, and most often at once; its file tells which that is. */
 async function findOnBranch(
+  storage: Storage,
   versions: Versions,
   location: string,
   branch: string | undefined,
   id: string,
 ): Promise<StoredTransaction | undefined> {
-  const readVersion = await readVersionOf(location, branch, id)
+  const readVersion = await readVersionOf(storage, location, branch, id)
   const stored = await versions.list(location, branch)
   for (const version of stored.toReversed()) {
     if (version.version <= (readVersion ?? 0)) continue
-    const found = await readCommit(location, branch, version)
+    const found = await readCommit(storage, location, branch, version)
     if (found?.uuid === id) return found
   }
   return undefined
 }
 
 async function readVersionOf(
+  storage: Storage,
   location: string,
   branch: string | undefined,
   id: string,
 ): Promise<number | undefined> {
-  try {
-    const files = await readdir(transactionsFolder(location, branch))
-    const file = files.find((name) => transactionFile.exec(name)?.[1] === id)
-    return file === undefined ? undefined : Number.parseInt(file, 10)
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return undefined
-    throw error
+  for await (const { name } of storage.list(transactionsFolder(location, branch))) {
+    if (transactionFile.exec(name)?.[1] === id) return Number.parseInt(name, 10)
   }
+  return undefined
 }
 
 /** Undefined where the version does not tell what made it, or is deleted at the same time. */
 async function readCommit(
+  storage: Storage,
   location: string,
   branch: string | undefined,
   { version, namingScheme }: StoredVersion,
 ): Promise<StoredTransaction | undefined> {
   const name = nameManifest(version, namingScheme)
-  const bytes = await readIfThere(path.join(versionsFolder(location, branch), name))
-  if (bytes === undefined) return undefined
-  const manifest = readManifest(bytes)
+  const read = await storage.read(`${versionsFolder(location, branch)}/${name}`)
+  if (read === undefined) return undefined
+  const manifest = readManifest(read.bytes)
   const found = manifest.transactionId
     ? manifest
-    : await readTransactionFile(location, branch, manifest.transactionFile)
+    : await readTransactionFile(storage, location, branch, manifest.transactionFile)
   const { transactionId, readVersion = version - 1, transactionKind, transactionTag } = found ?? {}
   if (transactionId === undefined) return undefined
   return {
@@ -90,15 +89,17 @@ async function readCommit(
 }
 
 async function readTransactionFile(
+  storage: Storage,
   location: string,
   branch: string | undefined,
   name: string | undefined,
 ): Promise<Transaction | undefined> {
   if (name === undefined || !transactionFile.test(name)) return undefined
-  const bytes = await readIfThere(path.join(transactionsFolder(location, branch), name))
-  return bytes && readTransaction(bytes)
+  const read = await storage.read(`${transactionsFolder(location, branch)}/${name}`)
+  return read && readTransaction(read.bytes)
 }
 
-function transactionsFolder(location: string, branch: string | undefined): string {
-  return path.join(path.dirname(versionsFolder(location, branch)), '_transactions')
+/** The folder that holds what made the versions of a branch. */
+export function transactionsFolder(location: string, branch: string | undefined): string {
+  return `${path.posix.dirname(versionsFolder(location, branch))}/_transactions`
 }

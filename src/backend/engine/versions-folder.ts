@@ -1,6 +1,4 @@
-import { realpath } from 'node:fs/promises'
-import path from 'node:path'
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { invalidInput } from '../../interface/errors.ts'
 
 const segment = /^[\p{L}\p{N}._-]+$/u
 
@@ -16,8 +14,8 @@ export function normalizeBranch(branch: string | undefined): string | undefined 
 export function versionsFolder(location: string, branch: string | undefined): string {
   const name = normalizeBranch(branch)
   return name === undefined
-    ? path.join(location, '_versions')
-    : path.join(location, 'tree', ...branchSegments(name), '_versions')
+    ? `${location}/_versions`
+    : [location, 'tree', ...branchSegments(name), '_versions'].join('/')
 }
 
 function branchSegments(branch: string): string[] {
@@ -29,23 +27,4 @@ function branchSegments(branch: string): string[] {
     )
   }
   return segments
-}
-
-/**
- * Refuses a versions folder that a symbolic link leads out of its table. The location itself may be a link: it
- * is the operator's choice.
- */
-export async function refuseLinks(location: string, folder: string): Promise<void> {
-  const expected = path.join(await realpath(location), path.relative(location, folder))
-  if ((await realpath(folder)) !== expected) {
-    throw new InterfaceError(
-      'InvalidInput',
-      'a symbolic link beneath the location of the table is not followed',
-    )
-  }
-}
-
-/** The path as an object-store key: without the leading slash, with `/` between the parts. */
-export function storageKey(file: string): string {
-  return file.split(path.sep).join('/').replace(/^\/+/, '')
 }

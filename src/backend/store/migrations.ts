@@ -80,11 +80,24 @@ const batchesAndTransactions: Migration = {
   },
 }
 
+/** Which catalog this is. */
+const catalogIdentity: Migration = {
+  async up(database: Kysely<unknown>): Promise<void> {
+    await database.schema
+      .createTable('catalog_identity')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('catalog_id', 'text', (column) => column.notNull())
+      .addColumn('state', 'text', (column) => column.notNull())
+      .execute()
+  },
+}
+
 /** The changes of the store's schema, in order. A migration that was released is never edited. */
 export const migrationsWith = (nameType: NameType): MigrationProvider => ({
   getMigrations: () =>
     Promise.resolve({
       '0001-objects-and-versions': objectsAndVersions(nameType),
       '0002-batches-and-transactions': batchesAndTransactions,
+      '0003-catalog-identity': catalogIdentity,
     }),
 })

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { BackendSettings } from '../configuration.ts'
@@ -16,16 +16,20 @@ export interface Store {
 }
 
 /**
- * Opens the store that the settings choose: PostgreSQL, or a SQLite file in the data folder. Rejects with a plain
+ * Opens the store that the settings choose: PostgreSQL, or a SQLite file in a folder of its
+ * own or else in that of the data. Rejects with a plain
  * error when it cannot be used.
  */
 export async function openStore(
-  { postgres }: BackendSettings['store'],
-  dataFolder: string,
+  { folder, postgres }: BackendSettings['store'],
+  dataFolder: string | undefined,
   log: Logger,
 ): Promise<Store> {
   if (postgres === undefined) {
-    const database = await openSqlite(join(dataFolder, 'catalog.sqlite'))
+    const place = folder ?? dataFolder
+    if (place === undefined) throw new Error('the settings name no folder for the store')
+    await mkdir(place, { recursive: true })
+    const database = await openSqlite(join(place, 'catalog.sqlite'))
     return { database, locks: undefined, close: () => database.destroy() }
   }
   const url =

@@ -47,7 +47,7 @@ function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
     prepare(sql) {
       const known = statements.get(sql)
       if (known !== undefined) return known
-      const statement = connection.prepare(sql) as unknown as SqliteStatement
+      const statement = prepare(connection, sql)
       statements.set(sql, statement)
       return statement
     },
@@ -59,5 +59,18 @@ function withPreparedStatements(connection: Libsql.Database): SqliteDatabase {
       }
       connection.close()
     },
+  }
+}
+
+/** A full disk ends a transaction by itself; that there is none to roll back would hide the error that tells so. */
+function prepare(connection: Libsql.Database, sql: string): SqliteStatement {
+  const statement = connection.prepare(sql) as unknown as SqliteStatement
+  if (sql !== 'rollback') return statement
+  const nothing = { changes: 0, lastInsertRowid: 0 }
+  return {
+    reader: false,
+    all: () => [],
+    iterate: () => [].values(),
+    run: (parameters) => (connection.inTransaction ? statement.run(parameters) : nothing),
   }
 }

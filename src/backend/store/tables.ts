@@ -70,6 +70,15 @@ interface LeftoverTable {
   object_id: string
 }
 
+/** One row: which catalog this is. */
+interface CatalogIdentityTable {
+  name: 'catalog'
+  /** Random, for good. */
+  catalog_id: string
+  /** `marked`: the storage of the tables bears the id. */
+  state: 'new' | 'marked'
+}
+
 /** The tables of the catalog store. */
 export interface CatalogTables {
   objects: ObjectTable
@@ -77,6 +86,7 @@ export interface CatalogTables {
   doomed_versions: DoomedVersionTable
   transactions: TransactionTable
   leftovers: LeftoverTable
+  catalog_identity: CatalogIdentityTable
 }
 
 /** The catalog store, or one transaction on it. */

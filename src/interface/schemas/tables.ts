@@ -37,6 +37,9 @@ const jsonArrowSchema = z.object({
   metadata: properties.readonly().optional(),
 })
 
+/** How a client reaches the data; it may hold credentials, which then end at `expires_at_millis` (section 7.2). */
+const storageOptions = properties.readonly().optional()
+
 /** A table that the catalog has no more: where its data was, or still is. */
 const removedTable = response({
   id: identifier.readonly(),
@@ -72,6 +75,7 @@ export const tableSchemas = {
       location: z.string(),
       properties,
       managed_versioning: z.boolean(),
+      storage_options: storageOptions,
     }),
   },
   DescribeTable: {
@@ -95,6 +99,7 @@ export const tableSchemas = {
       metadata: properties.readonly().optional(),
       properties,
       managed_versioning: z.boolean(),
+      storage_options: storageOptions,
       is_only_declared: z.boolean().optional(),
     }),
   },

@@ -2,7 +2,7 @@ import { Field, Null, RecordBatch, Schema, Struct, Table, makeData } from 'apach
 import { expect, test } from 'vitest'
 import { streamToFile } from '../../../src/backend/engine/arrow-file.ts'
 import { readFrames } from '../../../src/backend/engine/arrow-frames.ts'
-import { int64Field, structVector } from '../../../src/backend/engine/flatbuffer.ts'
+import { int64Field, structVector } from '../../../src/interface/flatbuffer.ts'
 import { remoteUpload } from './remote-upload.ts'
 import { orders, streamOf } from './sample-tables.ts'
 

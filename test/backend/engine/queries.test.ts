@@ -107,7 +107,10 @@ describe('what is refused', () => {
       },
       0,
     ],
-    [{ filter: 'timeout already exists' }, 12],
+    [{ filter: 'timeout already exists' }, 13],
+    [{ filter: '`timeout already exists` = 1' }, 12],
+    [{ filter: 'id = 1 and more' }, 12],
+    [{ filter: 'id = 1 more' }, 13],
   ])('%j', async (request, code) => {
     const { query, location } = await tableOf(3)
     const error: unknown = await query(request).catch((thrown: unknown) => thrown)

@@ -133,6 +133,13 @@ function bodyChecks(operation: Operation): Record<string, Check> {
         await world.refused(name, presentFor(world, operation), { body: text }, 'InvalidInput')
       }
     },
+    ...(body === 'map' && {
+      'a request without a body is refused, for the body is the data': async (world) => {
+        for (const text of [undefined, '', 'null']) {
+          await world.refused(name, presentFor(world, operation), { body: text }, 'InvalidInput')
+        }
+      },
+    }),
     ...(required.length > 0 && {
       'a request without what it must hold is refused': async (world) => {
         const wrong = required.flatMap((member) =>

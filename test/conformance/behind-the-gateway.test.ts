@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { runningBackend } from '../../backend/running-backend.ts'
-import { gatewayBefore } from '../../gateway/running-gateway.ts'
-import { runConformance } from '../conformance.ts'
-import { faultsOf } from '../faults.ts'
+import { runningBackend } from '../backend/running-backend.ts'
+import { gatewayBefore } from '../gateway/running-gateway.ts'
+import { runConformance } from './conformance.ts'
+import { faultsOf } from './faults.ts'
 
 const patience = 180_000
 

@@ -1,0 +1,154 @@
+import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import { InterfaceError } from '../interface/errors.ts'
+import type { OperationName } from '../interface/operations.ts'
+import type { Catalog, CatalogOperations, Upload } from './catalog.ts'
+import type { CatalogParts } from './catalog/catalog-parts.ts'
+import { batchCommitTables, batchCreateTableVersions } from './catalog/commit-batch.ts'
+import { addColumns, alterColumns, dropColumns, updateFieldMetadata } from './catalog/change-columns.ts'
+import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/change-rows.ts'
+import { createNamespace } from './catalog/create-namespace.ts'
+import { createTable } from './catalog/create-table.ts'
+import { createTableVersion } from './catalog/create-table-version.ts'
+import { declareTable } from './catalog/declare-table.ts'
+import { batchDeleteTableVersions } from './catalog/delete-versions.ts'
+import { deregisterTable } from './catalog/deregister-table.ts'
+import { describeNamespace } from './catalog/describe-namespace.ts'
+import { describeTable, requireTableExists } from './catalog/describe-table.ts'
+import { dropNamespace } from './catalog/drop-namespace.ts'
+import { dropTable } from './catalog/drop-table.ts'
+import { listAllTables, listNamespaces, listTables } from './catalog/list.ts'
+import { requireNamespace } from './catalog/lookup.ts'
+import { openCatalog } from './catalog/open-catalog.ts'
+import { analyzeTableQueryPlan, explainTableQueryPlan } from './catalog/query-plans.ts'
+import { registerTable } from './catalog/register-table.ts'
+import { renameTable } from './catalog/rename-table.ts'
+import { restoreTable } from './catalog/restore-table.ts'
+import { countTableRows, insertIntoTable, queryTable } from './catalog/rows.ts'
+import { getTableStats, updateTableSchemaMetadata } from './catalog/table-facts.ts'
+import { createTableBranch, deleteTableBranch, listTableBranches } from './catalog/table-branches.ts'
+import {
+  createTableIndex,
+  describeTableIndexStats,
+  dropTableIndex,
+  listTableIndices,
+} from './catalog/table-indexes.ts'
+import {
+  createTableTag,
+  deleteTableTag,
+  getTableTagVersion,
+  listTableTags,
+  updateTableTag,
+} from './catalog/tags.ts'
+import { describeTableVersion, listTableVersions } from './catalog/table-versions.ts'
+import { alterTransaction, describeTransaction } from './catalog/transactions.ts'
+import type { EmbeddedSettings } from './configuration.ts'
+import { openEngine } from './engine/lancedb-engine.ts'
+import { openManifestStore } from './engine/manifest-store.ts'
+import { openStorage } from './storage/open-storage.ts'
+import { UploadMemory, withUpload } from './upload-memory.ts'
+
+/** Has an upload received whole, for an engine that takes no less; its memory is bounded and accounted for. */
+type Receive = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>
+
+/**
+ * Opens the catalog whose tables lie in a storage of its own, and repairs what an end without notice left there.
+ * Rejects when the storage or the store cannot be used.
+ */
+export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logger): Promise<Catalog> {
+  const { uploadBytes, uploadsBytes } = settings.limits
+  const opened = await openStorage(settings.data)
+  const { storage } = opened
+  const engine = openEngine({ storage, decodedUploadBytes: 8 * uploadBytes })
+  const close = async (): Promise<void> => {
+    await engine.close()
+    opened.close()
+  }
+  let parts: CatalogParts
+  try {
+    parts = await openCatalog(settings, opened, engine, openManifestStore(storage), log)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const memory = new UploadMemory(uploadsBytes)
+  return {
+    ...operationsOf(parts, (upload, use) => withUpload(upload, uploadBytes, memory, use)),
+    checkReady: async () => {
+      await sql`select 1`.execute(parts.database)
+    },
+    close: async () => {
+      await parts.close()
+      await close()
+    },
+  }
+}
+
+function operationsOf(parts: CatalogParts, receive: Receive): CatalogOperations {
+  return {
+    CreateNamespace: ({ id, request }) => createNamespace(parts, id, request),
+    ListNamespaces: ({ id, request }) => listNamespaces(parts, id, request),
+    DescribeNamespace: ({ id }) => describeNamespace(parts, id),
+    NamespaceExists: async ({ id }) => {
+      await requireNamespace(parts.database, id)
+    },
+    DropNamespace: ({ id, request }) => dropNamespace(parts, id, request),
+    CreateTable: ({ id, request, upload }) =>
+      receive(upload, (bytes) => createTable(parts, id, request, bytes)),
+    DeclareTable: ({ id, request }) => declareTable(parts, id, request),
+    DescribeTable: ({ id, request, schemaDialect }) => describeTable(parts, id, request, schemaDialect),
+    TableExists: ({ id, request }) => requireTableExists(parts, id, request),
+    ListTables: ({ id, request }) => listTables(parts, id, request),
+    ListAllTables: ({ delimiter, request }) => listAllTables(parts, delimiter, request),
+    DropTable: ({ id }) => dropTable(parts, id),
+    RegisterTable: ({ id, request }) => registerTable(parts, id, request),
+    DeregisterTable: ({ id }) => deregisterTable(parts, id),
+    RenameTable: ({ id, request }) => renameTable(parts, id, request),
+    InsertIntoTable: ({ id, request, upload }) =>
+      receive(upload, (bytes) => insertIntoTable(parts, id, request, bytes)),
+    QueryTable: ({ id, request }) => queryTable(parts, id, request),
+    CountTableRows: ({ id, request }) => countTableRows(parts, id, request),
+    MergeInsertIntoTable: ({ id, request, upload }) =>
+      receive(upload, (bytes) => mergeInsertIntoTable(parts, id, request, bytes)),
+    UpdateTable: ({ id, request }) => updateTable(parts, id, request),
+    DeleteFromTable: ({ id, request }) => deleteFromTable(parts, id, request),
+    ExplainTableQueryPlan: ({ id, request }) => explainTableQueryPlan(parts, id, request),
+    AnalyzeTableQueryPlan: ({ id, request }) => analyzeTableQueryPlan(parts, id, request),
+    GetTableStats: ({ id, request }) => getTableStats(parts, id, request),
+    UpdateTableSchemaMetadata: ({ id, request }) => updateTableSchemaMetadata(parts, id, request),
+    AlterTableAddColumns: ({ id, request }) => addColumns(parts, id, request),
+    AlterTableAlterColumns: ({ id, request }) => alterColumns(parts, id, request),
+    AlterTableDropColumns: ({ id, request }) => dropColumns(parts, id, request),
+    UpdateFieldMetadata: ({ id, request }) => updateFieldMetadata(parts, id, request),
+    ListTableVersions: ({ id, request }) => listTableVersions(parts, id, request),
+    DescribeTableVersion: ({ id, request }) => describeTableVersion(parts, id, request),
+    CreateTableVersion: ({ id, request }) => createTableVersion(parts, id, request),
+    BatchCreateTableVersions: ({ request }) => batchCreateTableVersions(parts, request),
+    BatchCommitTables: ({ request }) => batchCommitTables(parts, request),
+    DescribeTransaction: ({ id }) => describeTransaction(parts, id),
+    AlterTransaction: ({ id, request }) => alterTransaction(parts, id, request),
+    BatchDeleteTableVersions: ({ id, request }) => batchDeleteTableVersions(parts, id, request),
+    RestoreTable: ({ id, request }) => restoreTable(parts, id, request),
+    ListTableTags: ({ id, request }) => listTableTags(parts, id, request),
+    GetTableTagVersion: ({ id, request }) => getTableTagVersion(parts, id, request),
+    CreateTableTag: ({ id, request }) => createTableTag(parts, id, request),
+    UpdateTableTag: ({ id, request }) => updateTableTag(parts, id, request),
+    DeleteTableTag: ({ id, request }) => deleteTableTag(parts, id, request),
+    ListTableBranches: ({ id, request }) => listTableBranches(parts, id, request),
+    CreateTableBranch: ({ id, request }) => createTableBranch(parts, id, request),
+    DeleteTableBranch: ({ id, request }) => deleteTableBranch(parts, id, request),
+    CreateTableIndex: ({ id, request }) => createTableIndex(parts, id, request),
+    CreateTableScalarIndex: ({ id, request }) => createTableIndex(parts, id, request),
+    ListTableIndices: ({ id, request }) => listTableIndices(parts, id, request),
+    DescribeTableIndexStats: ({ id, indexName, request }) =>
+      describeTableIndexStats(parts, id, indexName, request),
+    DropTableIndex: ({ id, indexName, request }) => dropTableIndex(parts, id, indexName, request),
+    AlterTableBackfillColumns: () => unsupported('AlterTableBackfillColumns'),
+    CreateMaterializedView: () => unsupported('CreateMaterializedView'),
+    RefreshMaterializedView: () => unsupported('RefreshMaterializedView'),
+  }
+}
+
+async function unsupported(name: OperationName): Promise<never> {
+  throw new InterfaceError('Unsupported', `this catalog does not have the operation ${name}`)
+}

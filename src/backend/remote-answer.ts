@@ -1,0 +1,135 @@
+import type { Dispatcher } from 'undici'
+import { InterfaceError } from '../interface/errors.ts'
+import { readForeignError } from '../interface/foreign-errors.ts'
+import { arrowFileType } from '../interface/headers.ts'
+import type { Operation, OperationName } from '../interface/operations.ts'
+
+/** The largest JSON answer that is read into memory. */
+const maximumJsonBytes = 64 * 1024 * 1024
+/** Longer errors are no message for anybody. */
+const maximumErrorBytes = 64 * 1024
+
+/** Operations whose JSON is a number or a string, not an object. */
+const bareAnswers: Readonly<Partial<Record<OperationName, 'number' | 'string'>>> = {
+  CountTableRows: 'number',
+  ExplainTableQueryPlan: 'string',
+  AnalyzeTableQueryPlan: 'string',
+}
+
+/**
+ * Reads the answer of a remote catalog: JSON whole, an Arrow file piece by piece. Any 2xx is a success. Throws the
+ * error that the catalog answered, with its code and message, and ServiceUnavailable (502) for what the interface
+ * does not know. `speaksForItself`: requests are made with a credential of our own, so that it is no fault of
+ * the caller when that is refused.
+ */
+export async function readAnswer(
+  operation: Operation,
+  response: Dispatcher.ResponseData,
+  speaksForItself: boolean,
+): Promise<unknown> {
+  const { statusCode, headers, body } = response
+  if (statusCode >= 400) throw await readRefusal(response, speaksForItself)
+  if (statusCode >= 300) throw await discard(response, `a redirect (${statusCode}), which is not followed`)
+  const encoding = valueOf(headers['content-encoding']) ?? 'identity'
+  if (encoding !== 'identity') throw await discard(response, 'a compressed body, which was not asked for')
+  if (operation.answer === 'empty') {
+    await body.dump()
+    return undefined
+  }
+  const type = (valueOf(headers['content-type']) ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (operation.answer === 'arrow') {
+    if (type === arrowFileType || type === '' || type === 'application/octet-stream') return body
+    throw await discard(response, 'something else than an Arrow file')
+  }
+  const bytes = await readBounded(body, maximumJsonBytes)
+  if (bytes === undefined) throw unexpected(`more than ${maximumJsonBytes} bytes`)
+  return readJson(operation.name, bytes.toString('utf8'), type)
+}
+
+/** A failure of the transport to the remote catalog as an error of the interface: 502, 503 or 504. */
+export function transportError(error: unknown): InterfaceError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const name = error instanceof Error ? error.name : ''
+  if (code.endsWith('_TIMEOUT') || name === 'TimeoutError') {
+    return unavailable(504, 'the remote catalog did not answer in time', error)
+  }
+  if (code === 'UND_ERR_CLOSED' || code === 'UND_ERR_DESTROYED') {
+    return unavailable(503, 'the server is shutting down', error)
+  }
+  return unavailable(502, 'the remote catalog could not be reached, or broke off', error)
+}
+
+async function readRefusal(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  speaksForItself: boolean,
+): Promise<InterfaceError> {
+  const bytes = await readBounded(body, maximumErrorBytes)
+  if (statusCode === 407 || (statusCode === 401 && speaksForItself)) {
+    return unavailable(502, 'the remote catalog does not accept the credential of this server')
+  }
+  const { kind, message } = readForeignError(statusCode, bytes)
+  const kept = ['retry-after', 'www-authenticate'].flatMap((name) => {
+    const value = valueOf(headers[name])
+    return value === undefined ? [] : [[name, value]]
+  })
+  return new InterfaceError(kind, message ?? `the remote catalog answered with status ${statusCode}`, {
+    status: statusCode,
+    headers: Object.fromEntries(kept) as Record<string, string>,
+  })
+}
+
+/**
+ * Some servers wrap the number of rows in an object, send a plan as plain text, or answer nothing where the
+ * interface has an object (interface section 8.1).
+ */
+function readJson(name: OperationName, text: string, type: string): unknown {
+  const expected = bareAnswers[name] ?? 'object'
+  if (expected === 'string' && type === 'text/plain') return text
+  if (expected === 'object' && text.trim() === '') return {}
+  const value = parse(text)
+  if (expected === 'object' ? isObject(value) : typeof value === expected) return value
+  const count = expected === 'number' && isObject(value) ? value['count'] : undefined
+  if (typeof count === 'number') return count
+  throw unexpected(`something else than JSON of ${name}`)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Undefined above `limit` bytes; the rest is not read. */
+async function readBounded(body: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > limit) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+async function discard({ body }: Dispatcher.ResponseData, what: string): Promise<InterfaceError> {
+  await body.dump()
+  return unexpected(what)
+}
+
+function unexpected(what: string): InterfaceError {
+  return unavailable(502, `the remote catalog answered ${what}`)
+}
+
+function unavailable(status: number, message: string, cause?: unknown): InterfaceError {
+  return new InterfaceError('ServiceUnavailable', message, { status, cause })
+}
+
+function valueOf(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : header?.[0]
+}

@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises'
+import { Pool, type Dispatcher } from 'undici'
+import { InterfaceError, invalidInput } from '../interface/errors.ts'
+import {
+  operationNamed,
+  operationNames,
+  type Operation,
+  type OperationName,
+} from '../interface/operations.ts'
+import type { Call, Catalog, CatalogOperations, Members } from './catalog.ts'
+import { readAnswer, transportError } from './remote-answer.ts'
+import { writeRequest, type RemoteDialect, type RemoteRequest } from './remote-request.ts'
+import { withLanceSchema } from './remote-schema.ts'
+import type { RemoteSettings } from './remote-settings.ts'
+
+/** How long a probe for readiness may take. */
+const probeMs = 2_000
+/** How many requests may wait for a connection; each one before them ends within the timeouts. */
+const maximumWaiting = 1024
+/** How long changes whose clients have left may go on when the catalog is closed. */
+const closingMs = 10_000
+
+/**
+ * Opens a client of a server of the interface. Nothing is sent before the first request. Rejects when a file of the
+ * settings cannot be read.
+ */
+export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catalog> {
+  const { origin, pathname } = new URL(settings.url)
+  const dialect: RemoteDialect = {
+    basePath: pathname.replace(/\/$/, ''),
+    delimiter: settings.delimiter,
+    credential: await readCredential(settings),
+  }
+  const pool = await openPool(origin, settings)
+  const methods = operationNames.map((name) => {
+    const operation = operationNamed(name)
+    return [name, (call: Call<OperationName>) => perform(pool, operation, call, dialect)]
+  })
+  return {
+    // Every method takes and answers what the table of operations says, which the compiler cannot follow.
+    ...(Object.fromEntries(methods) as CatalogOperations),
+    checkReady: () => probe(pool, dialect.basePath),
+    close: async () => {
+      const timer = setTimeout(() => void pool.destroy(), closingMs)
+      // Being destroyed is one way of being closed.
+      await pool.close().catch(() => undefined)
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function openPool(origin: string, settings: RemoteSettings): Promise<Pool> {
+  const { certificateAuthority, maximumConnections, timeouts } = settings
+  return new Pool(origin, {
+    connections: maximumConnections,
+    pipelining: 1,
+    connect: {
+      timeout: timeouts.connectMs,
+      rejectUnauthorized: true,
+      ...(certificateAuthority !== undefined && { ca: await readFile(certificateAuthority, 'utf8') }),
+    },
+    headersTimeout: timeouts.answerMs,
+    bodyTimeout: timeouts.idleMs,
+  })
+}
+
+async function readCredential({
+  credential,
+}: RemoteSettings): Promise<readonly [string, string] | undefined> {
+  if (credential === undefined) return undefined
+  const text = credential.file === undefined ? credential.value : await readFile(credential.file, 'utf8')
+  return [credential.header, (text ?? '').trim()]
+}
+
+/**
+ * Sends a request and reads its answer. A read ends when the client leaves; a change goes on, for nobody could say
+ * what became of it. Throws ServiceUnavailable (503) where too many requests wait already.
+ */
+async function perform(
+  pool: Pool,
+  operation: Operation,
+  call: Call<OperationName>,
+  dialect: RemoteDialect,
+): Promise<unknown> {
+  if (pool.stats.queued >= maximumWaiting) {
+    throw new InterfaceError('ServiceUnavailable', 'too many requests wait for the remote catalog', {
+      headers: { 'retry-after': '1' },
+    })
+  }
+  const request = writeRequest(operation, call, dialect)
+  const signal = operation.effect === 'read' ? call.caller.signal : undefined
+  try {
+    const response = await send(pool, operation, { ...request, ...(signal && { signal }) })
+    const answer = await readAnswer(operation, response, dialect.credential !== undefined)
+    const isTold = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
+    return isTold ? withLanceSchema(answer as Members) : answer
+  } catch (error) {
+    if (error instanceof InterfaceError) throw error
+    if (call.caller.signal.aborted)
+      throw invalidInput('the client left before it was answered', { cause: error })
+    throw transportError(error)
+  }
+}
+
+/** A read is sent again, once, where an idle connection turned out to be closed; no read has an upload. */
+async function send(
+  pool: Pool,
+  operation: Operation,
+  request: RemoteRequest & { readonly signal?: AbortSignal },
+): Promise<Dispatcher.ResponseData> {
+  try {
+    return await pool.request(request)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (operation.effect !== 'read' || (code !== 'UND_ERR_SOCKET' && code !== 'ECONNRESET')) throw error
+    return await pool.request(request)
+  }
+}
+
+/** Any answer but one of a failed proxy shows that somebody is there. */
+async function probe(pool: Pool, basePath: string): Promise<void> {
+  const { method, path } = operationNamed('ListAllTables')
+  const target = `${basePath}${path}?limit=1`
+  let status: number
+  try {
+    const { statusCode, body } = await pool.request({
+      method,
+      path: target,
+      signal: AbortSignal.timeout(probeMs),
+    })
+    status = statusCode
+    await body.dump()
+  } catch (error) {
+    throw transportError(error)
+  }
+  if (status >= 500) {
+    throw new InterfaceError('ServiceUnavailable', `the remote catalog answers with status ${status}`)
+  }
+}

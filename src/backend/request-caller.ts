@@ -1,0 +1,46 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { invalidInput } from '../interface/errors.ts'
+import { apiKeyHeader, dialects } from '../interface/headers.ts'
+import { show } from '../interface/identifiers.ts'
+import { request } from '../interface/schemas/members.ts'
+import type { Caller, Members } from './catalog.ts'
+
+const envelopeSchema = request({})
+const contextPrefix = dialects.catalog.context
+
+/** Who asks, without what only the connection knows. */
+type Person = Pick<Caller, 'identity' | 'context'>
+
+/**
+ * Reads who asks from the headers and from `identity` and `context` of the body, where the headers win. An entry of
+ * the context is the same in upper and lower case, for the names of headers are. `isGuarded`: the authorization
+ * header lets the caller in here, so that it is no identity for anybody else, and neither is a token in the body.
+ * Throws InvalidInput (400).
+ */
+export function readCaller(headers: IncomingHttpHeaders, members: Members, isGuarded: boolean): Person {
+  const { identity, context } = readEnvelope(members)
+  const entries = new Map(Object.entries(context ?? {}).map(([key, value]) => [key.toLowerCase(), value]))
+  for (const [name, value] of Object.entries(headers)) {
+    if (name.startsWith(contextPrefix)) entries.set(name.slice(contextPrefix.length), String(value))
+  }
+  const key = headers[apiKeyHeader]
+  return {
+    identity: {
+      apiKey: key === undefined ? identity?.api_key : String(key),
+      authToken: isGuarded ? undefined : (bearerToken(headers.authorization) ?? identity?.auth_token),
+    },
+    context: entries,
+  }
+}
+
+/** The token of an authorization header with the scheme Bearer, in any case. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+}
+
+function readEnvelope({ identity, context }: Members) {
+  const read = envelopeSchema.safeParse({ identity, context })
+  if (read.success) return read.data
+  const path = read.error.issues[0]?.path.map(String).join('.') ?? ''
+  throw invalidInput(`the member ${show(path)} of the body is wrong: expected text`)
+}

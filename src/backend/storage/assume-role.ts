@@ -1,0 +1,102 @@
+import type { S3Client } from '@aws-sdk/client-s3'
+
+/** What is asked of the Security Token Service of AWS, or of a store that has one of its own. */
+export interface RoleRequest {
+  /** Scheme, host and port. */
+  readonly endpoint: string
+  readonly region: string
+  /** The ARN of the role. */
+  readonly role: string
+  /** What the log of the store calls the session; 2 to 64 letters, digits and `+=,.@-_`. */
+  readonly sessionName: string
+  /** JSON text: what the credentials can do is what both this and the role allow. */
+  readonly policy: string
+  readonly seconds: number
+}
+
+/** Credentials that end by themselves. */
+export interface TemporaryCredentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken: string
+  /** Milliseconds since 1970. */
+  readonly expiresAtMillis: number
+}
+
+const timeoutMs = 10_000
+const longestAnswer = 64 * 1024
+
+/**
+ * Assumes a role (AssumeRole, AWS STS 2011-06-15), signed by the S3 client with its own credentials. Rejects with a
+ * plain error that names the code of the service, and holds no secret.
+ */
+export async function assumeRole(client: S3Client, request: RoleRequest): Promise<TemporaryCredentials> {
+  const { protocol, host, hostname, port, href } = new URL(request.endpoint)
+  const body = new URLSearchParams({
+    Action: 'AssumeRole',
+    Version: '2011-06-15',
+    RoleArn: request.role,
+    RoleSessionName: request.sessionName,
+    DurationSeconds: String(request.seconds),
+    Policy: request.policy,
+  }).toString()
+  const signer = await client.config.signer({
+    name: 'sigv4',
+    signingName: 'sts',
+    signingRegion: request.region,
+    properties: {},
+  })
+  const signed = await signer.sign({
+    method: 'POST',
+    protocol,
+    hostname,
+    ...(port !== '' && { port: Number(port) }),
+    path: '/',
+    query: {},
+    headers: { host, 'content-type': 'application/x-www-form-urlencoded' },
+    body,
+  })
+  // It is sent by itself.
+  const { host: _host, ...headers } = signed.headers
+  const response = await fetch(href, {
+    method: 'POST',
+    headers,
+    body,
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeoutMs),
+  }).catch((error: unknown) => {
+    throw new Error('the service of AssumeRole cannot be reached', { cause: error })
+  })
+  const text = await readText(response)
+  if (!response.ok) throw new Error(`AssumeRole was answered with ${response.status} ${member(text, 'Code')}`)
+  return credentialsOf(text)
+}
+
+async function readText(response: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of response.body ?? []) {
+    length += part.length
+    if (length > longestAnswer) throw new Error('the answer to AssumeRole is too long')
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}
+
+/** The members are texts without markup or white space; none of them needs an XML parser. */
+function credentialsOf(text: string): TemporaryCredentials {
+  const credentials = {
+    accessKeyId: member(text, 'AccessKeyId'),
+    secretAccessKey: member(text, 'SecretAccessKey'),
+    sessionToken: member(text, 'SessionToken'),
+    expiresAtMillis: Date.parse(member(text, 'Expiration')),
+  }
+  if (Object.values(credentials).includes('') || Number.isNaN(credentials.expiresAtMillis)) {
+    throw new Error('the answer to AssumeRole holds no credentials')
+  }
+  return credentials
+}
+
+function member(text: string, name: string): string {
+  return new RegExp(`<${name}>\\s*([^<&\\s]+)\\s*</${name}>`).exec(text)?.[1] ?? ''
+}

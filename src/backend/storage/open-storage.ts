@@ -1,0 +1,37 @@
+import { mkdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DataSettings } from './data-settings.ts'
+import { localFiles } from './local-files.ts'
+import type { Storage } from './storage.ts'
+
+/** The storage of a catalog, opened. */
+export interface OpenedStorage {
+  readonly storage: Storage
+  /** What all names of the catalog begin with: an absolute path without symbolic links, or `s3://BUCKET/PREFIX`. */
+  readonly root: string
+  readonly clientOptions: ClientOptions
+  readonly close: () => void
+}
+
+/**
+ * What a client who opens the table at that location by itself is told, by the names of Lance's storage options; with
+ * credentials only where they are wanted and the settings say so. Undefined where there is nothing to tell. Throws
+ * ServiceUnavailable (503) while there are no credentials to be had.
+ */
+export type ClientOptions = (
+  location: string,
+  wantsCredentials: boolean,
+) => Promise<Readonly<Record<string, string>> | undefined>
+
+/** Opens the storage that the settings choose. Rejects with a plain error when it cannot be used. */
+export async function openStorage({ folder, s3 }: DataSettings): Promise<OpenedStorage> {
+  if (s3 !== undefined) {
+    // Loaded where it is used alone: the client is large.
+    const { openS3 } = await import('./open-s3.ts')
+    return await openS3(s3)
+  }
+  if (folder === undefined) throw new Error('the settings name no storage')
+  for (const name of ['tables', 'commits']) await mkdir(join(folder, name), { recursive: true })
+  const root = await realpath(folder)
+  return { storage: localFiles, root, clientOptions: async () => undefined, close: () => {} }
+}

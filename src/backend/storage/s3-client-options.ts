@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto'
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { InterfaceError } from '../../interface/errors.ts'
+import { assumeRole } from './assume-role.ts'
+import type { S3Settings } from './data-settings.ts'
+import { keepingCredentials, type IssueCredentials } from './kept-credentials.ts'
+import type { ClientOptions } from './open-storage.ts'
+import { describeTrouble, statusOf } from './s3-errors.ts'
+import { sessionPolicy } from './session-policy.ts'
+
+/**
+ * What clients are told as the settings have it; the credentials of the catalog itself never are. `place` says where
+ * the store is. Rejects with a plain error where credentials are to be temporary and the role cannot be assumed, or the
+ * store does not confine them.
+ */
+export async function openClientOptions(
+  client: S3Client,
+  settings: S3Settings,
+  region: string,
+  place: Readonly<Record<string, string>>,
+): Promise<ClientOptions> {
+  const { mode, role, seconds } = settings.vending
+  if (mode === 'none') return async () => undefined
+  if (role === undefined) return async () => place
+  const issue = issuer(client, settings, region, role)
+  await requireConfinement(client, settings.location, region, issue)
+  const findCredentials = keepingCredentials(issue, seconds)
+  return async (location, wantsCredentials) => {
+    if (!wantsCredentials) return place
+    const credentials = await findCredentials(location).catch((error: unknown) => {
+      throw asUnissued(error)
+    })
+    return {
+      ...place,
+      aws_access_key_id: credentials.accessKeyId,
+      aws_secret_access_key: credentials.secretAccessKey,
+      aws_session_token: credentials.sessionToken,
+      expires_at_millis: String(credentials.expiresAtMillis),
+    }
+  }
+}
+
+/** Answers what issues credentials for one location. */
+function issuer(
+  client: S3Client,
+  { endpoint: dataEndpoint, vending }: S3Settings,
+  region: string,
+  role: string,
+): IssueCredentials {
+  const { access, seconds, stsEndpoint } = vending
+  const endpoint = stsEndpoint ?? dataEndpoint ?? `https://sts.${region}.amazonaws.com`
+  const partition = role.split(':')[1] ?? ''
+  return async (location) => {
+    const policy = sessionPolicy(location, access, partition)
+    if (policy === undefined) {
+      throw new InterfaceError(
+        'Unsupported',
+        'there are no credentials for a table at a location of that length; send vend_credentials as false',
+      )
+    }
+    return await assumeRole(client, {
+      endpoint,
+      region,
+      role,
+      sessionName: sessionName(location),
+      policy,
+      seconds,
+    })
+  }
+}
+
+/** By it the log of the store tells which table the credentials were for. */
+function sessionName(location: string): string {
+  const name = location.split('/').at(-1) ?? ''
+  return `catalog-${name.replace(/\.lance$/, '')}`.slice(0, 64)
+}
+
+/** A store that did not take the policy into account would give everybody the rights of the role. */
+async function requireConfinement(
+  client: S3Client,
+  root: string,
+  region: string,
+  issue: IssueCredentials,
+): Promise<void> {
+  const location = `${root}/checks/${randomUUID()}`
+  const [, , bucket, ...names] = location.split('/')
+  const { endpoint, forcePathStyle } = client.config
+  const confined = new S3Client({
+    region,
+    ...(endpoint !== undefined && { endpoint }),
+    forcePathStyle,
+    credentials: await issue(location),
+    requestHandler: client.config.requestHandler,
+  })
+  const list = (prefix: string) =>
+    confined.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: 1 }))
+  await list(`${names.join('/')}/`).catch((error: unknown) => {
+    throw new Error(`temporary credentials cannot list: ${describeTrouble(error)}`, { cause: error })
+  })
+  const isDenied = await list(`${names.slice(0, -2).join('/')}/`).then(
+    () => false,
+    (error: unknown) => statusOf(error) === 403,
+  )
+  if (!isDenied) throw new Error('temporary credentials are not confined to the policy of their session')
+}
+
+function asUnissued(error: unknown): InterfaceError {
+  if (error instanceof InterfaceError) return error
+  return new InterfaceError('ServiceUnavailable', 'storage credentials cannot be issued at the moment', {
+    cause: error,
+  })
+}

@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import type { CatalogDatabase } from './tables.ts'
+
+/** Which catalog a store is that of. */
+export interface CatalogIdentity {
+  readonly catalogId: string
+  /** Whether the storage of its tables bears the id. */
+  readonly isMarked: boolean
+}
+
+/** Which catalog this is; a store that does not know yet gets an id. */
+export async function readCatalogIdentity(database: CatalogDatabase): Promise<CatalogIdentity> {
+  await database
+    .insertInto('catalog_identity')
+    .values({ name: 'catalog', catalog_id: randomUUID(), state: 'new' })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const { catalog_id: catalogId, state } = await database
+    .selectFrom('catalog_identity')
+    .select(['catalog_id', 'state'])
+    .executeTakeFirstOrThrow()
+  return { catalogId, isMarked: state === 'marked' }
+}
+
+/** Records that the storage of the tables bears the id. */
+export async function recordMark(database: CatalogDatabase): Promise<void> {
+  await database.updateTable('catalog_identity').set({ state: 'marked' }).execute()
+}

@@ -1,0 +1,28 @@
+import { onTestFinished } from 'vitest'
+import { backendSettingsSchema } from '../../../src/backend/configuration.ts'
+import { startBackend } from '../../../src/backend/server.ts'
+import { exchange } from '../running-backend.ts'
+
+/** A server in front of the catalog at that URL, for one test. */
+export async function runningAdapter(url: string, remote: object = {}, settings: object = {}) {
+  const backend = await startBackend(
+    backendSettingsSchema.parse({
+      listen: { port: 0 },
+      log: { level: 'silent' },
+      ...settings,
+      catalog: { remote: { url, ...remote } },
+    }),
+  )
+  onTestFinished(backend.close)
+  const send = (method: string, target: string, body?: unknown, headers?: Record<string, string>) =>
+    exchange(backend.url, method, target, body, headers)
+  return {
+    url: backend.url,
+    close: backend.close,
+    send,
+    /** A body that is no bytes and no text is sent as JSON. */
+    post: (target: string, body?: unknown, headers?: Record<string, string>) =>
+      send('POST', target, body, headers),
+    get: (target: string, headers?: Record<string, string>) => send('GET', target, undefined, headers),
+  }
+}

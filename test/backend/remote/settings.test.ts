@@ -1,0 +1,62 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { backendSettingsSchema } from '../../../src/backend/configuration.ts'
+import { readSettings, SettingsError } from '../../../src/settings.ts'
+import { startRecordingUpstream, valuesOf } from '../../gateway/recording-upstream.ts'
+import { temporaryFolder } from '../running-backend.ts'
+import { runningAdapter } from './running-adapter.ts'
+
+function read(text: string, environment: NodeJS.ProcessEnv = {}) {
+  return readSettings(backendSettingsSchema, { file: 'catalog.yaml', text, environment })
+}
+
+test('a remote catalog stands in the settings instead of data and store', () => {
+  const { catalog, data } = read('catalog: { remote: { url: "https://catalog.example/base" } }')
+  expect([catalog.remote, data]).toEqual([
+    {
+      url: 'https://catalog.example/base',
+      delimiter: '$',
+      maximumConnections: 128,
+      timeouts: { connectMs: 5_000, answerMs: 300_000, idleMs: 60_000 },
+    },
+    undefined,
+  ])
+  const fromEnvironment = read('', { CATALOG_GATEWAY__CATALOG__REMOTE__URL: 'http://a.example' })
+  expect(fromEnvironment.catalog.remote?.url).toBe('http://a.example')
+})
+
+test('settings of both, of neither and of an impossible remote catalog are refused', () => {
+  const remote = 'catalog: { remote: { url: "http://a.example" } }'
+  const mistaken: [text: string, says: string][] = [
+    ['', 'data: expected either data, or catalog.remote'],
+    [`data: { folder: data }\n${remote}`, 'data: expected either data, or catalog.remote'],
+    [`${remote}\nstore: { postgres: { url: "postgresql://a/b" } }`, 'store: a remote catalog has a store'],
+    ['catalog: { remote: {} }', 'catalog.remote.url'],
+    ['catalog: { remote: { url: "ftp://a" } }', 'catalog.remote.url'],
+    ['catalog: { remote: { url: "http://u:p@a" } }', 'see `credential`'],
+    ['catalog: { remote: { url: "http://a?b" } }', 'see `credential`'],
+    ['catalog: { remote: { url: "http://a", delimiter: "" } }', 'catalog.remote.delimiter'],
+    ['catalog: { remote: { url: "http://a", credential: {} } }', 'expected either value or file'],
+    ['catalog: { remote: { url: "http://a", timeouts: { answerMs: 0 } } }', 'timeouts.answerMs'],
+    ['catalog: { remote: { url: "http://a", more: 1 } }', 'catalog.remote.more: there is no such setting'],
+  ]
+  for (const [text, says] of mistaken) {
+    expect(() => read(text), text).toThrow(SettingsError)
+    expect(() => read(text), text).toThrow(says)
+  }
+})
+
+test('a credential is read from its file, and a file that is not there prevents the start', async () => {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  const file = join(await temporaryFolder(), 'credential')
+  await writeFile(file, 'Bearer from a file\n')
+  const { get } = await runningAdapter(upstream.url, { credential: { file } })
+  await get('/v1/namespace/$/table/list').catch(() => undefined)
+  expect(valuesOf(upstream.arrivals[0] ?? { rawHeaders: [] }, 'authorization')).toEqual([
+    'Bearer from a file',
+  ])
+  await expect(runningAdapter(upstream.url, { credential: { file: `${file}x` } })).rejects.toThrow('ENOENT')
+  await expect(runningAdapter(upstream.url, { certificateAuthority: `${file}x` })).rejects.toThrow('ENOENT')
+})

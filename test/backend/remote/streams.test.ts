@@ -1,0 +1,178 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { tableFromIPC } from 'apache-arrow'
+import { expect, onTestFinished, test } from 'vitest'
+import { request } from 'undici'
+import { arrowFileType } from '../../../src/interface/headers.ts'
+import { startRecordingUpstream, type RecordingUpstream } from '../../gateway/recording-upstream.ts'
+import { deferred, eventually, standstill } from '../../gateway/waiting.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { runningBackend } from '../running-backend.ts'
+import { runningAdapter } from './running-adapter.ts'
+
+const piece = Buffer.alloc(64 * 1024, 7)
+/** More than all buffers on the way hold together. */
+const muchBytes = 64 * 1024 * 1024
+
+async function remoteAndAdapter() {
+  const upstream = await startRecordingUpstream()
+  onTestFinished(() => upstream.close())
+  return { upstream, ...(await runningAdapter(upstream.url)) }
+}
+
+function query(url: string) {
+  const sent = httpRequest(`${url}/v1/table/t/query`, { method: 'POST' })
+  sent.end('{"k":1,"vector":[]}')
+  return sent
+}
+
+/** Answers without an end, no faster than it is read; tells how much was sent and when the reader left. */
+function endlessAnswer(upstream: RecordingUpstream) {
+  const left = deferred()
+  const progress = { bytes: 0, left: left.promise }
+  upstream.answering = (_arrival, response) => {
+    response.writeHead(200, { 'content-type': arrowFileType })
+    response.once('close', () => left.resolve(undefined))
+    const source = new Readable({
+      read() {
+        progress.bytes += piece.length
+        this.push(piece)
+      },
+    })
+    response.once('close', () => source.destroy())
+    source.pipe(response)
+  }
+  return progress
+}
+
+test('rows go in and come out whole through a server in front', async () => {
+  const catalog = await runningBackend()
+  const { url, post } = await runningAdapter(catalog.url())
+  expect((await post('/v1/table/t/create', streamOf(orders(50_000)))).status).toBe(200)
+  const rest = Readable.from([streamOf(orders(3))], { objectMode: false })
+  const insert = await request(`${url}/v1/table/t/insert`, { method: 'POST', body: rest })
+  expect(await insert.body.json()).toMatchObject({ version: 2, num_inserted_rows: 3 })
+  const answer = await post('/v1/table/t/query', { k: 60_000, vector: [] })
+  expect(tableFromIPC(answer.bytes()).numRows).toBe(50_003)
+})
+
+test('an answer comes no faster than the client reads it, and ends when the client leaves', async () => {
+  const { upstream, url } = await remoteAndAdapter()
+  const progress = endlessAnswer(upstream)
+  const sent = query(url)
+  const [answer] = await once(sent, 'response')
+  answer.pause()
+  expect(await standstill(() => progress.bytes, 300)).toBeLessThan(muchBytes)
+  answer.destroy()
+  await progress.left
+})
+
+test('a client that leaves before its answer begins ends a read', async () => {
+  const { upstream, url } = await remoteAndAdapter()
+  const left = deferred()
+  upstream.answering = (_arrival, response) => void response.once('close', () => left.resolve(undefined))
+  const sent = query(url)
+  sent.on('error', () => undefined)
+  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  sent.destroy()
+  await left.promise
+})
+
+test('a client that leaves does not end a change that was sent', async () => {
+  const { upstream, url, get } = await remoteAndAdapter()
+  const arrived = deferred<ServerResponse>()
+  upstream.answering = (_arrival, response) => arrived.resolve(response)
+  const sent = httpRequest(`${url}/v1/table/t/drop`, { method: 'POST' })
+  sent.on('error', () => undefined)
+  sent.end()
+  const change = await arrived.promise
+  sent.destroy()
+  upstream.answering = (_arrival, response) => void response.end('{"tables":[]}')
+  // By the time of these answers, the departure before them was noticed.
+  for (let round = 0; round < 3; round += 1) expect(await get('/v1/table')).toMatchObject({ status: 200 })
+  expect(change.destroyed).toBe(false)
+  change.end('{}')
+  await once(change, 'close')
+  expect(change.writableFinished).toBe(true)
+})
+
+test('an upload goes no faster than the remote catalog takes it', async () => {
+  const { upstream, url } = await remoteAndAdapter()
+  const arrived = deferred<IncomingMessage>()
+  upstream.answering = (_arrival, _response, received) => arrived.resolve(received.pause())
+  let bytes = 0
+  const endless = new Readable({
+    read() {
+      bytes += piece.length
+      this.push(piece)
+    },
+  })
+  const sent = request(`${url}/v1/table/t/insert`, { method: 'POST', body: endless })
+  sent.catch(() => undefined)
+  expect(await standstill(() => bytes, 300)).toBeLessThan(muchBytes)
+  endless.destroy()
+  await expect(sent).rejects.toThrow()
+  const received = await arrived.promise
+  received.resume()
+  await expect(upstream.arrivals[0]?.body).rejects.toThrow()
+})
+
+test('an upload that is cut short never looks whole there', async () => {
+  const { upstream, url } = await remoteAndAdapter()
+  for (const headers of [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunked' }]) {
+    upstream.arrivals.length = 0
+    upstream.answering = () => {}
+    const sent = httpRequest(`${url}/v1/table/t/insert`, { method: 'POST', headers })
+    sent.on('error', () => undefined)
+    sent.write(Buffer.alloc(1000))
+    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    sent.destroy()
+    await expect(upstream.arrivals[0]?.body).rejects.toThrow()
+  }
+})
+
+test('a remote catalog that has heard enough of an upload is heard', async () => {
+  const { upstream, url, get } = await remoteAndAdapter()
+  for (let round = 0; round < 3; round += 1) {
+    upstream.answering = (_arrival, response, received) => {
+      received.pause()
+      response.writeHead(413, { 'content-type': 'text/plain' }).end('too large')
+    }
+    const endless = new Readable({ read: () => endless.push(piece) })
+    const { statusCode, body } = await request(`${url}/v1/table/t/insert`, { method: 'POST', body: endless })
+    expect([statusCode, await body.json()]).toMatchObject([413, { code: 13 }])
+    endless.destroy()
+    upstream.answering = (_arrival, response) => void response.end('{"tables":[]}')
+    expect(await get('/v1/table')).toMatchObject({ status: 200 })
+  }
+})
+
+test('an answer that breaks off never looks whole', async () => {
+  const { upstream, url } = await remoteAndAdapter()
+  upstream.answering = (_arrival, response) => {
+    response.writeHead(200, { 'content-type': arrowFileType })
+    response.write('ARROW1', () => response.destroy())
+  }
+  const [answer] = await once(query(url), 'response')
+  answer.resume()
+  const [error] = await once(answer, 'error')
+  expect(error).toMatchObject({ code: 'ECONNRESET' })
+})
+
+test('closing lets answers under way end', async () => {
+  const { upstream, url, close } = await remoteAndAdapter()
+  const arrived = deferred<() => void>()
+  upstream.answering = (_arrival, response) => {
+    response.writeHead(200, { 'content-type': arrowFileType }).write('ARROW1')
+    arrived.resolve(() => response.end('the rest'))
+  }
+  const [answer] = await once(query(url), 'response')
+  const finish = await arrived.promise
+  const closed = close()
+  finish()
+  const chunks: Buffer[] = []
+  for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
+  expect(String(Buffer.concat(chunks))).toBe('ARROW1the rest')
+  await closed
+})

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { faultsOf } from '../../conformance/faults.ts'
+import { runConformance } from '../../conformance/conformance.ts'
+import { runningBackend } from '../running-backend.ts'
+import { freshBucket } from './object-store.ts'
+
+const patience = 180_000
+
+test(
+  'a catalog with its data in an object store does what the interface says',
+  { timeout: patience },
+  async () => {
+    const { settings, folder } = await freshBucket()
+    const accessToken = 'correct-horse-battery-staple'
+    const authorization = `Bearer ${accessToken}`
+    const { url, get } = await runningBackend({ ...settings, accessToken }, folder)
+    const faults = faultsOf(await runConformance({ url: url(), credentials: { authorization } }))
+    // Those cases write manifests to the tables by themselves; version-commits.test.ts does so in an object store.
+    expect(faults.filter((fault) => !fault.endsWith('do not lie on this machine'))).toEqual([])
+    expect((await get('/v1/namespace/$/list', { authorization })).json).toEqual({ namespaces: [] })
+  },
+)

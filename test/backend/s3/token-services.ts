@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { S3Client } from '@aws-sdk/client-s3'
+import { inject, onTestFinished } from 'vitest'
+import { assumeRole } from '../../../src/backend/storage/assume-role.ts'
+
+/** A token service that takes no account of the policy in a request: what it answers has all rights of the role. */
+export async function carelessService(): Promise<string> {
+  const client = new S3Client({ endpoint: inject('s3Endpoint') })
+  const policy = JSON.stringify({
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: 'arn:aws:s3:::*' }],
+  })
+  const server = createHttpServer((request, response) => {
+    request.resume()
+    const assumed = { role: inject('s3Role'), policy, sessionName: 'careless', seconds: 900 }
+    void assumeRole(client, { ...assumed, endpoint: inject('s3Endpoint'), region: 'us-east-1' }).then(
+      ({ accessKeyId, secretAccessKey, sessionToken, expiresAtMillis }) => {
+        const expiration = new Date(expiresAtMillis).toISOString()
+        response.end(
+          `<C><AccessKeyId>${accessKeyId}</AccessKeyId><SecretAccessKey>${secretAccessKey}</SecretAccessKey>` +
+            `<SessionToken>${sessionToken}</SessionToken><Expiration>${expiration}</Expiration></C>`,
+        )
+      },
+      () => response.writeHead(500).end(),
+    )
+  })
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+    client.destroy()
+  })
+  return await listening(server)
+}
+
+/** The token service of the tests behind a line that can be cut, and mended again. */
+export async function interruptibleService() {
+  const target = new URL(inject('s3Endpoint'))
+  const sockets = new Set<{ destroy: () => void }>()
+  const proxy = createServer((socket) => {
+    const onward = connect(Number(target.port), target.hostname)
+    for (const one of [socket, onward]) {
+      sockets.add(one)
+      one.on('error', () => {}).on('close', () => sockets.delete(one))
+    }
+    socket.pipe(onward).pipe(socket)
+  })
+  const cut = () => {
+    proxy.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  onTestFinished(cut)
+  const endpoint = await listening(proxy)
+  return {
+    endpoint,
+    interrupt: async () => {
+      const { port } = proxy.address() as AddressInfo
+      cut()
+      return async () => {
+        proxy.listen(port, '127.0.0.1')
+        await once(proxy, 'listening')
+      }
+    },
+  }
+}
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

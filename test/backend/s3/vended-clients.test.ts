@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, inject, test } from 'vitest'
+import { everything } from '../../gateway/open-gateway.ts'
+import { gatewayBefore } from '../../gateway/running-gateway.ts'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { runningBackend } from '../running-backend.ts'
+import { freshBucket } from './object-store.ts'
+
+const program = fileURLToPath(new URL('vended-client-process.ts', import.meta.url))
+
+/** The gateway before a catalog in a bucket: `dev` may do everything, and `outsider` all but receive credentials. */
+async function gatewayBeforeBucket(vending: object) {
+  const bucket = await freshBucket()
+  const { data, store } = bucket.settings
+  const { url, get, post } = await runningBackend(
+    { data: { s3: { ...data.s3, vending } }, store },
+    bucket.folder,
+  )
+  const [all] = everything.rules
+  if (all === undefined) throw new Error('the policy has no rules')
+  const subjects = { users: ['outsider'] }
+  const gateway = await gatewayBefore(url(), {
+    users: ['outsider'],
+    policies: [
+      {
+        ...everything,
+        rules: [
+          all,
+          { ...all, id: 'most', subjects },
+          { id: 'but-credentials', effect: 'deny', subjects, operations: ['credentials'] },
+        ],
+      },
+    ],
+  })
+  await post('/v1/namespace/a/create', {})
+  return { gateway, get, post, bucket }
+}
+
+/** What a client in a process of its own says, which knows nothing of the storage but what it is told. */
+async function clientSays(url: string, key: string, ...steps: readonly string[]): Promise<string[]> {
+  const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('AWS_'))
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', program, url, key, ...steps],
+    { env: { ...Object.fromEntries(environment), AWS_EC2_METADATA_DISABLED: 'true' } },
+  )
+  return stdout.trim().split('\n')
+}
+
+function temporary(access: 'read' | 'write') {
+  return { mode: 'temporary', role: inject('s3Role'), access, seconds: 900 }
+}
+
+test('a client with vended credentials writes to the store by itself, and commits through the gateway', async () => {
+  const { gateway, get, post, bucket } = await gatewayBeforeBucket(temporary('write'))
+  const says = await clientSays(gateway.url, gateway.key('dev'), 'create', 'add', 'add', 'open')
+  expect(says).toEqual(['create: 1 rows', 'add: 2 rows', 'add: 3 rows', 'open: 3 rows'])
+  expect((await get('/v1/table/a$t/count_rows')).json).toBe(3)
+  const { versions } = (await post('/v1/table/a$t/version/list')).json as { versions: { version: number }[] }
+  expect(versions.map(({ version }) => version)).toEqual([1, 2, 3])
+  // What was written with those credentials is the catalog's to delete.
+  expect((await post('/v1/table/a$t/drop')).status).toBe(200)
+  expect((await bucket.keys()).filter((key) => key.includes('.lance/'))).toEqual([])
+})
+
+test('with credentials to read a client reads what others write, and writes nothing', async () => {
+  const { gateway, get, post } = await gatewayBeforeBucket(temporary('read'))
+  await post('/v1/table/a$t/create', streamOf(orders(2)))
+  const says = await clientSays(gateway.url, gateway.key('dev'), 'open', 'add', 'open')
+  expect(says).toEqual(['open: 2 rows', expect.stringMatching(/^add: Error/), 'open: 2 rows'])
+  expect((await get('/v1/table/a$t/count_rows')).json).toBe(2)
+})
+
+test('who may not receive credentials gets none, and nothing else of the storage', async () => {
+  const { gateway, post } = await gatewayBeforeBucket(temporary('write'))
+  await post('/v1/table/a$t/create', streamOf(orders(2)))
+  const described = await gateway.post('/v1/table/a$t/describe', { as: 'outsider', body: {} })
+  expect(described.status).toBe(200)
+  expect(described.bytes.toString()).toContain('"managed_versioning":true')
+  expect(described.bytes.toString()).not.toMatch(/storage_options|aws_|expires_at/)
+  const asked = { as: 'outsider', body: { vend_credentials: true } }
+  expect(await gateway.post('/v1/table/a$t/describe', asked)).toMatchObject({ status: 403 })
+  expect(await clientSays(gateway.url, gateway.key('outsider'), 'open')).toEqual([
+    expect.stringMatching(/^open: Error/),
+  ])
+  // The gateway reads and writes for them.
+  const counted = await gateway.get('/v1/table/a$t/count_rows', { as: 'outsider' })
+  expect([counted.status, counted.bytes.toString()]).toEqual([200, '2'])
+})

@@ -1,0 +1,211 @@
+import {
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListBucketsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { orders, streamOf } from '../engine/sample-tables.ts'
+import { errorOf, runningBackend } from '../running-backend.ts'
+import { credentials } from './credentials.ts'
+import { freshBucket } from './object-store.ts'
+import { carelessService, interruptibleService } from './token-services.ts'
+
+type Options = Readonly<Record<string, string>>
+
+/** A catalog in a bucket of its own that tells its clients what the settings say. */
+async function vendingBackend(vending: object) {
+  const bucket = await freshBucket()
+  const { data, store } = bucket.settings
+  const backend = await runningBackend({ data: { s3: { ...data.s3, vending } }, store }, bucket.folder)
+  const optionsOf = async (target: string, body: object = {}) => {
+    const { status, json } = await backend.post(`/v1/table/${target}`, body)
+    expect(status).toBe(200)
+    return (json as { storage_options?: Options }).storage_options
+  }
+  const keyOf = async (table: string) => {
+    const { json } = await backend.post(`/v1/table/${table}/describe`, {})
+    return (json as { location: string }).location.slice(`s3://${bucket.bucket}/`.length)
+  }
+  return { ...backend, bucket, optionsOf, keyOf }
+}
+
+function temporary(access: 'read' | 'write', others: object = {}) {
+  return { mode: 'temporary', role: inject('s3Role'), access, seconds: 900, ...others }
+}
+
+function place() {
+  return {
+    aws_region: 'us-east-1',
+    aws_virtual_hosted_style_request: 'false',
+    aws_endpoint: inject('s3Endpoint'),
+    allow_http: 'true',
+  }
+}
+
+const secrets = /aws_access_key_id|aws_secret|aws_session|expires_at/
+
+test('unless the settings say so clients are told nothing of the storage', async () => {
+  const { post, optionsOf } = await vendingBackend({})
+  expect(await optionsOf('t/declare', { vend_credentials: true })).toBeUndefined()
+  expect(await optionsOf('t/describe', { vend_credentials: true })).toBeUndefined()
+  const created = await post('/v1/table/u/create', streamOf(orders(1)))
+  expect(created.json).not.toHaveProperty('storage_options')
+})
+
+test('where the storage is holds no credentials', async () => {
+  const { optionsOf } = await vendingBackend({ mode: 'location' })
+  for (const [index, body] of [{ vend_credentials: true }, { vend_credentials: false }, {}].entries()) {
+    expect(await optionsOf(`t${index}/declare`, body)).toEqual(place())
+    expect(await optionsOf(`t${index}/describe`, body)).toEqual(place())
+  }
+})
+
+test('temporary credentials come with the description of a table, unless they are not wanted', async () => {
+  const { post, optionsOf } = await vendingBackend(temporary('read'))
+  const before = Date.now()
+  const declared = await optionsOf('t/declare')
+  expect(declared).toEqual({
+    ...place(),
+    aws_access_key_id: expect.any(String),
+    aws_secret_access_key: expect.any(String),
+    aws_session_token: expect.any(String),
+    expires_at_millis: expect.stringMatching(/^\d{13}$/),
+  })
+  const seconds = (Number(declared?.['expires_at_millis']) - before) / 1000
+  expect(seconds).toBeGreaterThan(800)
+  expect(seconds).toBeLessThan(1000)
+  expect(JSON.stringify(declared)).not.toContain(credentials.AWS_ACCESS_KEY_ID)
+  expect(JSON.stringify(declared)).not.toContain(credentials.AWS_SECRET_ACCESS_KEY)
+  // Those of one table are good for a while, and those of another are others.
+  const described = await Promise.all(
+    [{}, { vend_credentials: true }].map((body) => optionsOf('t/describe', body)),
+  )
+  expect(described).toEqual([declared, declared])
+  const other = await optionsOf('u/declare', { vend_credentials: true })
+  expect(other?.['aws_session_token']).not.toBe(declared?.['aws_session_token'])
+
+  expect(await optionsOf('t/describe', { vend_credentials: false })).toEqual(place())
+  expect(await optionsOf('v/declare', { vend_credentials: false })).toEqual(place())
+  const answers = [
+    await post('/v1/table/w/create', streamOf(orders(1))),
+    await post('/v1/table/batch-commit', { operations: [{ declare_table: { id: ['x'] } }] }),
+  ]
+  for (const { status, json } of answers) {
+    expect(status).toBe(200)
+    expect(JSON.stringify(json)).not.toMatch(secrets)
+  }
+})
+
+const allowedTo = {
+  read: ['list', 'get'],
+  write: ['list', 'get', 'put', 'upload', 'stage', 'delete'],
+} as const
+
+test.each(['read', 'write'] as const)('credentials to %s do just that, and to one table', async (access) => {
+  const { post, optionsOf, keyOf, bucket } = await vendingBackend(temporary(access))
+  for (const name of ['mine', 'other']) await post(`/v1/table/${name}/create`, streamOf(orders(1)))
+  const [mine, other] = [await keyOf('mine'), await keyOf('other')]
+  const client = clientWith(await optionsOf('mine/describe'))
+  const Bucket = bucket.bucket
+  const manifest = (await bucket.keys(`${mine}/_versions/`))[0] ?? ''
+  const next = manifest.replace(/\d+\.manifest$/, `${2n ** 64n - 3n}.manifest`)
+  await bucket.put(`${mine}/data/x`, 'x')
+  await bucket.put(`${mine}x/data/x`, 'x')
+  const list = (Prefix?: string) => new ListObjectsV2Command({ Bucket, Prefix })
+  const get = (Key: string) => new GetObjectCommand({ Bucket, Key })
+  const put = (Key: string) => new PutObjectCommand({ Bucket, Key, Body: 'y' })
+  const remove = (Key: string) => new DeleteObjectCommand({ Bucket, Key })
+
+  const attempts = {
+    list: () => client.send(list(`${mine}/_versions/`)),
+    get: () => client.send(get(manifest)),
+    put: () => client.send(put(`${mine}/data/y`)),
+    upload: () => client.send(new CreateMultipartUploadCommand({ Bucket, Key: `${mine}/data/z` })),
+    stage: () => client.send(put(`${next}-5d4c6a3e-0d0e-4f43-9c0e-3f4d5e6f7a8b`)),
+    delete: () => client.send(remove(`${mine}/data/x`)),
+    'list all': () => client.send(list()),
+    'list the tables': () => client.send(list('some/prefix/tables/')),
+    'list another table': () => client.send(list(`${other}/`)),
+    'list what begins alike': () => client.send(list(mine)),
+    'list the buckets': () => client.send(new ListBucketsCommand({})),
+    'get of another table': () => client.send(get(`${other}/_versions/${manifest.split('/').at(-1)}`)),
+    'get what begins alike': () => client.send(get(`${mine}x/data/x`)),
+    'get the mark of the catalog': () => client.send(get('some/prefix/catalog.json')),
+    'put to another table': () => client.send(put(`${other}/data/y`)),
+    'put aside': () => client.send(put('some/prefix/commits/y')),
+    'delete of another table': () => client.send(remove(`${other}/data/x`)),
+    'put a manifest': () => client.send(put(next)),
+    'replace a manifest': () => client.send(put(manifest)),
+    'delete a manifest': () => client.send(remove(manifest)),
+    'put a manifest of a branch': () => client.send(put(`${mine}/tree/dev/_versions/1.manifest`)),
+    'upload a manifest': () => client.send(new CreateMultipartUploadCommand({ Bucket, Key: next })),
+  }
+  const outcomes = new Map<string, unknown>()
+  for (const [what, send] of Object.entries(attempts)) {
+    outcomes.set(
+      what,
+      await send().then(
+        () => 200,
+        (error: { $metadata: object }) => error.$metadata,
+      ),
+    )
+  }
+  const expected = Object.keys(attempts).map((what) =>
+    (allowedTo[access] as readonly string[]).includes(what)
+      ? [what, 200]
+      : [what, expect.objectContaining({ httpStatusCode: 403 })],
+  )
+  expect([...outcomes]).toEqual(expected)
+})
+
+test('a role that cannot be assumed is a start error', async () => {
+  const role = 'arn:aws:iam:::role/none'
+  await expect(vendingBackend(temporary('read', { role }))).rejects.toMatchObject({
+    message: expect.stringMatching(/the object store at s3:\S+ cannot be used/),
+    cause: { message: expect.stringContaining('AssumeRole was answered with 404 NoSuchEntity') },
+  })
+  const stsEndpoint = 'http://127.0.0.1:1'
+  await expect(vendingBackend(temporary('read', { stsEndpoint }))).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('the service of AssumeRole cannot be reached') },
+  })
+})
+
+test('a service that leaves the policy of the session aside is a start error', async () => {
+  const stsEndpoint = await carelessService()
+  await expect(vendingBackend(temporary('read', { stsEndpoint }))).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('not confined') },
+  })
+})
+
+test('while there are no credentials to be had, only those who want none are answered', async () => {
+  const { endpoint: stsEndpoint, interrupt } = await interruptibleService()
+  const { post, optionsOf } = await vendingBackend(temporary('write', { stsEndpoint }))
+  const declared = await optionsOf('t/declare')
+  const resume = await interrupt()
+  expect(await optionsOf('t/describe')).toEqual(declared)
+  expect(await post('/v1/table/u/declare', {})).toEqual(errorOf('ServiceUnavailable'))
+  expect(await post('/v1/table/u/describe', {})).toEqual(errorOf('ServiceUnavailable'))
+  expect(await optionsOf('u/describe', { vend_credentials: false })).toEqual(place())
+  await resume()
+  expect(await optionsOf('u/describe')).toMatchObject({ aws_session_token: expect.any(String) })
+})
+
+function clientWith(options: Options = {}): S3Client {
+  const {
+    aws_access_key_id: accessKeyId = '',
+    aws_secret_access_key: secretAccessKey = '',
+    aws_session_token: sessionToken = '',
+    aws_endpoint: endpoint = '',
+  } = options
+  const client = new S3Client({
+    endpoint,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey, sessionToken },
+  })
+  onTestFinished(() => client.destroy())
+  return client
+}

@@ -1,0 +1,37 @@
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { startScript, temporaryFolder } from '../e2e/built-program.ts'
+import { childrenOf, isRunning } from '../e2e/process-tree.ts'
+import { eventually } from '../gateway/waiting.ts'
+
+const main = new URL('../../src/main.ts', import.meta.url)
+
+async function startBackend(port = 0) {
+  const file = join(await temporaryFolder(), 'catalog.yaml')
+  await writeFile(file, `listen: { port: ${port} }\ndata: { folder: . }\nlog: { level: error }\n`)
+  return startScript(main, ['backend', '--config', file])
+}
+
+test('the process of the catalog ends with the one that started it, even when that is killed', async () => {
+  const program = await startBackend()
+  const url = await program.announced(/^listening on (http:\S+)$/m)
+  const children = await childrenOf(program.pid)
+  program.signal('SIGKILL')
+  await eventually(async () => {
+    for (const child of children) expect(await isRunning(child)).toBe(false)
+  })
+  await expect(fetch(`${url}/livez`)).rejects.toThrow()
+})
+
+test('what the process of the catalog says, and how it ends, is told on', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const { status, output, messages } = await (await startBackend(port)).ended
+  taken.close()
+  expect({ status, output }).toEqual({ status: 1, output: '' })
+  expect(messages).toMatch(/^the catalog cannot start:\n.*EADDRINUSE/)
+})
