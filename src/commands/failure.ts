@@ -1,4 +1,4 @@
-import { ApiKeyStoreError } from '../identity/api-key-store.ts'
+import { ApiKeyStoreError } from '../identity/api-key-document.ts'
 import { PolicyError } from '../policy/policy-error.ts'
 import { SettingsError } from '../settings.ts'
 

@@ -1,6 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { createKey, listKeys, revokeKey } from '../identity/api-key-store.ts'
-import { readOrMakePepper } from '../identity/pepper.ts'
+import type { StoredKey } from '../identity/api-key-document.ts'
+import { createKey, listKeys, revokeKey, rotateKey, type MadeKey } from '../identity/api-key-store.ts'
+import { readLastUsed } from '../identity/last-used.ts'
+import { readOrMakePepper, readPepper } from '../identity/pepper.ts'
+import { collect, time } from './arguments.ts'
 import { attempt } from './failure.ts'
 import { newCommand } from './new-command.ts'
 
@@ -12,13 +15,26 @@ interface Creation extends Store {
   readonly pepperFile: string
   readonly principal: string
   readonly group: readonly string[]
+  readonly for?: string
+  readonly notBefore?: Date
   readonly expires?: Date
   readonly description?: string
 }
 
-/** `catalog-gateway keys create|list|revoke`: the API keys of a store. */
+interface Rotation extends Store {
+  readonly pepperFile: string
+  readonly overlap: number
+}
+
+interface Listing extends Store {
+  readonly lastUsed?: string
+}
+
+const store = ['--store <file>', 'the store of keys'] as const
+
+/** `catalog-gateway keys create|list|rotate|revoke`: the API keys of a store. */
 export function keysCommand(): Command {
-  const keys = newCommand('keys').description('create, list and revoke API keys')
+  const keys = newCommand('keys').description('create, list, rotate and revoke API keys')
   keys
     .command('create')
     .description('create a key and print it: it cannot be shown again')
@@ -26,18 +42,34 @@ export function keysCommand(): Command {
     .requiredOption('--pepper-file <file>', 'the secret of the hashes in the store; made if it is not there')
     .requiredOption('--principal <name>', 'whom the key stands for')
     .option('--group <name>', 'a group of the principal; may be repeated', collect, [])
-    .option('--expires <time>', 'when the key ends, such as 2027-01-31T00:00:00Z', time)
+    .option('--for <name>', 'whose token or certificate may be sent with the key, such as corp:alice')
+    .option('--not-before <time>', 'when the key begins, such as 2027-01-01T00:00:00Z', time)
+    .option('--expires <time>', 'when the key ends, such as 2027-01-31T00:00:00Z', timeToCome)
     .option('--description <text>', 'what the key is for')
     .action(create)
   keys
     .command('list')
     .description('list the keys of a store; the keys themselves are not in it')
-    .requiredOption('--store <file>', 'the store of keys')
+    .requiredOption('--store <file>', 'the store of keys, or a folder of such files')
+    .option('--last-used <file>', 'where a gateway keeps when keys were last used (lastUsedFile)')
     .action(list)
   keys
+    .command('rotate')
+    .description('make a key like another one and print it; the other one ends after a while')
+    .requiredOption(...store)
+    .requiredOption('--pepper-file <file>', 'the secret of the hashes in the store')
+    .option(
+      '--overlap <duration>',
+      'how long the other one stays good, such as 30m, 12h or 7d',
+      duration,
+      day,
+    )
+    .argument('<key-id>', 'the id of the key, as `keys list` shows it')
+    .action(rotate)
+  keys
     .command('revoke')
-    .description('revoke a key: a running gateway refuses it within seconds')
-    .requiredOption('--store <file>', 'the store of keys')
+    .description('revoke a key: a running gateway refuses it within a second')
+    .requiredOption(...store)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
     .action(async (id: string, { store }: Store) => {
       await attempt(`the key ${id} cannot be revoked`, () => revokeKey(store, id))
@@ -46,43 +78,77 @@ export function keysCommand(): Command {
   return keys
 }
 
-async function create({
-  store,
-  pepperFile,
-  principal,
-  group,
-  expires,
-  description,
-}: Creation): Promise<void> {
-  const { text, key } = await attempt('the key cannot be created', async () =>
+async function create(options: Creation): Promise<void> {
+  const { store, pepperFile, principal, group, for: subject, notBefore, expires, description } = options
+  const made = await attempt('the key cannot be created', async () =>
     createKey(store, await readOrMakePepper(pepperFile), {
       principal,
       groups: group,
+      ...(subject !== undefined && { subject }),
+      ...(notBefore && { notBefore }),
       ...(expires && { expiresAt: expires }),
       ...(description !== undefined && { description }),
     }),
   )
-  process.stderr.write(`key ${key.id} for ${principal}; keep what follows, it cannot be shown again:\n`)
+  show(made)
+}
+
+async function rotate(id: string, { store, pepperFile, overlap }: Rotation): Promise<void> {
+  const endsAt = new Date(Date.now() + overlap)
+  const made = await attempt(`the key ${id} cannot be rotated`, async () =>
+    rotateKey(store, await readPepper(pepperFile), { id, endsAt }),
+  )
+  process.stderr.write(`key ${id} ends at ${endsAt.toISOString()} at the latest\n`)
+  show(made)
+}
+
+function show({ text, key }: MadeKey): void {
+  process.stderr.write(`key ${key.id} for ${key.principal}; keep what follows, it cannot be shown again:\n`)
   process.stdout.write(`${text}\n`)
 }
 
-async function list({ store }: Store): Promise<void> {
+async function list({ store, lastUsed }: Listing): Promise<void> {
   const keys = await attempt('the keys cannot be listed', () => listKeys(store))
-  for (const { id, principal, groups, createdAt, expiresAt, revokedAt, description } of keys) {
-    const state = revokedAt ? `revoked ${revokedAt}` : expiresAt ? `until ${expiresAt}` : 'valid'
-    const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, state, description ?? '']
-    process.stdout.write(`${line.join('  ').trimEnd()}\n`)
+  const used =
+    lastUsed === undefined
+      ? undefined
+      : await attempt('the times of last use cannot be read', () => readLastUsed(lastUsed))
+  for (const key of keys) {
+    const { id, principal, groups, subject, createdAt, description } = key
+    const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, stateOf(key, Date.now())]
+    if (subject !== undefined) line.push(`for ${subject}`)
+    if (used) line.push(usedAt(used.get(id)))
+    if (description !== undefined) line.push(description)
+    process.stdout.write(`${line.join('  ')}\n`)
   }
 }
 
-function collect(value: string, previous: readonly string[]): readonly string[] {
-  return [...previous, value]
+function stateOf({ revokedAt, notBefore, expiresAt }: StoredKey, nowMs: number): string {
+  if (revokedAt !== undefined) return `revoked ${revokedAt}`
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return `expired ${expiresAt}`
+  const until = expiresAt === undefined ? 'valid' : `until ${expiresAt}`
+  return notBefore !== undefined && nowMs < Date.parse(notBefore) ? `from ${notBefore} ${until}` : until
 }
 
-function time(text: string): Date {
-  const date = new Date(text)
+function usedAt(timeMs: number | undefined): string {
+  return timeMs === undefined ? 'never used' : `used ${new Date(timeMs).toISOString()}`
+}
+
+function timeToCome(text: string): Date {
+  const date = time(text)
   if (date.getTime() <= Date.now()) throw new InvalidArgumentError('expected a time to come')
-  if (Number.isNaN(date.getTime()))
-    throw new InvalidArgumentError('expected a time such as 2027-01-31T00:00:00Z')
   return date
+}
+
+const day = 86_400_000
+const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: day }
+
+/** In milliseconds. */
+function duration(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  const unitMs = units[unit]
+  if (count === undefined || unitMs === undefined) {
+    throw new InvalidArgumentError('expected a duration such as 30m, 12h or 7d')
+  }
+  return Number(count) * unitMs
 }

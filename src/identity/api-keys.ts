@@ -1,10 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { nameSchema, parseKeyStore, type StoredKey } from './api-key-store.ts'
+import { nameSchema, type StoredKey } from './api-key-document.ts'
+import { readKeyFiles, stampOfKeyFiles } from './api-key-files.ts'
 import { checkPepper, hashSecret, readApiKey } from './api-key-text.ts'
 import type { ReportEvent } from './event.ts'
+import { keepLastUsed } from './last-used.ts'
 import type { Principal } from './principal.ts'
 import { AuthenticationRefused } from './refusal.ts'
-import { watchFile } from './watch-file.ts'
+import { watch } from './watch-file.ts'
 
 /** A key given as clear text, for development: any 8 to 256 printable characters without spaces. */
 export interface StaticKey {
@@ -13,12 +15,21 @@ export interface StaticKey {
   readonly groups: readonly string[]
 }
 
+/** A store of API keys: a file, or a folder of such files. */
+export interface KeyStore {
+  readonly file: string
+  /** The secret that its hashes were made with, at least 32 bytes. */
+  readonly pepper: Uint8Array
+  /** Where the times of last use are kept; left out, they are not. */
+  readonly lastUsedFile?: string | undefined
+}
+
 /** Where API keys come from. */
 export interface ApiKeysOptions {
-  /** The store and the secret that its hashes were made with, at least 32 bytes. */
-  readonly store: { readonly file: string; readonly pepper: Uint8Array } | undefined
+  readonly store: KeyStore | undefined
   readonly staticKey: StaticKey | undefined
   readonly reloadIntervalMs: number
+  readonly lastUsedIntervalMs: number
   readonly report: ReportEvent
   /** The time in milliseconds. */
   readonly now: () => number
@@ -35,9 +46,16 @@ export interface ApiKeysStatus {
 /** The API keys in force. */
 export interface ApiKeys {
   /** Who holds this key; throws AuthenticationRefused. Takes microseconds, and as long for an unknown id. */
-  verify(text: string): Principal
+  verify(text: string): VerifiedKey
   status(): ApiKeysStatus
-  close(): void
+  close(): Promise<void>
+}
+
+/** What an API key proved. */
+interface VerifiedKey {
+  readonly principal: Principal
+  /** The principal of a token or a certificate that the key may be sent together with. */
+  readonly subject: string | undefined
 }
 
 /** Loads the keys and follows the store; throws if it cannot be read now, keeps the last good keys later. */
@@ -51,31 +69,53 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
 
   const watched =
     store &&
-    (await watchFile(store.file, (text) => load(store.file, text), {
-      intervalMs: options.reloadIntervalMs,
-      failed(cause) {
-        outdated = true
-        report({ source: 'api-keys', outcome: 'failed', cause })
+    (await watch(
+      { stamp: () => stampOfKeyFiles(store.file), read: () => readKeyFiles(store.file) },
+      (stored) => {
+        keys = new Map(stored.map((key) => [key.id, holdKey(key)]))
+        outdated = false
+        report({ source: 'api-keys', outcome: 'changed' })
       },
-    }))
-
-  function load(file: string, text: string): void {
-    keys = new Map(parseKeyStore(text, file).map((key) => [key.id, holdKey(key)]))
-    outdated = false
-    report({ source: 'api-keys', outcome: 'changed' })
-  }
+      {
+        intervalMs: options.reloadIntervalMs,
+        failed(cause) {
+          outdated = true
+          report({ source: 'api-keys', outcome: 'failed', cause })
+        },
+      },
+    ))
+  const lastUsed =
+    store?.lastUsedFile === undefined
+      ? undefined
+      : keepLastUsed({
+          file: store.lastUsedFile,
+          intervalMs: options.lastUsedIntervalMs,
+          isKnown: (id) => keys.has(id),
+          failed: (cause) => report({ source: 'api-keys', outcome: 'unwritten', cause }),
+        })
 
   return {
-    verify: (text) => matchStaticKey(text) ?? verifyKey(keys, pepper, text, now()),
+    verify(text) {
+      const development = matchStaticKey(text)
+      if (development !== undefined) return development
+      const nowMs = now()
+      const key = verifyKey(keys, pepper, text, nowMs)
+      lastUsed?.note(key.principal.credentialId, nowMs)
+      return key
+    },
     status: () => ({ keys: keys.size, outdated }),
-    close: () => watched?.close(),
+    async close() {
+      watched?.close()
+      await lastUsed?.close()
+    },
   }
 }
 
-interface HeldKey {
+interface HeldKey extends VerifiedKey {
   readonly hash: Buffer
-  readonly principal: Principal
   readonly revoked: boolean
+  /** In milliseconds. */
+  readonly notBefore: number
   readonly expiresAt: number
 }
 
@@ -84,7 +124,7 @@ type HeldKeys = ReadonlyMap<string, HeldKey>
 // Compared with where no key has the id that was sent, so that this refusal takes as long as the others.
 const noHash = Buffer.alloc(32)
 
-function verifyKey(keys: HeldKeys, pepper: Uint8Array, text: string, nowMs: number): Principal {
+function verifyKey(keys: HeldKeys, pepper: Uint8Array, text: string, nowMs: number): VerifiedKey {
   const parts = readApiKey(text)
   if (parts === undefined) throw new AuthenticationRefused('malformed_key')
   const key = keys.get(parts.id)
@@ -92,8 +132,9 @@ function verifyKey(keys: HeldKeys, pepper: Uint8Array, text: string, nowMs: numb
   if (key === undefined) throw new AuthenticationRefused('unknown_key')
   if (!matches) throw new AuthenticationRefused('wrong_secret')
   if (key.revoked) throw new AuthenticationRefused('revoked')
+  if (nowMs < key.notBefore) throw new AuthenticationRefused('not_yet')
   if (nowMs >= key.expiresAt) throw new AuthenticationRefused('expired')
-  return key.principal
+  return key
 }
 
 function holdKey(key: StoredKey): HeldKey {
@@ -102,12 +143,14 @@ function holdKey(key: StoredKey): HeldKey {
     principal: principalOf(key.id, key.principal, key.groups),
     // Whatever its time says: clocks differ, and nobody writes it before it is meant.
     revoked: key.revokedAt !== undefined,
+    subject: key.subject,
+    notBefore: key.notBefore === undefined ? -Infinity : Date.parse(key.notBefore),
     expiresAt: key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt),
   }
 }
 
 /** Holds no more of the static key than its hash under a pepper of this process. */
-function staticKeyMatcher(key: StaticKey | undefined): (text: string) => Principal | undefined {
+function staticKeyMatcher(key: StaticKey | undefined): (text: string) => VerifiedKey | undefined {
   if (key === undefined) return () => undefined
   if (!/^[!-~]{8,256}$/.test(key.text)) {
     throw new Error('The development key must have 8 to 256 printable characters and no spaces.')
@@ -115,7 +158,8 @@ function staticKeyMatcher(key: StaticKey | undefined): (text: string) => Princip
   const pepper = randomBytes(32)
   const hash = hashSecret(pepper, key.text)
   const principal = principalOf('static', nameSchema.parse(key.principal), key.groups)
-  return (text) => (timingSafeEqual(hashSecret(pepper, text), hash) ? principal : undefined)
+  const verified: VerifiedKey = { principal, subject: undefined }
+  return (text) => (timingSafeEqual(hashSecret(pepper, text), hash) ? verified : undefined)
 }
 
 function principalOf(id: string, name: string, groups: readonly string[]): Principal {

@@ -1,41 +1,53 @@
-import { openApiKeys, type ApiKeysOptions, type ApiKeysStatus, type StaticKey } from './api-keys.ts'
+import type { Socket } from 'node:net'
+import { openApiKeys, type ApiKeysStatus, type KeyStore, type StaticKey } from './api-keys.ts'
+import { openBearerTokens, type BearerTokens, type BearerTokensStatus } from './bearer-tokens.ts'
+import { certificateReader, type ClientCertificateSettings } from './client-certificates.ts'
 import type { ReportEvent } from './event.ts'
-import { tokenIssuersSchema, type TokenIssuer, type TokenIssuerInput } from './issuers.ts'
-import type { KeySetStatus } from './key-set.ts'
-import { openKeySet, type KeySetOptions } from './key-sets.ts'
+import type { IntrospectionSettings } from './introspection-settings.ts'
+import type { TokenIssuerInput } from './issuers.ts'
+import type { KubernetesSettings } from './kubernetes.ts'
 import type { Principal } from './principal.ts'
 import { AuthenticationRefused } from './refusal.ts'
+import { principalOfSeveral, type Precedence } from './several-credentials.ts'
 import type { TokenMemoryOptions } from './token-memory.ts'
-import { createTokenVerifier, type TrustedIssuer } from './tokens.ts'
+import type { VerifiedToken } from './verified-token.ts'
 
-/** The header values as they were sent; that neither was repeated is checked before. */
+/** What was sent to prove who calls; that no header was repeated is checked before. */
 export interface Credentials {
   /** The value of x-api-key. */
   readonly apiKey: string | undefined
   /** The value of Authorization. */
   readonly authorization: string | undefined
+  /** The connection, for its client certificate. */
+  readonly connection?: Socket | undefined
 }
 
-/** Whose keys and tokens are good. */
+/** Whose keys, tokens and certificates are good. */
 export interface AuthenticatorOptions {
-  /** The store of API keys, and the secret of at least 32 bytes that its hashes were made with. */
-  readonly apiKeys?: NonNullable<ApiKeysOptions['store']>
+  readonly apiKeys?: KeyStore
   /** For development only. */
   readonly staticKey?: StaticKey
   readonly issuers?: readonly TokenIssuerInput[]
+  readonly kubernetes?: KubernetesSettings | undefined
+  readonly introspection?: IntrospectionSettings | undefined
+  readonly clientCertificates?: ClientCertificateSettings | undefined
+  /** What counts where several credentials are sent; default `agree`. */
+  readonly severalCredentials?: Precedence | undefined
+  /** Where the last good keys of issuers are kept. */
+  readonly keyFolder?: string | undefined
   readonly tokenMemory?: TokenMemoryOptions
-  /** How often files are looked at; default 2,000. */
+  /** How often files are looked at; default 500: a key that is revoked is refused within a second. */
   readonly reloadIntervalMs?: number
+  /** How often times of last use are written; default 60,000. */
+  readonly lastUsedIntervalMs?: number
   readonly report?: ReportEvent
   /** The time in milliseconds; default Date.now. */
   readonly now?: () => number
 }
 
 /** What an operator wants to know: for readiness and metrics. */
-interface AuthenticatorStatus {
+interface AuthenticatorStatus extends BearerTokensStatus {
   readonly apiKeys: ApiKeysStatus
-  readonly issuers: readonly (KeySetStatus & { readonly name: string })[]
-  readonly rememberedTokens: number
 }
 
 /** Tells who calls. */
@@ -46,69 +58,54 @@ export interface Authenticator {
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>
   status(): AuthenticatorStatus
-  close(): void
+  /** Resolves when what is kept on disk is there. */
+  close(): Promise<void>
 }
 
 /** Reads keys and key sets; throws if the configuration is wrong or a file cannot be read. */
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { now = Date.now, report = () => undefined, reloadIntervalMs = 2000 } = options
+  const { now = Date.now, report = () => undefined, severalCredentials = 'agree' } = options
+  const { reloadIntervalMs = 500, lastUsedIntervalMs = 60_000, clientCertificates } = options
   const shared = { now, report, reloadIntervalMs }
-  const issuers = await openIssuers(tokenIssuersSchema.parse(options.issuers ?? []), shared)
-  const closeIssuers = (): void => issuers.forEach(({ keySet }) => keySet.close())
-  const keys = await openApiKeys({ ...shared, store: options.apiKeys, staticKey: options.staticKey }).catch(
-    (error: unknown) => {
-      closeIssuers()
-      throw error
-    },
-  )
-  const tokens = createTokenVerifier(issuers, options.tokenMemory ?? {}, now)
+  const tokens = await openBearerTokens({ ...options, ...shared })
+  const keys = await openApiKeys({
+    ...shared,
+    lastUsedIntervalMs,
+    store: options.apiKeys,
+    staticKey: options.staticKey,
+  }).catch(async (error: unknown) => {
+    await tokens.close()
+    throw error
+  })
+  const readCertificate =
+    clientCertificates === undefined ? () => undefined : certificateReader(clientCertificates, now)
 
   return {
-    authenticate({ apiKey, authorization }) {
-      if (apiKey === undefined) {
-        if (authorization === undefined) throw new AuthenticationRefused('missing')
-        return tokens.verify(readBearer(authorization))
+    authenticate({ apiKey, authorization, connection }) {
+      const certificate = readCertificate(connection)
+      if (apiKey === undefined && authorization === undefined) {
+        if (certificate === undefined) throw new AuthenticationRefused('missing')
+        return certificate.principal
       }
-      // They cannot agree: the name of a token's principal has a colon, that of a key's never has.
-      if (authorization !== undefined) throw new AuthenticationRefused('disagree')
-      return keys.verify(apiKey)
+      if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
+      if (certificate === undefined && apiKey === undefined) return soleBearer(tokens, authorization ?? '')
+      return principalOfSeveral({ apiKey, authorization, certificate }, { keys, tokens }, severalCredentials)
     },
-    status: () => ({
-      apiKeys: keys.status(),
-      issuers: issuers.map(({ issuer, keySet }) => ({ name: issuer.name, ...keySet.status() })),
-      rememberedTokens: tokens.remembered(),
-    }),
-    close() {
-      keys.close()
-      closeIssuers()
+    status: () => ({ apiKeys: keys.status(), ...tokens.status() }),
+    async close() {
+      await Promise.all([keys.close(), tokens.close()])
     },
   }
 }
 
-/**
- * All at the same time, since one that is down takes its timeout; closes the others if one cannot be opened.
- */
-async function openIssuers(
-  issuers: readonly TokenIssuer[],
-  options: KeySetOptions,
-): Promise<readonly TrustedIssuer[]> {
-  const opened = await Promise.allSettled(
-    issuers.map(async (issuer) => ({ issuer, keySet: await openKeySet(issuer, options) })),
-  )
-  const trusted = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-  for (const result of opened) {
-    if (result.status === 'fulfilled') continue
-    for (const { keySet } of trusted) keySet.close()
-    throw result.reason
-  }
-  return trusted
+/** At once where the token is remembered. */
+function soleBearer(tokens: BearerTokens, authorization: string): Principal | Promise<Principal> {
+  const verified = tokens.verify(authorization)
+  return verified instanceof Promise ? verified.then(unbound) : unbound(verified)
 }
 
-/** The token of `Bearer <token>` (RFC 6750 section 2.1; the scheme in any case, RFC 9110 section 11.1). */
-function readBearer(authorization: string): string {
-  const token = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(authorization)?.[1]
-  if (token !== undefined) return token
-  const scheme = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?: |$)/.exec(authorization)?.[1]
-  const other = scheme !== undefined && scheme.toLowerCase() !== 'bearer'
-  throw new AuthenticationRefused(other ? 'other_scheme' : 'malformed_header')
+/** Throws for a token that may only be sent with a certificate: none was. */
+function unbound({ principal, certificate }: VerifiedToken): Principal {
+  if (certificate !== undefined) throw new AuthenticationRefused('bound_elsewhere')
+  return principal
 }

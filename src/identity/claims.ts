@@ -1,5 +1,3 @@
-import type { JWTPayload } from 'jose'
-import type { TokenIssuer } from './issuers.ts'
 import type { Principal } from './principal.ts'
 import { AuthenticationRefused } from './refusal.ts'
 
@@ -8,19 +6,50 @@ const maxNameLength = 2048
 // reader.
 const unfitForName = /[\p{Cc}\p{Cs}\u2028\u2029]/u
 const fitForId = /^[!-~]{1,128}$/
+/** The end of the year 9999, in seconds. */
+const lastSecond = 253_402_300_799
+
+/** How long tokens of an issuer may live. */
+interface Lifetime {
+  readonly clockSkewSeconds: number
+  readonly maxLifetimeSeconds?: number | undefined
+}
+
+/** Whom verified claims name, as their issuer calls them. */
+export interface Caller {
+  readonly subject: string
+  readonly groups: readonly string[]
+}
+
+/** Reads the caller from verified claims; throws AuthenticationRefused. */
+export type ReadCaller = (claims: Claims) => Caller
+
+/** What a token says. */
+export type Claims = Readonly<Record<string, unknown>>
+
+/** Which claims name the caller. */
+export interface ClaimNames {
+  readonly subjectClaim: string
+  readonly groupsClaim?: string | undefined
+}
+
+/** Reads the caller from the configured claims. */
+export function callerIn({ subjectClaim, groupsClaim }: ClaimNames): ReadCaller {
+  return (claims) => ({ subject: readSubject(claims, subjectClaim), groups: readGroups(claims, groupsClaim) })
+}
 
 /**
- * The principal that the verified claims of a token name. `digest` is the SHA-256 of the token in hex.
- * Throws AuthenticationRefused.
+ * The principal of a caller whom an issuer of that name vouches for. `digest` is the SHA-256 of the token in hex.
  */
-export function readPrincipal(issuer: TokenIssuer, claims: JWTPayload, digest: string): Principal {
+export function principalOf(issuer: string, caller: Caller, claims: Claims, digest: string): Principal {
   const { jti } = claims
   return {
-    name: `${issuer.name}:${readSubject(issuer, claims)}`,
+    name: `${issuer}:${caller.subject}`,
     method: 'token',
-    groups: new Set(readGroups(issuer, claims).map((group) => `${issuer.name}:${group}`)),
+    groups: new Set(caller.groups.map((group) => `${issuer}:${group}`)),
     credentialId: typeof jti === 'string' && fitForId.test(jti) ? jti : digest.slice(0, 16),
-    issuer: issuer.name,
+    issuer,
+    claims,
   }
 }
 
@@ -34,20 +63,32 @@ export function checkType(type: string | undefined): void {
   }
 }
 
-/** Throws AuthenticationRefused if the token is valid for longer than its issuer may make them. */
-export function checkLifetime(issuer: TokenIssuer, claims: JWTPayload, nowMs: number): void {
+/**
+ * Throws AuthenticationRefused if the token is valid for longer than its issuer may make them. No token ends beyond
+ * the year 9999: such a time was meant in milliseconds, or is no number that can be waited for.
+ */
+export function checkLifetime(issuer: Lifetime, { iat, exp }: Claims, nowMs: number): void {
   const { maxLifetimeSeconds, clockSkewSeconds } = issuer
+  if (typeof exp !== 'number' || exp > lastSecond) throw new AuthenticationRefused('lives_too_long')
   if (maxLifetimeSeconds === undefined) return
-  const { iat, exp } = claims
-  if (typeof iat !== 'number' || typeof exp !== 'number' || exp - iat > maxLifetimeSeconds) {
+  if (typeof iat !== 'number' || exp - iat > maxLifetimeSeconds) {
     throw new AuthenticationRefused('lives_too_long')
   }
   // A start in the future would stretch the life by as much.
   if (iat > nowMs / 1000 + clockSkewSeconds) throw new AuthenticationRefused('not_yet_valid')
 }
 
-function readSubject(issuer: TokenIssuer, claims: JWTPayload): string {
-  const subject = claimAt(claims, issuer.subjectClaim)
+/** What a token is bound to besides being known (RFC 7800), in the one way that can be checked here. */
+export function boundCertificate({ cnf }: Claims): string | undefined {
+  if (cnf === undefined) return undefined
+  const thumbprint = isObject(cnf) && Object.keys(cnf).length === 1 ? cnf['x5t#S256'] : undefined
+  // Bound to a key of the client (DPoP) or in an unknown way: whoever sends it here may have stolen it.
+  if (typeof thumbprint !== 'string') throw new AuthenticationRefused('bound_elsewhere')
+  return thumbprint
+}
+
+function readSubject(claims: Claims, claim: string): string {
+  const subject = claimAt(claims, claim)
   if (!isName(subject)) throw new AuthenticationRefused('bad_subject')
   return subject
 }
@@ -55,15 +96,13 @@ function readSubject(issuer: TokenIssuer, claims: JWTPayload): string {
 /**
  * No claim, no groups. A claim that is there but cannot be read refuses: a rule may deny one of its groups.
  */
-function readGroups(issuer: TokenIssuer, claims: JWTPayload): readonly string[] {
-  if (issuer.groupsClaim === undefined) return []
-  const groups = claimAt(claims, issuer.groupsClaim)
+function readGroups(claims: Claims, claim: string | undefined): readonly string[] {
+  if (claim === undefined) return []
+  const groups = claimAt(claims, claim)
   if (groups === undefined) {
     // The issuer keeps the groups elsewhere, because they are too many (OpenID Connect Core, section 5.6.2).
     const elsewhere = claimAt(claims, '_claim_names')
-    if (isObject(elsewhere) && Object.hasOwn(elsewhere, issuer.groupsClaim)) {
-      throw new AuthenticationRefused('bad_groups')
-    }
+    if (isObject(elsewhere) && Object.hasOwn(elsewhere, claim)) throw new AuthenticationRefused('bad_groups')
     return []
   }
   const list: unknown[] = Array.isArray(groups) ? groups : [groups]
@@ -74,7 +113,7 @@ function readGroups(issuer: TokenIssuer, claims: JWTPayload): readonly string[] 
 /**
  * The claim of that very name (`https://corp.example/groups`), else what the dots lead to (`realm.roles`).
  */
-function claimAt(claims: JWTPayload, path: string): unknown {
+function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
   let value: unknown = claims
   for (const part of path.split('.')) {
@@ -84,7 +123,8 @@ function claimAt(claims: JWTPayload, path: string): unknown {
   return value
 }
 
-function isName(value: unknown): value is string {
+/** Whether a value may be the name of a principal or a group. */
+export function isName(value: unknown): value is string {
   return (
     typeof value === 'string' && value !== '' && value.length <= maxNameLength && !unfitForName.test(value)
   )

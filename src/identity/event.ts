@@ -3,10 +3,10 @@ export interface IdentityEvent {
   /** `api-keys`, or the name of an issuer. */
   readonly source: string
   /**
-   * `changed`: other keys are in force now. `failed`: they could not be read; what was in force before
-   * stays.
+   * `changed`: other keys are in force now. `failed`: they could not be read; what was in force before stays.
+   * `unwritten`: something that is kept on disk could not be written; what is in force is not touched.
    */
-  readonly outcome: 'changed' | 'failed'
+  readonly outcome: 'changed' | 'failed' | 'unwritten'
   readonly cause?: unknown
 }
 

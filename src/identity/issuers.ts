@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isTrustworthyUrl, trustworthyUrl } from './trustworthy-url.ts'
 
 /** Asymmetric signatures only: with HS*, whoever knows the issuer's public key could sign. */
 const algorithms = [
@@ -18,12 +19,28 @@ const algorithms = [
 const text = z.string().min(1)
 const daySeconds = 86_400
 
-const keySetUrl = z.string().refine(isTrustworthyUrl, {
-  error: 'expected an https URL without user and password (http only for this machine itself)',
-})
+/** The name of who vouches for callers; it stands before the names of their principals and groups. */
+export const sourceName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits, or any of . _ -')
+  .describe('Stands before the names of its principals and groups: corp:alice.')
 
-const remoteKeysSchema = z.strictObject({
-  url: keySetUrl.describe('Where the issuer publishes its keys (jwks_uri).'),
+/** For whom tokens must be made. */
+export const audienceSchema = z
+  .union([text, z.array(text).min(1)])
+  .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
+  .describe('One of them must be in the claim aud.')
+
+/** The algorithms that an issuer may sign with. */
+export const algorithmsSchema = z
+  .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
+  .min(1)
+
+/** How far the clocks of issuer and gateway may differ. */
+export const clockSkewSeconds = z.number().min(0).max(300).default(30)
+
+/** When keys are fetched, wherever they come from. */
+export const keyTimes = {
   refreshSeconds: z.number().positive().max(daySeconds).default(600).describe('How old keys may get.'),
   cooldownSeconds: z
     .number()
@@ -37,35 +54,39 @@ const remoteKeysSchema = z.strictObject({
     .default(daySeconds)
     .describe('How long the last keys serve while the issuer cannot be reached.'),
   timeoutSeconds: z.number().positive().max(60).default(5),
+}
+
+const remoteKeysSchema = z.strictObject({
+  url: trustworthyUrl
+    .optional()
+    .describe('Where the issuer publishes its keys (jwks_uri); without it, that is asked of the issuer.'),
+  ...keyTimes,
 })
 
 const keyFileSchema = z.strictObject({
   file: text.describe('A JSON Web Key Set on disk, followed when it changes.'),
 })
 
-const tokenIssuerSchema = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits, or any of . _ -')
-    .describe('Stands before the names of its principals and groups: corp:alice.'),
-  issuer: text.describe('The claim iss, exactly.'),
-  audience: z
-    .union([text, z.array(text).min(1)])
-    .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
-    .describe('One of them must be in the claim aud.'),
-  algorithms: z
-    .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
-    .min(1),
-  jwks: z.union([remoteKeysSchema, keyFileSchema]),
-  subjectClaim: text.default('sub').describe('The claim that names the caller; dots lead into objects.'),
-  groupsClaim: text.optional().describe('The claim that lists the groups of the caller, likewise.'),
-  clockSkewSeconds: z.number().min(0).max(300).default(30),
-  maxLifetimeSeconds: z
-    .number()
-    .positive()
-    .optional()
-    .describe('Refuses tokens that are valid for longer, or do not say since when (iat).'),
-})
+const tokenIssuerSchema = z
+  .strictObject({
+    name: sourceName,
+    issuer: text.describe('The claim iss, exactly.'),
+    audience: audienceSchema,
+    algorithms: algorithmsSchema,
+    jwks: z.union([remoteKeysSchema, keyFileSchema]).prefault({}),
+    subjectClaim: text.default('sub').describe('The claim that names the caller; dots lead into objects.'),
+    groupsClaim: text.optional().describe('The claim that lists the groups of the caller, likewise.'),
+    clockSkewSeconds,
+    maxLifetimeSeconds: z
+      .number()
+      .positive()
+      .optional()
+      .describe('Refuses tokens that are valid for longer, or do not say since when (iat).'),
+  })
+  .refine(({ issuer, jwks }) => 'file' in jwks || jwks.url !== undefined || isTrustworthyUrl(issuer), {
+    path: ['jwks'],
+    message: 'expected url or file: only an issuer that is an https URL can be asked where its keys are',
+  })
 
 /** The configured issuers of tokens: strict, with defaults, no two of one name or one `iss`. */
 export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuers, context) => {
@@ -86,14 +107,5 @@ export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
 /** An issuer of tokens, checked and with all defaults. */
 export type TokenIssuer = z.output<typeof tokenIssuerSchema>
 
-/** Where and when to fetch the keys of an issuer. */
-export type RemoteKeys = z.output<typeof remoteKeysSchema>
-
-/** Keys fetched in clear could be swapped on the way, and with them everybody's identity. */
-function isTrustworthyUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, hostname, username, password } = new URL(text)
-  if (username !== '' || password !== '') return false
-  if (protocol === 'https:') return true
-  return protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
-}
+/** When to fetch the keys of an issuer; all in seconds. */
+export type KeyTimes = Omit<z.output<typeof remoteKeysSchema>, 'url'>

@@ -11,7 +11,8 @@ export interface KeySet {
    */
   refresh(): Promise<KeySnapshot>
   status(): KeySetStatus
-  close(): void
+  /** Resolves when nothing of it is under way any more. */
+  close(): Promise<void>
 }
 
 /** The keys of an issuer at one time. */
@@ -53,9 +54,20 @@ export function readKeySet(text: string, before: KeySnapshot | undefined): KeySn
   if (before?.fingerprint === fingerprint) return before
   return {
     // All that the library asks of a set is checked; it checks a key itself when it is used.
-    select: createLocalJWKSet({ keys }),
+    select: createLocalJWKSet({ keys: keys.filter(hasSoundExponent) }),
     keys: keys.length,
     generation: (before?.generation ?? 0) + 1,
     fingerprint,
   }
+}
+
+/**
+ * False for RSA keys with an exponent below 65537 (FIPS 186-5 section 5.4): with 1 anybody can sign, and small ones
+ * have let signatures be forged. The library looks at the modulus alone.
+ */
+function hasSoundExponent({ kty, e }: { readonly kty: string; readonly e?: unknown }): boolean {
+  if (kty !== 'RSA') return true
+  if (typeof e !== 'string') return false
+  const exponent = BigInt(`0x0${Buffer.from(e, 'base64url').toString('hex')}`)
+  return exponent >= 65_537n && exponent % 2n === 1n
 }

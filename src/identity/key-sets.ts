@@ -1,13 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import type { ReportEvent } from './event.ts'
-import type { TokenIssuer } from './issuers.ts'
+import type { KeyTimes, TokenIssuer } from './issuers.ts'
+import { keptKeysIn } from './kept-keys.ts'
 import { readKeySet, type KeySet } from './key-set.ts'
+import { discoveredKeys, keysAt, type FetchKeys } from './key-source.ts'
 import { openRemoteKeySet } from './remote-key-set.ts'
 import { watchFile } from './watch-file.ts'
 
 /** How key sets are kept. */
 export interface KeySetOptions {
   readonly reloadIntervalMs: number
+  /** Where the last good keys of issuers are kept. */
+  readonly keyFolder: string | undefined
   readonly report: ReportEvent
   /** The time in milliseconds. */
   readonly now: () => number
@@ -19,9 +23,20 @@ export interface KeySetOptions {
  */
 export async function openKeySet(issuer: TokenIssuer, options: KeySetOptions): Promise<KeySet> {
   const { jwks, name } = issuer
-  const { now, report } = options
-  if ('url' in jwks) return await openRemoteKeySet(jwks, { name, now, report })
-  return await openKeyFile(jwks.file, name, options)
+  if ('file' in jwks) return await openKeyFile(jwks.file, name, options)
+  const fetch = jwks.url === undefined ? discoveredKeys(issuer.issuer) : keysAt(jwks.url)
+  return await openFetchedKeys(issuer, jwks, fetch, options)
+}
+
+/** Opens keys that are fetched, and keeps them in the folder of the options. */
+export async function openFetchedKeys(
+  { name, issuer }: { readonly name: string; readonly issuer: string },
+  times: KeyTimes,
+  fetch: FetchKeys,
+  { now, report, keyFolder }: KeySetOptions,
+): Promise<KeySet> {
+  const kept = keyFolder === undefined ? undefined : keptKeysIn(keyFolder, name, issuer)
+  return await openRemoteKeySet(times, { name, now, report, fetch, kept })
 }
 
 async function openKeyFile(file: string, name: string, options: KeySetOptions): Promise<KeySet> {
@@ -53,6 +68,6 @@ async function openKeyFile(file: string, name: string, options: KeySetOptions): 
     // The file is followed all the time; a token that names an unknown key makes it no newer.
     refresh: async () => snapshot,
     status: () => ({ keys: snapshot.keys, usable: true, fetchedAt, fetches, failuresInARow }),
-    close: () => watched.close(),
+    close: async () => watched.close(),
   }
 }

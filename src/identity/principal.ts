@@ -1,19 +1,21 @@
 /**
- * The authenticated caller. Names of API keys never contain `:`, and what a token says is prefixed with the
- * name of its issuer (`corp:alice`, group `corp:sales`), so that no issuer can name somebody else's
- * principal.
+ * The authenticated caller. Names of API keys never contain `:`, and what a token or a certificate says is
+ * prefixed with the configured name of who vouches for it (`corp:alice`, group `corp:sales`), so that nobody
+ * can name somebody else's principal.
  */
 export interface Principal {
   /** The name that policies and audit records use. */
   readonly name: string
   /** How the caller proved who they are. */
-  readonly method: 'api-key' | 'token'
+  readonly method: 'api-key' | 'token' | 'certificate'
   readonly groups: ReadonlySet<string>
   /**
-   * The id of the API key, or the id of the token: its `jti`, or else the first 16 hex digits of its
-   * SHA-256.
+   * The id of the API key; the id of the token (its `jti`, or else the first 16 hex digits of its SHA-256);
+   * the SHA-256 fingerprint of the certificate in hex.
    */
   readonly credentialId: string
-  /** The configured name of the issuer of the token. */
+  /** The configured name of who vouches for the caller: the issuer of a token, the source of a certificate. */
   readonly issuer?: string
+  /** What a verified token says of the caller besides name and groups, for the conditions of policies. */
+  readonly claims?: Readonly<Record<string, unknown>>
 }

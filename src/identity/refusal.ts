@@ -18,17 +18,24 @@ const tokenRefused: Refusal = {
   error: 'invalid_token',
 }
 
+const certificateRefused: Refusal = {
+  kind: 'Unauthenticated',
+  message: 'the client certificate was not accepted',
+}
+
 const refusals = {
-  /** Neither x-api-key nor Authorization was sent. */
+  /** Neither x-api-key nor Authorization was sent, and no certificate that would do. */
   missing: {
     kind: 'Unauthenticated',
     message: 'no credential was sent; expected the header x-api-key, or authorization with a bearer token',
     detail: 'credentials are read from the headers only, never from the body',
   },
-  /** An API key and a token were both sent. */
+  /** Two credentials were sent, and one of them is bad, or they are not bound to each other. */
   disagree: {
     kind: 'Unauthenticated',
-    message: 'x-api-key and authorization were both sent and disagree about who calls; expected one of them',
+    message:
+      'more than one credential was sent (x-api-key, authorization, client certificate) and they disagree about ' +
+      'who calls; expected one of them',
   },
   /** Authorization is not `<scheme> <credentials>`, or holds more or less than one bearer token. */
   malformed_header: {
@@ -50,6 +57,8 @@ const refusals = {
   unknown_key: keyRefused,
   wrong_secret: keyRefused,
   revoked: keyRefused,
+  /** The key is not valid before a time to come. */
+  not_yet: keyRefused,
   expired: keyRefused,
 
   /** Not a JSON Web Token with an issuer, or a claim has the wrong type. */
@@ -69,6 +78,10 @@ const refusals = {
   no_expiry: tokenRefused,
   not_yet_valid: tokenRefused,
   lives_too_long: tokenRefused,
+  /** The token is bound to a key or a certificate that the caller did not prove to hold (RFC 7800). */
+  bound_elsewhere: tokenRefused,
+  /** The authorization server says that the opaque token is not active. */
+  inactive_token: tokenRefused,
   /** The subject is missing, or holds control characters. */
   bad_subject: tokenRefused,
   /** The groups are not strings, hold control characters, or are kept elsewhere by the issuer. */
@@ -80,14 +93,25 @@ const refusals = {
     kind: 'ServiceUnavailable',
     message: 'bearer tokens of this issuer cannot be verified at the moment; its keys are not available',
   },
+  /** The authorization server cannot be asked about an opaque token, or too many wait for it. */
+  introspection_unavailable: {
+    kind: 'ServiceUnavailable',
+    message: 'opaque bearer tokens cannot be verified at the moment; their issuer does not answer',
+  },
+
+  /** TLS did not verify the certificate: unknown authority, expired, revoked, not for clients. */
+  untrusted_certificate: certificateRefused,
+  expired_certificate: certificateRefused,
+  /** It holds no name of the configured kind, or several. */
+  bad_certificate_name: certificateRefused,
 } satisfies Record<string, Refusal>
 
 /** Why a caller was refused: for log, metric and audit, never for the answer. */
 export type RefusalReason = keyof typeof refusals
 
 /**
- * The caller could not be authenticated. 401 with a challenge (RFC 6750 section 3); 400 where the
- * Authorization header cannot be read; 503 where the issuer's keys cannot be had. Neither message nor
+ * The caller could not be authenticated. 401 with a challenge for each way (RFC 6750 section 3); 400 where the
+ * Authorization header cannot be read; 503 where the issuer cannot be asked. Neither message nor
  * headers hold anything that was sent, nor whether a key exists; `reason` and `cause` say precisely what
  * happened, for those inside.
  */
@@ -107,6 +131,7 @@ export class AuthenticationRefused extends InterfaceError {
 
 function headersOf({ kind, error }: Refusal): Readonly<Record<string, string>> {
   if (kind === 'ServiceUnavailable') return { 'retry-after': '5' }
-  const challenge = 'Bearer realm="catalog-gateway"'
-  return { 'www-authenticate': error === undefined ? challenge : `${challenge}, error="${error}"` }
+  const bearer = `Bearer realm="catalog-gateway"${error === undefined ? '' : `, error="${error}"`}`
+  // There is no registered scheme for keys; this one says where a key goes (RFC 9110 section 11.6.1).
+  return { 'www-authenticate': `${bearer}, ApiKey realm="catalog-gateway", header="x-api-key"` }
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { KeySet } from './key-set.ts'
-import type { Principal } from './principal.ts'
+import { bytesOf, type VerifiedToken } from './verified-token.ts'
 
 /** However long a token lives, it is verified again after this time. */
 const maxAcceptedMs = 5 * 60_000
@@ -24,15 +24,15 @@ interface Verdict {
 }
 
 interface Accepted extends Verdict {
-  readonly principal: Principal
+  readonly verified: VerifiedToken
 }
 
 /** What is known about tokens, by the SHA-256 of their text. */
 export interface TokenMemory {
   /**
-   * The principal of a token that still holds; `forged` if its signature was found to be wrong a moment ago.
+   * A verified token that still holds; `forged` if its signature was found to be wrong a moment ago.
    */
-  find(digest: string): Principal | 'forged' | undefined
+  find(digest: string): VerifiedToken | 'forged' | undefined
   /** Keeps a verified token until its end (in milliseconds), for five minutes at most. */
   accept(digest: string, accepted: Accepted): void
   /** Keeps for ten seconds that the signature of a token is wrong. */
@@ -46,7 +46,7 @@ export function createTokenMemory(options: TokenMemoryOptions, now: () => number
   const accepted = new LRUCache<string, Accepted>({
     max: options.maxEntries ?? 50_000,
     maxSize: options.maxBytes ?? 64 * 1024 * 1024,
-    sizeCalculation: estimateBytes,
+    sizeCalculation: ({ verified }) => bytesOf(verified),
   })
   // A memory of their own, so that forged tokens cannot drive out good ones.
   const forged = new LRUCache<string, Verdict>({ max: maxForged })
@@ -58,7 +58,7 @@ export function createTokenMemory(options: TokenMemoryOptions, now: () => number
   return {
     find(digest) {
       const known = accepted.get(digest)
-      if (known !== undefined && holds(known)) return known.principal
+      if (known !== undefined && holds(known)) return known.verified
       const refused = forged.get(digest)
       return refused !== undefined && holds(refused) ? 'forged' : undefined
     },
@@ -71,10 +71,4 @@ export function createTokenMemory(options: TokenMemoryOptions, now: () => number
     },
     size: () => accepted.size,
   }
-}
-
-function estimateBytes({ principal }: Accepted): number {
-  let bytes = 512 + principal.name.length + principal.credentialId.length
-  for (const group of principal.groups) bytes += 64 + group.length
-  return bytes
 }

@@ -1,30 +1,33 @@
-import { hash } from 'node:crypto'
-import { decodeJwt, errors, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose'
-import { checkLifetime, checkType, readPrincipal } from './claims.ts'
+import { errors, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose'
+import { boundCertificate, checkLifetime, checkType, principalOf, type ReadCaller } from './claims.ts'
 import type { TokenIssuer } from './issuers.ts'
 import type { KeySet, KeySnapshot } from './key-set.ts'
-import type { Principal } from './principal.ts'
 import { AuthenticationRefused } from './refusal.ts'
 import { createTokenMemory, type TokenMemoryOptions } from './token-memory.ts'
 import { refusalOf } from './token-refusal.ts'
+import { readTokenText } from './token-text.ts'
+import type { VerifiedToken } from './verified-token.ts'
 
-const maxTokenLength = 16 * 1024
 /** A token that names no key is tried with as many keys of its issuer as this. */
 const maxCandidates = 4
 
 /** An issuer with its keys. */
 export interface TrustedIssuer {
-  readonly issuer: TokenIssuer
+  readonly issuer: Pick<
+    TokenIssuer,
+    'name' | 'issuer' | 'audience' | 'algorithms' | 'clockSkewSeconds' | 'maxLifetimeSeconds'
+  >
   readonly keySet: KeySet
+  readonly readCaller: ReadCaller
 }
 
 /** Verifies bearer tokens. */
 export interface TokenVerifier {
   /**
-   * Who sends this token; throws or rejects with AuthenticationRefused. At once if the token was verified
-   * before and neither its time nor the keys have changed that.
+   * Who sends this token, whose SHA-256 in hex is `digest`; throws or rejects with AuthenticationRefused. At once if
+   * the token was verified before and neither its time nor the keys have changed that.
    */
-  verify(token: string): Principal | Promise<Principal>
+  verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
   /** The number of tokens remembered as good. */
   remembered(): number
 }
@@ -38,18 +41,21 @@ export function createTokenVerifier(
   const byIssuer = new Map(issuers.map((trusted) => [trusted.issuer.issuer, trusted]))
   const memory = createTokenMemory(options, now)
 
-  async function verifyAnew(token: string, digest: string): Promise<Principal> {
+  async function verifyAnew(token: string, digest: string): Promise<VerifiedToken> {
     const trusted = findIssuer(byIssuer, token)
-    const { issuer, keySet } = trusted
+    const { issuer, keySet, readCaller } = trusted
     try {
       const { payload, protectedHeader, generation } = await verifyToken(trusted, token, now())
       checkType(protectedHeader.typ)
       checkLifetime(issuer, payload, now())
-      const principal = readPrincipal(issuer, payload, digest)
+      const verified: VerifiedToken = {
+        principal: principalOf(issuer.name, readCaller(payload), payload, digest),
+        certificate: boundCertificate(payload),
+      }
       // The moment from which it would be refused without a memory, too.
       const until = ((payload.exp ?? 0) + issuer.clockSkewSeconds) * 1000
-      memory.accept(digest, { principal, keySet, generation, until })
-      return principal
+      memory.accept(digest, { verified, keySet, generation, until })
+      return verified
     } catch (error) {
       const refusal = refusalOf(error)
       if (refusal.reason === 'bad_signature') memory.refuse(digest, keySet)
@@ -58,9 +64,7 @@ export function createTokenVerifier(
   }
 
   return {
-    verify(token) {
-      if (token.length > maxTokenLength) throw new AuthenticationRefused('too_long')
-      const digest = hash('sha256', token, 'hex')
+    verify(token, digest) {
       const known = memory.find(digest)
       if (known === 'forged') throw new AuthenticationRefused('bad_signature')
       return known ?? verifyAnew(token, digest)
@@ -73,12 +77,7 @@ export function createTokenVerifier(
  * By what the token says of itself, and by nothing else: trying all issuers would let one speak for another.
  */
 function findIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: string): TrustedIssuer {
-  let claimed: unknown
-  try {
-    claimed = decodeJwt(token).iss
-  } catch (error) {
-    throw refusalOf(error)
-  }
+  const { iss: claimed } = readTokenText(token).claims
   const trusted = typeof claimed === 'string' ? byIssuer.get(claimed) : undefined
   if (trusted === undefined) throw new AuthenticationRefused('wrong_issuer')
   return trusted

@@ -7,33 +7,48 @@ export interface WatchOptions {
   readonly failed: (cause: unknown) => void
 }
 
-/** A file whose changes are followed until it is closed. */
+/** Something on disk whose changes are followed until it is closed. */
 export interface WatchedFile {
   close(): void
 }
 
-/**
- * Hands the text of a file to `take`, now and after each change; throws if that fails the first time.
- * It looks at the file's status instead of waiting for events: those get lost when a file is replaced by a
- * rename, or when Kubernetes swaps the link above it.
- */
-export async function watchFile(
+/** Something on disk that is watched. */
+export interface WatchedSource<Content> {
+  /** Changes with every change of the content; must not throw. */
+  readonly stamp: () => Promise<string>
+  readonly read: () => Promise<Content>
+}
+
+/** Hands the text of a file to `take`, now and after each change; throws if that fails the first time. */
+export function watchFile(
   path: string,
   take: (text: string) => void,
   options: WatchOptions,
 ): Promise<WatchedFile> {
-  // Taken before the text is read, so that a change in between is seen at the next look.
-  let seen = await stampOf(path)
+  return watch({ stamp: () => stampOf(path), read: () => readFile(path, 'utf8') }, take, options)
+}
+
+/**
+ * Likewise for what is read in another way. It looks at the status of files instead of waiting for events: those
+ * get lost when a file is replaced by a rename, or when Kubernetes swaps the link above it.
+ */
+export async function watch<Content>(
+  source: WatchedSource<Content>,
+  take: (content: Content) => void,
+  options: WatchOptions,
+): Promise<WatchedFile> {
+  // Taken before the content is read, so that a change in between is seen at the next look.
+  let seen = await source.stamp()
   let closed = false
   let timer: NodeJS.Timeout | undefined
-  take(await readFile(path, 'utf8'))
+  take(await source.read())
 
   async function look(): Promise<void> {
-    const stamp = await stampOf(path)
+    const stamp = await source.stamp()
     if (closed || stamp === seen) return
     seen = stamp
     try {
-      take(await readFile(path, 'utf8'))
+      take(await source.read())
     } catch (cause) {
       options.failed(cause)
     }
@@ -54,8 +69,8 @@ export async function watchFile(
   }
 }
 
-/** Changes with the file's content, name or rights; the same for as long as the file cannot be found. */
-async function stampOf(path: string): Promise<string> {
+/** Changes with a file's content, name or rights; the same for as long as the file cannot be found. */
+export async function stampOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
     return [dev, ino, size, mtimeNs, ctimeNs].join(':')

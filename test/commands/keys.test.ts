@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
@@ -7,6 +7,7 @@ import { eventually, startDev } from '../e2e/running-dev.ts'
 const dev = await startDev()
 afterAll(() => dev.remove())
 const store = join(dev.dataFolder, 'keys.yaml')
+const files = ['--store', store, '--pepper-file', join(dev.dataFolder, 'pepper')]
 
 async function statusWith(key: string): Promise<number> {
   const answer = await dev.send('GET', '/v1/namespace/demo/list', undefined, { 'x-api-key': key })
@@ -39,7 +40,6 @@ test('a key is created, listed, accepted by the running gateway, revoked and ref
 })
 
 test('a key is printed once, alone on standard output, and stands nowhere', async () => {
-  const files = ['--store', store, '--pepper-file', join(dev.dataFolder, 'pepper')]
   const { status, output, messages } = await runProgram(['keys', 'create', ...files, '--principal', 'grace'])
   expect(status).toBe(0)
   expect(output).toMatch(/^\S+\n$/)
@@ -50,13 +50,53 @@ test('a key is printed once, alone on standard output, and stands nowhere', asyn
   expect((await runProgram(['keys', 'list', '--store', store])).output).not.toContain(secret)
 })
 
-test('a key that has expired is refused', async () => {
-  const files = ['--store', store, '--pepper-file', join(dev.dataFolder, 'pepper')]
+test('a key that would have expired already is not made', async () => {
   const past = ['--expires', '2020-01-31T00:00:00Z']
-  const expired = await runProgram(['keys', 'create', ...files, '--principal', 'old', ...past])
+  const created = await runProgram(['keys', 'create', ...files, '--principal', 'old', ...past])
+  expect(created).toMatchObject({ status: 2, output: '' })
+  expect(created.messages).toContain('a time to come')
+})
+
+test('a key that begins later is refused until then', async () => {
+  const later = ['--not-before', '2099-01-31T00:00:00Z', '--for', 'corp:alice']
+  const made = await runProgram(['keys', 'create', ...files, '--principal', 'later', ...later])
   // The gateway has read the store again when it knows a key that was made later.
   await dev.createKey('new')
-  expect(await statusWith(expired.output.trim())).toBe(401)
+  expect(await statusWith(made.output.trim())).toBe(401)
+  expect((await runProgram(['keys', 'list', '--store', store])).output).toMatch(
+    /  later  -  since \S+  from 2099-01-31T00:00:00.000Z valid  for corp:alice\n/,
+  )
+})
+
+test('a key is rotated: both are good, until the old one ends', async () => {
+  const old = await dev.createKey('turning')
+  const listed = (await runProgram(['keys', 'list', '--store', store])).output
+  const id =
+    listed
+      .split('\n')
+      .find((line) => line.includes('turning'))
+      ?.split(' ')[0] ?? ''
+  const rotated = await runProgram(['keys', 'rotate', ...files, '--overlap', '1h', id])
+  expect(rotated.status).toBe(0)
+  const key = rotated.output.trim()
+  await eventually(async () => expect(await statusWith(key)).not.toBe(401))
+  expect(await statusWith(old)).not.toBe(401)
+
+  const [, next = ''] = key.split('_')
+  expect(await runProgram(['keys', 'rotate', ...files, '--overlap', '0s', next])).toMatchObject({ status: 0 })
+  await eventually(async () => expect(await statusWith(key)).toBe(401))
+  const refused = await runProgram(['keys', 'rotate', ...files, '--overlap', '1w', id])
+  expect(refused).toMatchObject({ status: 2, output: '' })
+})
+
+test('when keys were last used is listed from the file of the gateway', async () => {
+  const lastUsed = join(dev.dataFolder, 'last-used')
+  const list = () => runProgram(['keys', 'list', '--store', store, '--last-used', lastUsed])
+  const [id = ''] = (await list()).output.split(' ')
+  await writeFile(lastUsed, JSON.stringify({ [id]: '2026-05-01T10:00:00.000Z' }))
+  const lines = (await list()).output.trim().split('\n')
+  expect(lines[0]).toContain('  used 2026-05-01T10:00:00.000Z')
+  expect(lines[1]).toContain('  never used')
 })
 
 test('a key that is not there is not revoked', async () => {

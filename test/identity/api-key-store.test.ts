@@ -2,13 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  ApiKeyStoreError,
-  createKey,
-  listKeys,
-  parseKeyStore,
-  revokeKey,
-} from '../../src/identity/api-key-store.ts'
+import { ApiKeyStoreError, parseKeyStore } from '../../src/identity/api-key-document.ts'
+import { createKey, listKeys, revokeKey, rotateKey } from '../../src/identity/api-key-store.ts'
 import { makeFolder } from './authenticating.ts'
 
 const pepper = randomBytes(32)
@@ -66,6 +61,46 @@ test('revoking again keeps the first time; an unknown id is an error', async () 
   await revokeKey(file, key.id)
   expect(await listKeys(file)).toEqual([revoked])
   await expect(revokeKey(file, 'AAAAAAAAAAAA')).rejects.toThrow('no key has the id')
+})
+
+test('rotation makes a like key, and ends the old one after a while', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const request = { ...loader, subject: 'corp:alice', description: 'nightly' }
+  const { key } = await createKey(file, pepper, request)
+  const endsAt = new Date(Date.now() + 60_000)
+  const made = await rotateKey(file, pepper, { id: key.id, endsAt })
+  const { id, hash, createdAt, ...likeness } = made.key
+  expect(likeness).toEqual({ ...request })
+  expect([id, hash]).not.toEqual([key.id, key.hash])
+  expect(Date.parse(createdAt)).toBeGreaterThanOrEqual(Date.parse(key.createdAt))
+  expect(await listKeys(file)).toEqual([{ ...key, expiresAt: endsAt.toISOString() }, made.key])
+})
+
+test('a rotated key lives as long as the old one was made to, which never lives longer for it', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  const { key } = await createKey(file, pepper, { ...loader, expiresAt })
+  const made = await rotateKey(file, pepper, { id: key.id, endsAt: new Date('2099-01-01T00:00:00Z') })
+  const lifetime = ({ createdAt, expiresAt = '' }: typeof key) =>
+    Date.parse(expiresAt) - Date.parse(createdAt)
+  expect(Math.abs(lifetime(made.key) - lifetime(key))).toBeLessThan(60_000)
+  expect((await listKeys(file))[0]).toEqual(key)
+})
+
+test('what is revoked or has expired cannot be rotated', async () => {
+  const file = join(await makeFolder(), 'keys.yaml')
+  const revoked = await createKey(file, pepper, loader)
+  await revokeKey(file, revoked.key.id)
+  const expired = await createKey(file, pepper, { ...loader, expiresAt: new Date(0) })
+  const before = await readFile(file, 'utf8')
+  for (const { key } of [revoked, expired]) {
+    const rotation = rotateKey(file, pepper, { id: key.id, endsAt: new Date() })
+    await expect(rotation).rejects.toThrow('revoked or has expired')
+  }
+  await expect(rotateKey(file, pepper, { id: 'AAAAAAAAAAAA', endsAt: new Date() })).rejects.toThrow(
+    'no key has',
+  )
+  expect(await readFile(file, 'utf8')).toBe(before)
 })
 
 test('a principal that is no name is refused before anything is written', async () => {

@@ -118,3 +118,13 @@ test('no keys at all', async () => {
   const { text } = await makeStore()
   expect(await reason(apiKey(await openAuthenticator({}), text))).toBe('unknown_key')
 })
+
+test('a key that begins later', async () => {
+  const notBefore = new Date(Date.now() + 60_000)
+  const { text, options } = await makeStore({ notBefore })
+  let time = notBefore.getTime() - 1
+  const authenticator = await openAuthenticator({ ...options, now: () => time })
+  expect(await reason(apiKey(authenticator, text))).toBe('not_yet')
+  time = notBefore.getTime()
+  expect((await apiKey(authenticator, text)).name).toBe('loader')
+})

@@ -7,6 +7,7 @@ import { apiKey, bearer, makeFolder, openAuthenticator, reason, refusal } from '
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
 
 const challenge = 'Bearer realm="catalog-gateway"'
+const keyChallenge = 'ApiKey realm="catalog-gateway", header="x-api-key"'
 const pepper = randomBytes(32)
 
 let issuer: TestIssuer
@@ -29,7 +30,7 @@ test('no credential is 401 with a bare challenge', async () => {
     status: 401,
     code: 16,
     reason: 'missing',
-    headers: { 'www-authenticate': challenge },
+    headers: { 'www-authenticate': `${challenge}, ${keyChallenge}` },
   })
 })
 
@@ -50,7 +51,7 @@ test.each([
     status: 400,
     code: 13,
     reason: 'malformed_header',
-    headers: { 'www-authenticate': `${challenge}, error="invalid_request"` },
+    headers: { 'www-authenticate': `${challenge}, error="invalid_request", ${keyChallenge}` },
   })
 })
 
@@ -61,7 +62,7 @@ test.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
     expect(await refusal(authenticate(authenticator, undefined, authorization))).toMatchObject({
       status: 401,
       reason: 'other_scheme',
-      headers: { 'www-authenticate': challenge },
+      headers: { 'www-authenticate': `${challenge}, ${keyChallenge}` },
     })
   },
 )
@@ -79,7 +80,7 @@ test('a bad token is 401 with invalid_token', async () => {
   for (const token of ['abc', 'a.b.c', await signToken(await makeSigningKey('first'))]) {
     expect(await refusal(bearer(authenticator, token))).toMatchObject({
       status: 401,
-      headers: { 'www-authenticate': `${challenge}, error="invalid_token"` },
+      headers: { 'www-authenticate': `${challenge}, error="invalid_token", ${keyChallenge}` },
     })
   }
 })

@@ -10,7 +10,10 @@ interface ProviderModule {
 const { Provider } = (await import(import.meta.resolve('oidc-provider'))) as ProviderModule
 
 const client = { id: 'loader', secret: 'loader-secret' }
+const gateway = { id: 'gateway', secret: 'gateway-secret' }
 const thirtyDays = 30 * 86_400
+
+type TokenFormat = 'jwt' | 'opaque'
 
 /** A real OpenID provider with one client that may have tokens for any resource. */
 export interface IdentityProvider extends CountingServer {
@@ -18,8 +21,10 @@ export interface IdentityProvider extends CountingServer {
   readonly keysUrl: string
   /** Publishes these keys from now on, and signs with the first. */
   useKeys(keys: readonly JWK[]): void
-  /** A JWT access token for a resource, by client credentials. */
-  issueToken(resource: string): Promise<string>
+  readonly introspectionUrl: string
+  /** An access token for a resource, by client credentials; signed unless told. */
+  issueToken(resource: string, format?: TokenFormat): Promise<string>
+  revokeToken(token: string): Promise<void>
 }
 
 export async function makeProviderKey(kid: string): Promise<JWK> {
@@ -31,9 +36,10 @@ export async function startIdentityProvider(keys: readonly JWK[]): Promise<Ident
   let provider: InstanceType<ProviderModule['Provider']> | undefined
   const server = await startServer((request, response) => provider?.callback()(request, response))
   const issuer = server.url
+  const formats = new Map<string, TokenFormat>()
 
   function useKeys(published: readonly JWK[]): void {
-    provider = new Provider(issuer, configure(published))
+    provider = new Provider(issuer, configure(published, formats))
   }
 
   useKeys(keys)
@@ -42,20 +48,27 @@ export async function startIdentityProvider(keys: readonly JWK[]): Promise<Ident
     issuer,
     keysUrl: `${issuer}/jwks`,
     useKeys,
-    async issueToken(resource) {
-      const response = await fetch(`${issuer}/token`, {
-        method: 'POST',
-        headers: { authorization: `Basic ${btoa(`${client.id}:${client.secret}`)}` },
-        body: new URLSearchParams({ grant_type: 'client_credentials', resource }),
-      })
+    introspectionUrl: `${issuer}/token/introspection`,
+    async issueToken(resource, format = 'jwt') {
+      formats.set(resource, format)
+      const response = await post('/token', { grant_type: 'client_credentials', resource })
       const { access_token: token } = (await response.json()) as { access_token?: string }
       if (token === undefined) throw new Error(`The provider gave no token: ${response.status}`)
       return token
     },
+    async revokeToken(token) {
+      const { ok, status } = await post('/token/revocation', { token })
+      if (!ok) throw new Error(`The provider did not revoke: ${status}`)
+    },
+  }
+
+  function post(path: string, form: Record<string, string>): Promise<Response> {
+    const headers = { authorization: `Basic ${btoa(`${client.id}:${client.secret}`)}` }
+    return fetch(issuer + path, { method: 'POST', headers, body: new URLSearchParams(form) })
   }
 }
 
-function configure(keys: readonly JWK[]): object {
+function configure(keys: readonly JWK[], formats: ReadonlyMap<string, TokenFormat>): object {
   return {
     jwks: { keys },
     ttl: { ClientCredentials: thirtyDays },
@@ -67,17 +80,26 @@ function configure(keys: readonly JWK[]): object {
         redirect_uris: [],
         response_types: [],
       },
+      {
+        client_id: gateway.id,
+        client_secret: gateway.secret,
+        grant_types: [],
+        redirect_uris: [],
+        response_types: [],
+      },
     ],
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
+      introspection: { enabled: true },
+      revocation: { enabled: true },
       resourceIndicators: {
         enabled: true,
         getResourceServerInfo: (_context: unknown, resource: string) => ({
           scope: 'read write',
           audience: resource,
           accessTokenTTL: thirtyDays,
-          accessTokenFormat: 'jwt',
+          accessTokenFormat: formats.get(resource) ?? 'jwt',
           jwt: { sign: { alg: 'RS256' } },
         }),
       },

@@ -43,7 +43,8 @@ test.each<[string, Record<string, unknown>]>([
   ['keys from a URL with a password', { jwks: { url: 'https://a:b@corp.example/keys' } }],
   ['keys from a path', { jwks: { url: '/keys' } }],
   ['keys from both', { jwks: { url: 'https://corp.example/keys', file: 'keys.json' } }],
-  ['keys from nowhere', { jwks: {} }],
+  ['keys from nowhere', { issuer: 'corp', jwks: {} }],
+  ['no jwks, and an issuer that cannot be asked', { issuer: 'http://corp.example', jwks: undefined }],
 ])('%s is an error', (_name, changes) => {
   expect(tokenIssuersSchema.safeParse([{ ...good, ...changes }]).success).toBe(false)
 })

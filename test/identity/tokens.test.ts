@@ -24,6 +24,7 @@ test('principal, groups and id of the token', async () => {
     groups: new Set(['corp:sales', 'corp:eu']),
     credentialId: 'token-1',
     issuer: 'corp',
+    claims: expect.objectContaining({ sub: 'alice', groups: ['sales', 'eu'] }) as object,
   })
 })
 

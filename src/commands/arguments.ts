@@ -1,0 +1,15 @@
+import { InvalidArgumentError } from 'commander'
+
+/** The values of an option that may be repeated. */
+export function collect(value: string, previous: readonly string[]): readonly string[] {
+  return [...previous, value]
+}
+
+/** A moment. */
+export function time(text: string): Date {
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime())) {
+    throw new InvalidArgumentError('expected a time such as 2027-01-31T00:00:00Z')
+  }
+  return date
+}

@@ -1,0 +1,89 @@
+import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { AssertionSettings } from './assertion-settings.ts'
+import type { Principal } from './principal.ts'
+
+/** Where the gateway publishes the keys of its assertions. */
+export const keySetPath = '/.well-known/jwks.json'
+
+/** What an assertion says besides who made it and when. */
+interface AssertedRequest {
+  readonly principal: Principal
+  /** The configured name of the upstream: the claim aud. */
+  readonly upstream: string
+  readonly operation: string
+  readonly id: readonly string[]
+  readonly policyRevision: string
+  readonly requestId: string
+}
+
+/** Makes signed statements of who calls and what was allowed, for upstreams that trust this gateway. */
+export interface Assertions {
+  /** The name of the header that carries them. */
+  readonly header: string
+  /** The value of that header for one request. About 50 us, spent on the signature. */
+  headerFor(request: AssertedRequest): string
+  /** The public keys as the text of a JSON Web Key Set. */
+  readonly keySet: string
+}
+
+/** Reads the keys; throws if one cannot be read or is not of Ed25519. `now` is the time in milliseconds. */
+export async function openAssertions(settings: AssertionSettings, now: () => number): Promise<Assertions> {
+  const privateKey = checked(settings.keyFile, createPrivateKey(await readFile(settings.keyFile)))
+  const published = [publicJwk(createPublicKey(privateKey))]
+  for (const file of settings.alsoPublished) {
+    // A private key is read for its public half.
+    const key = publicJwk(checked(file, createPublicKey(await readFile(file))))
+    if (published.every(({ kid }) => kid !== key.kid)) published.push(key)
+  }
+  const header = encode({ alg: 'EdDSA', typ: 'JWT', kid: published[0]?.kid })
+  const { issuer, lifetimeSeconds } = settings
+  const scheme = settings.header === 'authorization' ? 'Bearer ' : ''
+
+  return {
+    header: settings.header,
+    keySet: JSON.stringify({ keys: published }),
+    headerFor({ principal, upstream, operation, id, policyRevision, requestId }) {
+      const iat = Math.floor(now() / 1000)
+      const claims = encode({
+        iss: issuer,
+        aud: upstream,
+        sub: principal.name,
+        groups: [...principal.groups],
+        operation,
+        id,
+        policy_revision: policyRevision,
+        request_id: requestId,
+        iat,
+        exp: iat + lifetimeSeconds,
+      })
+      const input = `${header}.${claims}`
+      return `${scheme}${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`
+    },
+  }
+}
+
+interface PublishedKey {
+  readonly kty: string
+  readonly crv: string
+  readonly x: string
+  readonly kid: string
+  readonly alg: 'EdDSA'
+  readonly use: 'sig'
+}
+
+/** The key as others read it; its id is its thumbprint (RFC 7638, RFC 8037). */
+function publicJwk(key: KeyObject): PublishedKey {
+  const { kty = '', crv = '', x = '' } = key.export({ format: 'jwk' })
+  const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url')
+  return { kty, crv, x, kid, alg: 'EdDSA', use: 'sig' }
+}
+
+function checked(file: string, key: KeyObject): KeyObject {
+  if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${file}: expected an Ed25519 key in PEM`)
+  return key
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}

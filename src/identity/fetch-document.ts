@@ -1,0 +1,43 @@
+import { request, type Dispatcher } from 'undici'
+
+const maxBytes = 512 * 1024
+
+/** What a document is asked for with, besides its URL. */
+export interface DocumentRequest {
+  readonly signal: AbortSignal
+  readonly method?: 'GET' | 'POST'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** With certificate authorities of its own. */
+  readonly dispatcher?: Dispatcher
+}
+
+/**
+ * The text at a URL of an issuer: at most 512 KiB, TLS verified, no redirects (a redirect would move the trust to
+ * another host). Throws on everything but a whole 200.
+ */
+export async function fetchDocument(
+  url: string,
+  { signal, method = 'GET', headers, ...rest }: DocumentRequest,
+): Promise<string> {
+  const { statusCode, body } = await request(url, {
+    method,
+    headers: { accept: 'application/json, application/jwk-set+json', ...headers },
+    signal,
+    ...rest,
+  })
+  if (statusCode !== 200) {
+    await body.dump()
+    throw new Error(`The issuer answered with status ${statusCode} instead of 200.`)
+  }
+  const chunks: Buffer[] = []
+  let size = 0
+  // Leaving the loop ends the connection.
+  for await (const part of body) {
+    const chunk: Buffer = part
+    size += chunk.length
+    if (size > maxBytes) throw new Error(`The answer of the issuer has more than ${maxBytes} bytes.`)
+    chunks.push(chunk)
+  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+}

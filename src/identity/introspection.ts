@@ -1,0 +1,150 @@
+import { readFile } from 'node:fs/promises'
+import { LRUCache } from 'lru-cache'
+import { Agent } from 'undici'
+import { z } from 'zod'
+import { boundCertificate, callerIn, principalOf, type Claims } from './claims.ts'
+import { fetchDocument } from './fetch-document.ts'
+import type { IntrospectionSettings } from './introspection-settings.ts'
+import { AuthenticationRefused } from './refusal.ts'
+import { bytesOf, type VerifiedToken } from './verified-token.ts'
+
+const maxActive = 50_000
+const maxActiveBytes = 32 * 1024 * 1024
+const maxInactive = 10_000
+
+/** Verifies opaque tokens. */
+export interface Introspection {
+  /**
+   * Who sends this token, whose SHA-256 in hex is `digest`; throws or rejects with AuthenticationRefused. At once if
+   * the answer is remembered.
+   */
+  verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
+  close(): Promise<void>
+}
+
+interface Active {
+  readonly verified: VerifiedToken
+  /** In milliseconds. */
+  readonly until: number
+}
+
+/**
+ * Asks the authorization server about tokens, once for all who wait for the same one. What it cannot say is 503: no
+ * token is taken for good, or for bad, because nobody answers. `now` is the time in milliseconds.
+ */
+export function openIntrospection(settings: IntrospectionSettings, now: () => number): Introspection {
+  const agent = new Agent({ connections: settings.maximumQuestions, pipelining: 1 })
+  const closing = new AbortController()
+  const questions = new Map<string, Promise<VerifiedToken>>()
+  // Inactive tokens have a memory of their own, so that random ones cannot drive out good ones.
+  const active = new LRUCache<string, Active>({
+    max: maxActive,
+    maxSize: maxActiveBytes,
+    sizeCalculation: ({ verified }) => bytesOf(verified),
+  })
+  const inactiveUntil = new LRUCache<string, number>({ max: maxInactive })
+
+  async function ask(token: string, digest: string): Promise<VerifiedToken> {
+    let answer: Claims
+    try {
+      const timeout = AbortSignal.timeout(settings.timeoutSeconds * 1000)
+      answer = await introspect(settings, token, agent, AbortSignal.any([timeout, closing.signal]))
+    } catch (cause) {
+      throw new AuthenticationRefused('introspection_unavailable', cause)
+    }
+    try {
+      const verified = readAnswer(settings, answer, digest, now())
+      active.set(digest, { verified, until: endOf(settings, answer, now()) })
+      return verified
+    } catch (error) {
+      inactiveUntil.set(digest, now() + settings.inactiveCacheSeconds * 1000)
+      throw error
+    }
+  }
+
+  return {
+    verify(token, digest) {
+      const known = active.get(digest)
+      if (known !== undefined && now() < known.until) return known.verified
+      if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationRefused('inactive_token')
+      const asked = questions.get(digest)
+      if (asked !== undefined) return asked
+      if (questions.size >= settings.maximumQuestions) {
+        throw new AuthenticationRefused('introspection_unavailable', 'too many questions are under way')
+      }
+      const question = ask(token, digest).finally(() => questions.delete(digest))
+      questions.set(digest, question)
+      return question
+    },
+    async close() {
+      closing.abort()
+      await Promise.allSettled(questions.values())
+      await agent.destroy()
+    },
+  }
+}
+
+const answerSchema = z.looseObject({ active: z.boolean() })
+
+async function introspect(
+  { url, clientId, clientSecretFile }: IntrospectionSettings,
+  token: string,
+  dispatcher: Agent,
+  signal: AbortSignal,
+): Promise<Claims> {
+  const secret = (await readFile(clientSecretFile, 'utf8')).trim()
+  // Both are form-encoded before they are joined (RFC 6749 section 2.3.1).
+  const pair = [clientId, secret].map((part) => new URLSearchParams([['', part]]).toString().slice(1))
+  const text = await fetchDocument(url, {
+    method: 'POST',
+    signal,
+    dispatcher,
+    headers: {
+      authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+  })
+  return answerSchema.parse(JSON.parse(text))
+}
+
+/** Throws AuthenticationRefused unless the token is active, and an access token for us that anybody may send. */
+function readAnswer(
+  settings: IntrospectionSettings,
+  answer: Claims,
+  digest: string,
+  nowMs: number,
+): VerifiedToken {
+  const { active, iss, aud, exp, nbf, token_type: type } = answer
+  const skewMs = settings.clockSkewSeconds * 1000
+  if (active !== true) throw new AuthenticationRefused('inactive_token')
+  if (iss !== undefined && iss !== settings.issuer) throw new AuthenticationRefused('wrong_issuer')
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
+  if (!settings.audience.some((audience) => audiences.includes(audience))) {
+    throw new AuthenticationRefused('wrong_audience')
+  }
+  // Refresh tokens and tokens that are bound to a key are active too.
+  if (type !== undefined && (typeof type !== 'string' || !/^(bearer|access_token)$/i.test(type))) {
+    throw new AuthenticationRefused('wrong_type')
+  }
+  for (const time of [exp, nbf]) {
+    if (time !== undefined && typeof time !== 'number') throw new AuthenticationRefused('malformed_token')
+  }
+  if (typeof exp === 'number' && exp * 1000 + skewMs <= nowMs)
+    throw new AuthenticationRefused('expired_token')
+  if (typeof nbf === 'number' && nbf * 1000 - skewMs > nowMs) throw new AuthenticationRefused('not_yet_valid')
+  return {
+    principal: principalOf(settings.name, callerIn(settings)(answer), answer, digest),
+    certificate: boundCertificate(answer),
+  }
+}
+
+/** Until when an answer holds, in milliseconds: until the token ends at the latest. */
+function endOf(
+  { cacheSeconds, clockSkewSeconds }: IntrospectionSettings,
+  { exp }: Claims,
+  nowMs: number,
+): number {
+  const end = typeof exp === 'number' ? (exp + clockSkewSeconds) * 1000 : Infinity
+  return Math.min(end, nowMs + cacheSeconds * 1000)
+}

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { Agent } from 'undici'
+import { z } from 'zod'
+import type { Caller, Claims } from './claims.ts'
+import { fetchDocument } from './fetch-document.ts'
+import { algorithmsSchema, audienceSchema, clockSkewSeconds, keyTimes, sourceName } from './issuers.ts'
+import { checkIssuer, type FetchKeys } from './key-source.ts'
+import { AuthenticationRefused } from './refusal.ts'
+import { trustworthyUrl } from './trustworthy-url.ts'
+
+const path = z.string().min(1)
+/** Where a pod finds its own token and the certificate of the API server. */
+const mountedFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** The service accounts of the Kubernetes cluster that the gateway runs in. */
+export const kubernetesSchema = z.strictObject({
+  name: sourceName,
+  audience: audienceSchema,
+  issuer: z
+    .string()
+    .min(1)
+    .default('https://kubernetes.default.svc.cluster.local')
+    .describe('The issuer of the cluster (--service-account-issuer), exactly.'),
+  apiServer: trustworthyUrl.default('https://kubernetes.default.svc'),
+  certificateAuthority: path.default(`${mountedFolder}/ca.crt`),
+  tokenFile: path.default(`${mountedFolder}/token`).describe('What the gateway may read the keys with.'),
+  algorithms: algorithmsSchema.default(['RS256', 'ES256', 'ES384', 'ES512']),
+  clockSkewSeconds,
+  maxLifetimeSeconds: z
+    .number()
+    .positive()
+    .default(86_400)
+    .describe('Refuses tokens that are valid for longer: a deleted account ends with its last token.'),
+  ...keyTimes,
+})
+
+/** The service accounts of a cluster, checked and with all defaults. */
+export type KubernetesSettings = z.output<typeof kubernetesSchema>
+
+/**
+ * The keys of the cluster, from its API server and from nowhere else: the token of the gateway is for nobody but it.
+ * Certificate and token are read each time, because both are exchanged while a pod lives.
+ */
+export function clusterKeys(settings: KubernetesSettings): FetchKeys {
+  const { apiServer, certificateAuthority, tokenFile, issuer } = settings
+  const base = apiServer.replace(/\/$/, '')
+  return async (signal) => {
+    const token = (await readFile(tokenFile, 'utf8')).trim()
+    const ca = await readFile(certificateAuthority, 'utf8')
+    const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
+    const ask = (route: string): Promise<string> =>
+      fetchDocument(base + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })
+    try {
+      const discovered: unknown = JSON.parse(await ask('/.well-known/openid-configuration'))
+      checkIssuer(z.looseObject({ issuer: z.string() }).parse(discovered).issuer, issuer)
+      return await ask('/openid/v1/jwks')
+    } finally {
+      await dispatcher.destroy()
+    }
+  }
+}
+
+const dnsName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/
+const boundAccountSchema = z.looseObject({
+  namespace: z.string().regex(dnsName),
+  serviceaccount: z.looseObject({ name: z.string().regex(dnsName) }),
+})
+
+/**
+ * The caller of a token of a service account: `system:serviceaccount:<namespace>:<name>`, with the groups that
+ * Kubernetes itself gives it. Throws AuthenticationRefused if the token does not name one, or names two.
+ */
+export function serviceAccountOf({ sub, 'kubernetes.io': account }: Claims): Caller {
+  const bound = boundAccountSchema.safeParse(account)
+  if (!bound.success) throw new AuthenticationRefused('bad_subject')
+  const { namespace, serviceaccount } = bound.data
+  const subject = `system:serviceaccount:${namespace}:${serviceaccount.name}`
+  if (sub !== subject) throw new AuthenticationRefused('bad_subject')
+  return { subject, groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`] }
+}

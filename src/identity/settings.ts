@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { assertionSchema } from './assertion-settings.ts'
+import { clientCertificatesSchema } from './client-certificates.ts'
+import { introspectionSchema } from './introspection-settings.ts'
+import { tokenIssuersSchema } from './issuers.ts'
+import { kubernetesSchema } from './kubernetes.ts'
+
+const path = z.string().min(1)
+
+/** Who may call, and how they prove it. */
+export const identitySchema = z
+  .strictObject({
+    apiKeys: z
+      .strictObject({
+        store: path.describe('The file that `keys create` writes, or a folder of such files.'),
+        pepperFile: path.describe(
+          'The secret that the hashes in the store are made with, at least 32 bytes.',
+        ),
+        lastUsedFile: path
+          .optional()
+          .describe('Where the gateway keeps when each key was last used; `keys list` reads it.'),
+      })
+      .optional(),
+    issuers: tokenIssuersSchema.default([]).describe('Whose bearer tokens are accepted.'),
+    kubernetes: kubernetesSchema.optional(),
+    introspection: introspectionSchema.optional(),
+    clientCertificates: clientCertificatesSchema.optional(),
+    severalCredentials: z
+      .enum(['agree', 'apiKey', 'bearer', 'certificate'])
+      .optional()
+      .describe('When a caller sends several: they must agree (default), or the one that alone counts.'),
+    keyFolder: path
+      .optional()
+      .describe('Where the last good keys of issuers are kept, for a start while one cannot be reached.'),
+    assertion: assertionSchema.optional(),
+  })
+  .refine(
+    ({ apiKeys, issuers, kubernetes, introspection, clientCertificates }) =>
+      [apiKeys, kubernetes, introspection, clientCertificates].some((way) => way !== undefined) ||
+      issuers.length > 0,
+    { message: 'nobody could call: expected apiKeys, or at least one of issuers' },
+  )
+  .superRefine((settings, context) => {
+    for (const { path, message } of sharedNames(settings)) context.addIssue({ code: 'custom', path, message })
+  })
+
+/** Who may call, checked and with all defaults. */
+export type IdentitySettings = z.output<typeof identitySchema>
+
+/** The same settings with every path absolute. */
+export function withAbsoluteIdentityPaths(
+  settings: IdentitySettings,
+  absolute: (path: string) => string,
+): IdentitySettings {
+  const { apiKeys, issuers, kubernetes, introspection, keyFolder, assertion } = settings
+  return {
+    ...settings,
+    ...(apiKeys && {
+      apiKeys: {
+        store: absolute(apiKeys.store),
+        pepperFile: absolute(apiKeys.pepperFile),
+        ...(apiKeys.lastUsedFile !== undefined && { lastUsedFile: absolute(apiKeys.lastUsedFile) }),
+      },
+    }),
+    issuers: issuers.map((issuer) => ({
+      ...issuer,
+      jwks: 'file' in issuer.jwks ? { file: absolute(issuer.jwks.file) } : issuer.jwks,
+    })),
+    ...(kubernetes && {
+      kubernetes: {
+        ...kubernetes,
+        certificateAuthority: absolute(kubernetes.certificateAuthority),
+        tokenFile: absolute(kubernetes.tokenFile),
+      },
+    }),
+    ...(introspection && {
+      introspection: { ...introspection, clientSecretFile: absolute(introspection.clientSecretFile) },
+    }),
+    ...(keyFolder !== undefined && { keyFolder: absolute(keyFolder) }),
+    ...(assertion && {
+      assertion: {
+        ...assertion,
+        keyFile: absolute(assertion.keyFile),
+        alsoPublished: assertion.alsoPublished.map(absolute),
+      },
+    }),
+  }
+}
+
+interface Mistake {
+  readonly path: string[]
+  readonly message: string
+}
+
+/**
+ * Two sources of one name could name each other's principals. Only one issuer may have two: one for its signed tokens,
+ * one for its opaque ones.
+ */
+function sharedNames({
+  issuers,
+  kubernetes,
+  introspection,
+  clientCertificates,
+}: Pick<IdentitySettings, 'issuers' | 'kubernetes' | 'introspection' | 'clientCertificates'>): Mistake[] {
+  const mistakes: Mistake[] = []
+  const names = new Map(issuers.map(({ name, issuer }) => [name, issuer]))
+  function add(section: string, name: string, issuer: string, mayShare: boolean): void {
+    const other = names.get(name)
+    if (other !== undefined && !(mayShare && other === issuer)) {
+      mistakes.push({ path: [section, 'name'], message: 'another source of identities has the same name' })
+    }
+    names.set(name, issuer)
+  }
+  if (kubernetes) {
+    if (issuers.some(({ issuer }) => issuer === kubernetes.issuer)) {
+      mistakes.push({ path: ['kubernetes', 'issuer'], message: 'one of issuers has the same' })
+    }
+    add('kubernetes', kubernetes.name, kubernetes.issuer, false)
+  }
+  if (introspection) add('introspection', introspection.name, introspection.issuer, true)
+  if (clientCertificates) add('clientCertificates', clientCertificates.name, '', false)
+  return mistakes
+}

@@ -1,0 +1,93 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const openssl = (...words: string[]) => promisify(execFile)('openssl', words)
+
+/** Whether certificates can be made on this machine. */
+export function hasOpenssl(): boolean {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A certificate and its key, in PEM and as files. */
+export interface TestCertificate {
+  readonly cert: string
+  readonly key: string
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** An authority that signs certificates. */
+export interface TestAuthority extends TestCertificate {
+  /** Signs a certificate for these subject alternative names, such as `DNS:a, URI:spiffe://b`. */
+  issue(name: string, alternativeNames: string, options?: IssueOptions): Promise<TestCertificate>
+  /** The PEM of a list that revokes these certificates. */
+  revocationList(revoked: readonly TestCertificate[]): Promise<string>
+}
+
+/** How a certificate is not as most are. */
+interface IssueOptions {
+  readonly days?: number
+  readonly usage?: 'clientAuth' | 'serverAuth'
+}
+
+/** Makes an authority; its files lie in the folder. */
+export async function makeAuthority(folder: string, authority: string): Promise<TestAuthority> {
+  const file = (name: string): string => join(folder, name)
+  const newKey = (name: string) => {
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
+    return [...curve, '-nodes', '-keyout', file(`${name}.key`)]
+  }
+  const subject = ['-subj', `/CN=${authority}`, '-addext', 'basicConstraints=critical,CA:TRUE']
+  await openssl(
+    'req',
+    '-x509',
+    ...newKey(authority),
+    '-days',
+    '2',
+    ...subject,
+    '-out',
+    file(`${authority}.pem`),
+  )
+  const signer = ['-CA', file(`${authority}.pem`), '-CAkey', file(`${authority}.key`), '-CAcreateserial']
+
+  return {
+    ...(await read(authority)),
+    async issue(name, alternativeNames, { days = 2, usage } = {}) {
+      const extensions = alternativeNames === '' ? [] : [`subjectAltName=${alternativeNames}`]
+      if (usage !== undefined) extensions.push(`extendedKeyUsage=${usage}`)
+      await openssl('req', ...newKey(name), '-subj', `/CN=${name}`, '-out', file(`${name}.csr`))
+      await writeFile(file(`${name}.ext`), `basicConstraints=CA:FALSE\n${extensions.join('\n')}\n`)
+      const signed = ['-days', String(days), '-extfile', file(`${name}.ext`), '-out', file(`${name}.pem`)]
+      await openssl('x509', '-req', '-in', file(`${name}.csr`), ...signer, ...signed)
+      return read(name)
+    },
+    async revocationList(revoked) {
+      const database = file(`${authority}.index`)
+      const section = `[ca]\ndatabase=${database}\ndefault_md=sha256\ndefault_crl_days=1\n`
+      await writeFile(file(`${authority}.cnf`), `[default]\ndefault_ca=ca\n${section}`)
+      await writeFile(database, '')
+      const configured = ['-config', file(`${authority}.cnf`), '-name', 'ca']
+      const own = ['-cert', file(`${authority}.pem`), '-keyfile', file(`${authority}.key`)]
+      for (const { certFile } of revoked) await openssl('ca', ...configured, ...own, '-revoke', certFile)
+      await openssl('ca', ...configured, ...own, '-gencrl', '-out', file(`${authority}.crl`))
+      return readFile(file(`${authority}.crl`), 'utf8')
+    },
+  }
+
+  async function read(name: string): Promise<TestCertificate> {
+    const [certFile, keyFile] = [file(`${name}.pem`), file(`${name}.key`)]
+    return {
+      cert: await readFile(certFile, 'utf8'),
+      key: await readFile(keyFile, 'utf8'),
+      certFile,
+      keyFile,
+    }
+  }
+}

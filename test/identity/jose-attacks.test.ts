@@ -1,0 +1,64 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Authenticator } from '../../src/identity/authenticate.ts'
+import { createAuthenticator } from '../../src/identity/authenticate.ts'
+import { bearer, openAuthenticator, reason, refusal } from './authenticating.ts'
+import { claimAttacks } from './claim-attacks.ts'
+import { makeIssuerKey, signed, type AttackTools } from './forged-tokens.ts'
+import { joseAttacks, noBearerTokens } from './jose-attacks.ts'
+import { keyAttacks } from './key-attacks.ts'
+import { startIssuer, startServer, type TestIssuer } from './token-issuer.ts'
+
+const algorithms = ['RS256', 'ES256', 'EdDSA'] as const
+
+let issuer: TestIssuer
+let authenticator: Authenticator
+let tools: AttackTools
+
+beforeAll(async () => {
+  tools = {
+    rsa: makeIssuerKey('RS256', 'rsa'),
+    ec: makeIssuerKey('ES256', 'ec'),
+    ed: makeIssuerKey('EdDSA', 'ed'),
+    own: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
+  }
+  issuer = await startIssuer({ algorithms: [...algorithms] })
+  issuer.published = [tools.rsa.published, tools.ec.published, tools.ed.published]
+  authenticator = await createAuthenticator({ issuers: [issuer.configuration] })
+})
+afterAll(async () => {
+  await authenticator.close()
+  await issuer.stop()
+})
+
+test('the attacks differ from tokens that are good', async () => {
+  for (const key of [tools.rsa, tools.ec, tools.ed]) {
+    expect((await bearer(authenticator, signed(key))).name).toBe('corp:alice')
+  }
+})
+
+test.each([...joseAttacks, ...claimAttacks])('%s', async (_name, expected, forge) => {
+  const refused = await refusal(bearer(authenticator, forge(tools)))
+  expect(refused.reason).toMatch(expected)
+  expect(refused.status).toBe(401)
+})
+
+test.each(noBearerTokens)('%s is no bearer token', async (text) => {
+  expect(await reason(bearer(authenticator, text))).toBe('malformed_header')
+})
+
+describe('a key of the issuer that must not verify', () => {
+  test.each(keyAttacks)('%s', async (_name, make) => {
+    const { published, token } = make()
+    const server = await startServer((_request, response) => {
+      response.end(JSON.stringify({ keys: [published] }))
+    })
+    onTestFinished(() => server.stop())
+    const trusting = await openAuthenticator({
+      issuers: [{ ...issuer.configuration, jwks: { url: server.url } }],
+    })
+    expect(await reason(bearer(trusting, token))).toMatch(
+      /^(unknown_kid|unusable_key|bad_signature|wrong_algorithm)$/,
+    )
+  })
+})

@@ -1,0 +1,84 @@
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import type { JWK } from 'jose'
+import { claimsWith, encode, macWith, publicJwk, signed } from './forged-tokens.ts'
+
+/** An issuer that publishes a weak or misused key under a `kid`, and a token that is signed with it. */
+export type KeyAttack = readonly [
+  name: string,
+  make: () => { readonly published: JWK; readonly token: string },
+]
+
+/** Keys that must not verify, whoever publishes them. */
+export const keyAttacks: readonly KeyAttack[] = [
+  ['RSA of 1024 bits', () => publish(generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey)],
+  [
+    'RSA with the exponent 3',
+    () => publish(generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).privateKey),
+  ],
+  ['RSA with the exponent 1, which signs for everybody', signedByNobody],
+  ['for encryption (use)', () => publish(freshRsa(), { use: 'enc' })],
+  ['for encryption (key_ops)', () => publish(freshRsa(), { use: undefined, key_ops: ['encrypt'] })],
+  ['for signing alone (key_ops)', () => publish(freshRsa(), { use: undefined, key_ops: ['sign'] })],
+  ['for another alg', () => publish(freshRsa(), { alg: 'PS256' })],
+  ['for encryption (alg)', () => publish(freshRsa(), { alg: 'RSA-OAEP' })],
+  ['private', () => publishPrivate(freshRsa())],
+  [
+    'EC of another curve',
+    () => publish(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey, {}, 'ES256'),
+  ],
+  [
+    'EC of the curve of coins',
+    () => publish(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey, {}, 'ES256'),
+  ],
+  [
+    'EC with a point that is not on the curve',
+    () =>
+      publish(
+        generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+        { y: encode(Buffer.alloc(32, 1)) },
+        'ES256',
+      ),
+  ],
+  [
+    'EC that says that it is of another curve',
+    () => publish(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, { crv: 'P-384' }, 'ES256'),
+  ],
+  [
+    'symmetric',
+    () => ({
+      published: { kty: 'oct', k: encode('secret'), kid: 'key' },
+      token: macWith('secret', 'HS256', 'key'),
+    }),
+  ],
+  ['without a modulus', () => publish(freshRsa(), { n: undefined })],
+  ['of an unknown kind', () => publish(freshRsa(), { kty: 'NEW' })],
+]
+
+const freshRsa = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+
+function publish(key: KeyObject, changes: Partial<Record<keyof JWK, unknown>> = {}, alg = 'RS256') {
+  const published = publicJwk(key, 'key', changes)
+  return { published, token: signed({ key, alg, kid: 'key' }) }
+}
+
+function publishPrivate(key: KeyObject) {
+  const published: JWK = { ...(key.export({ format: 'jwk' }) as JWK), kid: 'key' }
+  return { published, token: signed({ key, alg: 'RS256', kid: 'key' }) }
+}
+
+/** With e = 1 the signature is the padded hash itself: no private key is needed. */
+function signedByNobody() {
+  const jwk = createPublicKey(freshRsa()).export({ format: 'jwk' })
+  const published = { ...(jwk as JWK), e: 'AQ', kid: 'key' }
+  const input = `${encode({ alg: 'RS256', kid: 'key' })}.${encode(claimsWith())}`
+  const hashed = createDigestInfo(input)
+  const padding = Buffer.alloc(256 - 3 - hashed.length, 0xff)
+  const block = Buffer.concat([Buffer.from([0, 1]), padding, Buffer.from([0]), hashed])
+  return { published, token: `${input}.${encode(block)}` }
+}
+
+/** The DER of a SHA-256 digest as PKCS #1 wraps it. */
+function createDigestInfo(input: string): Buffer {
+  const prefix = Buffer.from('3031300d060960864801650304020105000420', 'hex')
+  return Buffer.concat([prefix, createHash('sha256').update(input).digest()])
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createKey } from '../../src/identity/api-key-store.ts'
+import { createAuthenticator } from '../../src/identity/authenticate.ts'
+import { readLastUsed } from '../../src/identity/last-used.ts'
+import { apiKey, eventually, makeFolder, openAuthenticator, reason } from './authenticating.ts'
+
+const pepper = randomBytes(32)
+const loader = { principal: 'loader', groups: [] }
+
+/** A store with one key. */
+async function makeStore() {
+  const file = join(await makeFolder(), 'keys.yaml')
+  return { file, ...(await createKey(file, pepper, loader)) }
+}
+
+/** A gateway's view of that store; whoever opens it closes it. */
+async function open(lastUsedFile: string, store: { readonly file: string }, now: () => number) {
+  const apiKeys = { file: store.file, pepper, lastUsedFile }
+  return await createAuthenticator({ apiKeys, now, lastUsedIntervalMs: 10, reloadIntervalMs: 10 })
+}
+
+test('times of last use are kept on disk beside the requests, for keys that were accepted', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  const unused = await createKey(store.file, pepper, loader)
+  const authenticator = await open(file, store, () => Date.parse('2026-05-01T10:00:00Z'))
+  await apiKey(authenticator, store.text)
+  await reason(apiKey(authenticator, `${unused.text}x`))
+  await eventually(async () => expect((await readLastUsed(file)).size).toBe(1))
+  expect((await readLastUsed(file)).get(store.key.id)).toBe(Date.parse('2026-05-01T10:00:00Z'))
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  await authenticator.close()
+  expect((await readdir(join(store.file, '..'))).toSorted()).toEqual(['keys.yaml', 'keys.yaml.last-used'])
+})
+
+test('the last times of use are written when the gateway closes; later ones of others stay', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  for (const time of ['2026-05-02T00:00:00.000Z', '2026-05-01T00:00:00.000Z', '2026-05-03T00:00:00.000Z']) {
+    const authenticator = await open(file, store, () => Date.parse(time))
+    await apiKey(authenticator, store.text)
+    await authenticator.close()
+  }
+  expect(new Date((await readLastUsed(file)).get(store.key.id) ?? 0).toISOString()).toBe(
+    '2026-05-03T00:00:00.000Z',
+  )
+})
+
+test('keys that are no longer in the store are forgotten', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  await writeFile(file, JSON.stringify({ ABCDEFGHIJKL: '2026-01-01T00:00:00.000Z' }))
+  const authenticator = await open(file, store, Date.now)
+  await apiKey(authenticator, store.text)
+  await authenticator.close()
+  expect([...(await readLastUsed(file)).keys()]).toEqual([store.key.id])
+})
+
+test('a disk that cannot be written is told, and refuses nobody', async () => {
+  const store = await makeStore()
+  const outcomes: string[] = []
+  const authenticator = await openAuthenticator({
+    apiKeys: { file: store.file, pepper, lastUsedFile: join(store.file, 'no-folder') },
+    lastUsedIntervalMs: 10,
+    report: ({ outcome }) => outcomes.push(outcome),
+  })
+  expect((await apiKey(authenticator, store.text)).name).toBe('loader')
+  await eventually(() => expect(outcomes).toContain('unwritten'))
+  expect((await apiKey(authenticator, store.text)).name).toBe('loader')
+})
