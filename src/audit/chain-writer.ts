@@ -1,21 +1,37 @@
-import { readdir, rename, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
-import { chainLine, noHash, type ChainPlace } from './chain.ts'
-import { looseRecord, type LooseRecord } from './records.ts'
+import { readdir, unlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { noHash, type ChainPlace } from './chain.ts'
+import { Group, sealHere, type SealOptions } from './chain-group.ts'
+import { looseRecord, type ChainEnd, type FileTrouble, type LooseRecord, type OpenIntent } from './records.ts'
 import type { Recovery } from './recovery.ts'
 import { SegmentFile, syncFolder } from './segment-file.ts'
 import { newChainId, segmentFileName } from './segment-names.ts'
+import { TableLinks } from './table-links.ts'
 
 /** Where a chain is written, and by whom. */
-export interface ChainOptions {
+export interface ChainOptions extends SealOptions {
   readonly folder: string
   /** The name of the gateway instance. */
   readonly gateway: string
   /** The version of the software. */
   readonly software: string
-  /** A segment that has reached so many bytes is followed by the next one. */
+  /** A segment that has reached so many bytes, or is so many milliseconds old, is followed by the next one. */
   readonly segmentBytes: number
+  readonly segmentMs: number
+  readonly noted?: ((note: AuditNote) => void) | undefined
 }
+
+/** Something that whoever runs the gateway may want to know. */
+export type AuditNote =
+  /** The log is signed up to here. */
+  | { readonly what: 'sealed'; readonly head: ChainEnd }
+  /** Somebody else removed, replaced or changed the file that is written. */
+  | { readonly what: 'tampered'; readonly file: string; readonly trouble: FileTrouble }
+  /** A key for the seals was made; its public half should be copied to where the log cannot reach. */
+  | { readonly what: 'key made'; readonly publicFile: string }
+  /** Old segments were removed, or could not be. */
+  | { readonly what: 'pruned'; readonly files: readonly string[] }
+  | { readonly what: 'unpruned'; readonly error: unknown }
 
 /** The name of a chain that is not complete enough to be one yet. */
 const openingSuffix = '.opening'
@@ -23,23 +39,31 @@ const openingSuffix = '.opening'
 /** A new chain, and the only writer of it. */
 export class ChainWriter {
   readonly chain: string
-  /** The intents without an outcome, by seq, with their request ids; kept by whoever appends. */
-  readonly unresolved = new Map<number, string>()
+  /** The intents without an outcome, by seq; kept by whoever appends. */
+  readonly unresolved = new Map<number, OpenIntent>()
   readonly #options: ChainOptions
+  readonly #links: TableLinks
   #segment: SegmentFile
   #index = 0
+  #begunAt = performance.now()
   #place: ChainPlace
+  /** The hashes of the records behind the last seal. */
+  #unsealed: readonly string[]
+  /** What was found wrong with files, and is not written yet. */
+  #tampered: LooseRecord[] = []
 
-  private constructor(options: ChainOptions, segment: SegmentFile, place: ChainPlace) {
+  private constructor(options: ChainOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
     this.#options = options
     this.#segment = segment
-    this.#place = place
-    this.chain = place.chain
+    this.#place = { chain, seq: 0, prev: noHash }
+    this.#links = new TableLinks(recovery.heads)
+    this.#unsealed = recovery.unsealed
+    this.chain = chain
   }
 
   /**
-   * Begins a chain after what recovery found. Its file gets its name only when its first records are durable:
-   * the start, and an outcome for every intent that the chain before left open. So those are written once.
+   * Begins a chain after what recovery found. Its file gets its name only when its first records are durable: the
+   * start, an outcome for every intent that the chain before left open, and a seal. So those are written once.
    */
   static async begin(options: ChainOptions, recovery: Recovery): Promise<ChainWriter> {
     const { folder } = options
@@ -49,10 +73,10 @@ export class ChainWriter {
     const chain = newChainId(recovery.nextOrdinal)
     const path = join(folder, segmentFileName(chain, 0))
     const segment = await SegmentFile.create(path + openingSuffix)
-    const writer = new ChainWriter(options, segment, { chain, seq: 0, prev: noHash })
+    const writer = new ChainWriter(options, recovery, segment, chain)
     try {
-      await writer.append(openingRecords(options, recovery))
-      await rename(path + openingSuffix, path)
+      await writer.append([...openingRecords(options, recovery), sealHere()])
+      await segment.rename(path)
       await syncFolder(folder)
     } catch (error) {
       await segment.close()
@@ -61,27 +85,83 @@ export class ChainWriter {
     return writer
   }
 
+  /** The last durable record. */
+  get head(): ChainEnd {
+    const { chain, seq, prev } = this.#place
+    return { chain, seq: seq - 1, hash: prev }
+  }
+
+  /** Whether records stand behind the last seal. */
+  get isUnsealed(): boolean {
+    return this.#unsealed.length > 0
+  }
+
+  /** The name of the file that is written. */
+  get file(): string {
+    return segmentFileName(this.chain, this.#index)
+  }
+
+  /** The bytes of it that are durable. */
+  get length(): number {
+    return this.#segment.length
+  }
+
+  /** How many segments of this chain were ended. */
+  get rotations(): number {
+    return this.#index
+  }
+
   /**
-   * Appends the records as one group; resolves with the seq of the first of them when all are durable.
+   * Appends the records as one group, with the seals that fall due; resolves with their seqs when all are durable.
    * Rejects when they are not, and then the chain is as it was before. One call at a time.
    */
-  async append(records: readonly LooseRecord[]): Promise<number> {
-    if (this.#segment.length >= this.#options.segmentBytes) await this.#rotate()
-    const header = this.#index > 0 && this.#segment.length === 0 ? [this.#segmentRecord()] : []
-    let place = this.#place
-    let text = ''
-    for (const record of [...header, ...records]) {
-      const { line, hash } = chainLine(place, record)
-      text += line
-      place = { chain: place.chain, seq: place.seq + 1, prev: hash }
-    }
-    await this.#segment.append(Buffer.from(text))
-    this.#place = place
-    return place.seq - records.length
+  async append(records: readonly LooseRecord[]): Promise<number[]> {
+    const before = await this.#leadingRecords()
+    const group = new Group(this.#options, this.#links, this.#place, this.#unsealed)
+    const seqs = [...before, ...records].map((record) => group.add(record))
+    if (group.text === '') return seqs
+    await this.#write(group)
+    this.#tampered = []
+    return seqs.slice(before.length)
   }
 
   close(): Promise<void> {
     return this.#segment.close()
+  }
+
+  /** What must stand before the next records: what was found wrong with the file, or the head of a new segment. */
+  async #leadingRecords(): Promise<LooseRecord[]> {
+    const { segmentBytes, segmentMs } = this.#options
+    // The file of a chain that is being opened is nobody's to see yet.
+    const what = this.#place.seq === 0 ? undefined : await this.#segment.trouble()
+    if (what !== undefined) {
+      const file = this.file
+      const restored = what !== 'resized'
+      const foreign = restored ? await this.#segment.restore() : undefined
+      this.#options.noted?.({ what: 'tampered', file, trouble: what })
+      // What was changed in place cannot be put back: it stays as evidence, and the chain goes on in a new file.
+      if (!restored) await this.#rotate()
+      const named = foreign === undefined ? {} : { foreign: basename(foreign) }
+      this.#tampered.push(looseRecord('tampered', { file, what, restored, ...named }))
+    } else if (
+      this.#segment.length >= segmentBytes ||
+      (this.#segment.length > 0 && performance.now() - this.#begunAt >= segmentMs)
+    ) {
+      const group = new Group(this.#options, this.#links, this.#place, this.#unsealed)
+      group.add(sealHere())
+      if (group.text !== '') await this.#write(group)
+      await this.#rotate()
+    }
+    const isNew = this.#index > 0 && this.#segment.length === 0
+    return [...(isNew ? [this.#segmentRecord()] : []), ...this.#tampered]
+  }
+
+  async #write(group: Group): Promise<void> {
+    await this.#segment.append(Buffer.from(group.text))
+    this.#place = group.place
+    this.#unsealed = group.unsealed
+    this.#links.commit(group.heads)
+    if (group.unsealed.length === 0) this.#options.noted?.({ what: 'sealed', head: this.head })
   }
 
   async #rotate(): Promise<void> {
@@ -96,28 +176,37 @@ export class ChainWriter {
     const ended = this.#segment
     this.#segment = next
     this.#index += 1
+    this.#begunAt = performance.now()
     await ended.close()
   }
 
   #segmentRecord(): LooseRecord {
-    const unresolved = [...this.unresolved].map(([seq, request]) => ({ seq, request }))
-    return looseRecord('segment', { unresolved })
+    return looseRecord('segment', {
+      unresolved: [...this.unresolved.values()],
+      heads: this.#links.heads(),
+    })
   }
 }
 
 function openingRecords({ gateway, software }: ChainOptions, recovery: Recovery): LooseRecord[] {
-  const { previous, unresolved, repair } = recovery
+  const { previous, unresolved, repair, heads } = recovery
   return [
-    looseRecord('start', { gateway, software, ...(previous && { previous }) }),
+    looseRecord('start', { gateway, software, ...(previous && { previous }), heads }),
+    // Here, so that no more records follow the seal before than it says, whatever this gateway is told to do.
+    sealHere(),
     ...(repair ? [looseRecord('recovered', repair)] : []),
-    ...unresolved.map(({ seq, request }) =>
-      looseRecord('outcome', {
-        request,
-        intentSeq: seq,
-        ...(previous && { intentChain: previous.chain }),
-        result: 'unknown',
-        details: { reason: 'crash' },
-      }),
+    ...unresolved.map(({ seq, request, tables }) =>
+      looseRecord(
+        'outcome',
+        {
+          request,
+          intentSeq: seq,
+          ...(previous && { intentChain: previous.chain }),
+          result: 'unknown',
+          details: { reason: 'crash' },
+        },
+        tables,
+      ),
     ),
   ]
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AuditRecord, LooseRecord, RecordHead } from './records.ts'
+import type { AuditRecord, LooseRecord, RecordHead, TableLink } from './records.ts'
 
 // The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
 // member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. The `prev` of the
@@ -7,9 +7,11 @@ import type { AuditRecord, LooseRecord, RecordHead } from './records.ts'
 // binds every byte of the chain up to there: a changed byte is found in its own line, the last line included; a
 // removed, added, doubled or moved line is found by `prev` and `seq`.
 //
-// What a hash chain without a signature cannot show: whoever can write the files can also compute hashes, and so
-// replace a record together with all that follow it, or cut the newest chain at the end of a line, or remove that
-// chain. Earlier chains are bound by the start record of the next one, so that a forger must rewrite all up to now.
+// What a hash chain alone cannot show: whoever can write the files can also compute hashes, and so replace a record
+// together with all that follow it. Therefore seals: a record of kind `seal` has the member `signature` before its
+// hash, an Ed25519 signature over the bytes of the line before `,"signature":"`. It binds all that stands before it,
+// in earlier chains too, as each start record names the end of the chain before. What follows the last seal is bound
+// by nothing yet; that the log was cut at a seal shows only from outside, by a head that was noted elsewhere.
 
 /** The place of the next record in a chain. */
 export interface ChainPlace {
@@ -22,13 +24,24 @@ export interface ChainPlace {
 export const noHash = '0'.repeat(64)
 
 const hashMember = ',"hash":"'
+const signatureMember = ',"signature":"'
 const hashLength = 64
 const tailLength = hashMember.length + hashLength + '"}'.length
 
-/** A record in its place of the chain: its line, with the newline, and the hash that the next one refers to. */
-export function chainLine(place: ChainPlace, record: LooseRecord): { line: string; hash: string } {
+/**
+ * A record in its place of the chain: its line, with the newline, and the hash that the next one refers to.
+ * A seal is signed.
+ */
+export function chainLine(
+  place: ChainPlace,
+  record: LooseRecord,
+  tables: readonly TableLink[],
+  sign?: (text: string) => string,
+): { line: string; hash: string } {
   const head = `{"v":1,"kind":"${record.kind}","chain":"${place.chain}","seq":${place.seq}`
-  const body = `${head},"time":"${record.time}","prev":"${place.prev}",${record.text.slice(1, -1)}`
+  const links = tables.length === 0 ? '' : `,"tables":${JSON.stringify(tables)}`
+  const text = `${head},"time":"${record.time}","prev":"${place.prev}"${links},${record.text.slice(1, -1)}`
+  const body = sign ? `${text}${signatureMember}${sign(text)}"` : text
   const digest = hash('sha256', body)
   return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }
 }
@@ -49,6 +62,12 @@ export function checkLine(bytes: Buffer): CheckedLine | string {
   if (hash('sha256', bytes.subarray(0, end)) !== digest) return 'the hash does not match the line'
   const record = parseRecord(bytes.toString('utf8'))
   return record === undefined ? 'the line is not a record of format version 1' : { record, hash: digest }
+}
+
+/** What the signature of a seal was made over: the line, less what stands from the signature on. */
+export function signedText(line: Buffer): string {
+  const text = line.toString('utf8')
+  return text.slice(0, text.lastIndexOf(signatureMember))
 }
 
 /** What is wrong with the record in that place, in words; undefined where it belongs there. */

@@ -3,6 +3,7 @@ import { open, readFile, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { ignoreMissing, isCode } from './system-error.ts'
 
 /** How often the holder shows that it lives, and after how long without that a lock of another host is void. */
 const refreshMs = 10_000
@@ -132,12 +133,4 @@ async function readIfThere(path: string): Promise<string | undefined> {
 async function isOld(path: string): Promise<boolean> {
   const modified = (await stat(path).catch(ignoreMissing))?.mtimeMs
   return modified !== undefined && Date.now() - modified >= abandonedMs
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isCode(error, 'ENOENT')) throw error
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

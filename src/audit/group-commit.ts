@@ -1,4 +1,5 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { isDiskFull, type DiskReserve } from './disk-reserve.ts'
 import { looseRecord, type LooseRecord } from './records.ts'
 import { AuditUnavailable, type UnavailableReason } from './unavailable.ts'
 
@@ -8,7 +9,7 @@ export interface AuditObserver {
   flushed(records: number, seconds: number): void
   /** A group could not be written; `AuditLog.status` says why. */
   failed(): void
-  /** A refusal or a reload is lost. */
+  /** A record whose caller does not wait for it is lost. */
   dropped(): void
 }
 
@@ -26,23 +27,34 @@ export interface Waiting {
   durable(seq: number): void
   /** The record is not in the log. */
   failed(error: AuditUnavailable): void
-  /** Whether its caller hears of a failure; counted as refused then, else as dropped. */
-  readonly answered: boolean
+  /** As what it is counted when it fails: as refused where its caller hears of it. */
+  readonly loss: 'refused' | 'dropped' | 'none'
+  /** Whether it is written into the reserve of the disk when the rest is full. */
+  readonly essential: boolean
 }
 
-/** Appends a group, all or nothing; resolves with the seq of its first record. */
-type Append = (records: readonly LooseRecord[]) => Promise<number>
+/** Appends a group, all or nothing; resolves with the seqs of its records. */
+type Append = (records: readonly LooseRecord[]) => Promise<readonly number[]>
+
+interface Gap {
+  readonly dropped: number
+  readonly refused: number
+  readonly since: string
+  readonly until: string
+}
 
 const retryMs = 1_000
 
 /**
  * The queue before the disk. All records that come while a group is on its way to the disk are the next group,
  * and share one write and one fdatasync. When a group fails, all its records fail; the next records try again,
- * and so does a timer, and what is missing is counted in a `gap` record as soon as one can be written.
+ * and so does a timer, and what is missing is counted in a `gap` record as soon as one can be written. When the disk
+ * is full, its reserve is given up, and until it is taken again only what is essential is written.
  */
 export class GroupCommit {
   readonly #append: Append
   readonly #bounds: QueueBounds
+  readonly #reserve: DiskReserve
   readonly #observe: AuditObserver | undefined
   #queue: Waiting[] = []
   #bytes = 0
@@ -50,12 +62,14 @@ export class GroupCommit {
   #retry: NodeJS.Timeout | undefined
   #closed = false
   #failure: Error | undefined
-  #gap = { dropped: 0, refused: 0 }
+  #gap: Gap | undefined
 
-  constructor(append: Append, bounds: QueueBounds, observe: AuditObserver | undefined) {
+  constructor(append: Append, bounds: QueueBounds, reserve: DiskReserve, observe: AuditObserver | undefined) {
     this.#append = append
     this.#bounds = bounds
+    this.#reserve = reserve
     this.#observe = observe
+    if (!reserve.held) this.#retryLater()
   }
 
   /** The records that wait. */
@@ -70,7 +84,7 @@ export class GroupCommit {
 
   /** Takes the record, unless that share of the queue is in use. */
   enqueue(waiting: Waiting, share: number): void {
-    const reason = this.unavailable(share)
+    const reason = this.unavailable(share, waiting.essential)
     if (reason !== undefined) return this.#refuse(waiting, new AuditUnavailable(reason))
     this.#queue.push(waiting)
     this.#bytes += waiting.record.text.length
@@ -78,8 +92,9 @@ export class GroupCommit {
   }
 
   /** Why a record that may use that share of the queue would not be taken now. */
-  unavailable(share: number): UnavailableReason | undefined {
+  unavailable(share: number, essential = false): UnavailableReason | undefined {
     if (this.#closed) return 'closed'
+    if (!essential && !this.#reserve.held) return 'space'
     const { records, bytes } = this.#bounds
     return this.#queue.length >= records * share || this.#bytes >= bytes * share ? 'full' : undefined
   }
@@ -108,23 +123,47 @@ export class GroupCommit {
 
   async #flush(): Promise<void> {
     const group = this.#queue
-    const gap = this.#gap
-    const records = group.map(({ record }) => record)
-    if (gap.dropped + gap.refused > 0) records.unshift(looseRecord('gap', gap))
-    if (records.length === 0) return
     this.#queue = []
     this.#bytes = 0
-    this.#gap = { dropped: 0, refused: 0 }
+    try {
+      await this.#write(group)
+    } catch (error) {
+      if (!(await this.#relieve(error))) return this.#fail(group, error as Error)
+      this.#fail(
+        group.filter(({ essential }) => !essential),
+        error as Error,
+      )
+      const essential = group.filter((waiting) => waiting.essential)
+      await this.#write(essential).catch((again: Error) => this.#fail(essential, again))
+    }
+  }
+
+  async #write(group: readonly Waiting[]): Promise<void> {
+    const gap = this.#gap
+    const records = group.map(({ record }) => record)
+    if (gap) records.unshift(looseRecord('gap', gap))
+    if (records.length === 0) return
+    this.#gap = undefined
     const begun = performance.now()
     try {
-      let seq = (await this.#append(records)) + records.length - group.length
-      this.#failure = undefined
+      const seqs = (await this.#append(records)).slice(records.length - group.length)
+      // What is essential is written where the rest is not.
+      if (this.#reserve.held) this.#failure = undefined
       this.#observe?.flushed(records.length, (performance.now() - begun) / 1_000)
-      for (const waiting of group) waiting.durable(seq++)
+      for (const [index, waiting] of group.entries()) waiting.durable(seqs[index] ?? -1)
     } catch (error) {
-      this.#gap.dropped += gap.dropped
-      this.#gap.refused += gap.refused
-      this.#fail(group, error as Error)
+      if (gap) this.#gap = merged(gap, this.#gap)
+      throw error
+    }
+  }
+
+  /** Makes room on a full disk for what is essential; answers whether there is any. */
+  async #relieve(error: unknown): Promise<boolean> {
+    if (!isDiskFull(error)) return false
+    try {
+      return await this.#reserve.giveUp()
+    } catch {
+      return false
     }
   }
 
@@ -132,13 +171,42 @@ export class GroupCommit {
     this.#failure = error
     for (const waiting of group) this.#refuse(waiting, new AuditUnavailable('disk', error))
     this.#observe?.failed()
+    this.#retryLater()
+  }
+
+  /** Nobody sends changes to a gateway that is not ready, so it finds out by itself that the disk is good again. */
+  #retryLater(): void {
     clearTimeout(this.#retry)
-    // Nobody sends changes to a gateway that is not ready, so it finds out by itself that the disk is good again.
-    this.#retry = setTimeout(() => this.#start(), retryMs).unref()
+    this.#retry = setTimeout(() => void this.#tryAgain(), retryMs).unref()
+  }
+
+  async #tryAgain(): Promise<void> {
+    const isHeld = await this.#reserve.take().catch((error: Error) => {
+      this.#failure = error
+      return false
+    })
+    if (this.#closed) return
+    if (!isHeld) return this.#retryLater()
+    if (this.#gap) this.#start()
+    else this.#failure = undefined
   }
 
   #refuse(waiting: Waiting, error: AuditUnavailable): void {
-    this.#gap[waiting.answered ? 'refused' : 'dropped'] += 1
+    if (waiting.loss !== 'none') {
+      const { time } = waiting.record
+      const lost = { dropped: 0, refused: 0, since: time, until: time, [waiting.loss]: 1 }
+      this.#gap = merged(lost, this.#gap)
+    }
     waiting.failed(error)
+  }
+}
+
+function merged(gap: Gap, other: Gap | undefined): Gap {
+  if (other === undefined) return gap
+  return {
+    dropped: gap.dropped + other.dropped,
+    refused: gap.refused + other.refused,
+    since: gap.since < other.since ? gap.since : other.since,
+    until: gap.until > other.until ? gap.until : other.until,
   }
 }

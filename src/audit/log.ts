@@ -1,44 +1,42 @@
 import { mkdir } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import type { OperationName } from '../interface/operations.ts'
+import { sealHere } from './chain-group.ts'
 import { ChainWriter } from './chain-writer.ts'
+import { DiskReserve } from './disk-reserve.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
-import { GroupCommit, type AuditObserver } from './group-commit.ts'
+import { GroupCommit, type Waiting } from './group-commit.ts'
+import type { AuditLogOptions } from './log-options.ts'
+import { auditClassOf, defaultModes, type AuditModes, type OperationMode } from './modes.ts'
 import {
   intentRecord,
   looseRecord,
   outcomeRecord,
   refusalRecord,
+  resolvedRecord,
+  tablesOf,
+  type ChainEnd,
   type IntentEntry,
+  type IntentPlace,
   type LooseRecord,
+  type OpenIntent,
   type OutcomeEntry,
   type RefusalEntry,
   type ReloadEntry,
+  type ResolvedEntry,
 } from './records.ts'
 import { recoverFolder, type Recovery } from './recovery.ts'
+import { openRedaction, redactionSchema, type Redaction } from './redaction.ts'
+import { planRemoval, removeSegments, type Retention } from './retention.ts'
+import { openSealKey } from './seal-key.ts'
 import { syncFolder } from './segment-file.ts'
+import type { DurableEnd } from './sinks/follow-log.ts'
+import type { AuditUnavailable } from './unavailable.ts'
 
-/** What a log is opened with. */
-export interface AuditLogOptions {
-  /** Created when missing. */
-  readonly folder: string
-  /** The name of the gateway instance. */
-  readonly gateway: string
-  /** The version of the software. */
-  readonly software: string
-  /** A segment that has reached so many bytes is followed by the next one: 64 MiB. */
-  readonly segmentBytes?: number
-  /** So many records may wait for the disk: 10,000. */
-  readonly queueRecords?: number
-  /** When the text of the records that wait for the disk has reached so many bytes, it is full: 16 MiB. */
-  readonly queueBytes?: number
-  readonly observe?: AuditObserver
-}
+export type { AuditLogOptions } from './log-options.ts'
 
 /** Proof that an intent is durable, to be given back with its outcome. */
-export interface IntentReceipt {
-  readonly seq: number
-  readonly request: string
-}
+export type IntentReceipt = OpenIntent
 
 /** What readiness and metrics ask. */
 export interface AuditStatus {
@@ -50,11 +48,13 @@ export interface AuditStatus {
   readonly dropped: number
   /** The intents that have no outcome yet. */
   readonly unresolved: number
+  /** The last durable record. */
+  readonly head: ChainEnd
   /** Why the last group could not be written; internal. */
   readonly failure?: Error
 }
 
-/** Refusals and reloads may use this share of the queue; the rest is kept for changes. */
+/** What nobody waits for may use this share of the queue; the rest is kept for changes. */
 const lossyShare = 0.5
 
 /**
@@ -68,9 +68,16 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   const lock = await lockFolder(folder)
   try {
     const recovery = await recoverFolder(folder)
-    const { gateway, software, segmentBytes = 64 * 1024 * 1024 } = options
-    const writer = await ChainWriter.begin({ folder, gateway, software, segmentBytes }, recovery)
-    return new AuditLog(writer, lock, recovery, options)
+    const { gateway, software, segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
+    const { sealRecords = 1_000, sealKeyFile, reserveBytes = 0, noted } = options
+    const key = await openSealKey(folder, sealKeyFile)
+    if (key.madePublicFile !== undefined) noted?.({ what: 'key made', publicFile: key.madePublicFile })
+    const reserve = new DiskReserve(join(folder, 'reserve'), reserveBytes)
+    await reserve.take()
+    const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, noted }
+    const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
+    const writer = await ChainWriter.begin(chain, recovery)
+    return new AuditLog({ ...options, folder }, writer, lock, recovery, reserve, redaction)
   } catch (error) {
     await lock.release()
     throw error
@@ -88,35 +95,65 @@ export class AuditLog {
   readonly recovery: Recovery
   readonly #writer: ChainWriter
   readonly #lock: FolderLock
+  readonly #redaction: Redaction
   readonly #commit: GroupCommit
-  readonly #observe: AuditObserver | undefined
+  readonly #options: AuditLogOptions
+  readonly #sealing: NodeJS.Timeout
+  #rotations = 0
+  #pruning: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
   #dropped = 0
 
   /** Use `openAuditLog`. */
-  constructor(writer: ChainWriter, lock: FolderLock, recovery: Recovery, options: AuditLogOptions) {
-    const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, observe } = options
-    const append = async (records: readonly LooseRecord[]): Promise<number> => {
+  constructor(
+    options: AuditLogOptions,
+    writer: ChainWriter,
+    lock: FolderLock,
+    recovery: Recovery,
+    reserve: DiskReserve,
+    redaction: Redaction,
+  ) {
+    const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000, observe } = options
+    const append = async (records: readonly LooseRecord[]): Promise<readonly number[]> => {
       if (!lock.held()) throw new Error('Another process has taken over the audit folder.')
-      return writer.append(records)
+      const seqs = await writer.append(records)
+      if (writer.rotations > this.#rotations) this.#prune()
+      this.#rotations = writer.rotations
+      return seqs
     }
     this.chain = writer.chain
     this.recovery = recovery
     this.#writer = writer
     this.#lock = lock
-    this.#commit = new GroupCommit(append, { records: queueRecords, bytes: queueBytes }, observe)
-    this.#observe = observe
+    this.#redaction = redaction
+    this.#options = options
+    const bounds = { records: queueRecords, bytes: queueBytes }
+    this.#commit = new GroupCommit(append, bounds, reserve, observe)
+    this.#sealing = setInterval(() => this.#seal(), sealMs).unref()
+    this.#prune()
   }
 
-  /** Resolves when the intent is durable: only then may the change go upstream. Rejects: `AuditUnavailable`. */
-  intent(entry: IntentEntry): Promise<IntentReceipt> {
+  /** How the records of that operation are written. */
+  modeOf(name: OperationName): OperationMode {
+    return this.#modes[auditClassOf(name)]
+  }
+
+  /**
+   * Resolves when the intent is durable: only then may the change go upstream. Rejects: `AuditUnavailable`.
+   * One that nobody waits for leaves half of the queue to the others.
+   */
+  intent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
     return new Promise((resolve, failed) => {
       const { request } = entry
       const durable = (seq: number): void => {
-        this.#writer.unresolved.set(seq, request)
-        resolve({ seq, request })
+        const receipt = { seq, request, tables: tablesOf(entry) }
+        this.#writer.unresolved.set(seq, receipt)
+        resolve(receipt)
       }
-      this.#commit.enqueue({ record: intentRecord(entry), durable, failed, answered: true }, 1)
+      const record = intentRecord(this.#redaction.redacted(entry))
+      if (!isAwaited) return this.#enqueueLossy(record, durable, failed)
+      const waiting = { record, durable, failed, loss: 'refused', essential: false } as const
+      this.#commit.enqueue(waiting, 1)
     })
   }
 
@@ -127,23 +164,43 @@ export class AuditLog {
    */
   outcome(receipt: IntentReceipt, entry: OutcomeEntry): Promise<void> {
     return new Promise((resolve, failed) => {
-      const record = outcomeRecord(receipt.seq, receipt.request, entry)
+      const record = outcomeRecord(receipt, entry)
       const durable = (): void => {
         this.#writer.unresolved.delete(receipt.seq)
         resolve()
       }
-      this.#commit.enqueue({ record, durable, failed, answered: true }, Infinity)
+      this.#commit.enqueue({ record, durable, failed, loss: 'refused', essential: true }, Infinity)
+    })
+  }
+
+  /** Resolves when what an unknown outcome turned out to be is durable. Rejects: `AuditUnavailable`; try again. */
+  resolved(intent: IntentPlace, entry: ResolvedEntry): Promise<void> {
+    return new Promise((resolve, failed) => {
+      const waiting = { record: resolvedRecord(intent, entry), durable: () => resolve(), failed } as const
+      this.#commit.enqueue({ ...waiting, loss: 'none', essential: false }, lossyShare)
     })
   }
 
   /** Records a refusal when there is room; else it is dropped, and counted in the log too. */
   refusal(entry: RefusalEntry): void {
-    this.#enqueueLossy(refusalRecord(entry))
+    if (this.#modes.denial === 'off') return
+    this.#enqueueLossy(refusalRecord(this.#redaction.redacted(entry)))
   }
 
   /** Records a reload, like a refusal. */
   reload(entry: ReloadEntry): void {
-    this.#enqueueLossy(looseRecord('reload', entry))
+    if (this.#modes.reload !== 'off') this.#enqueueLossy(looseRecord('reload', entry))
+  }
+
+  /** The context keys that the records of requests may hold. */
+  get contextKeys(): readonly string[] {
+    return this.#redaction.contextKeys
+  }
+
+  /** How far the log is durable; what stands behind may be cut off again. */
+  durableEnd(): DurableEnd {
+    const { file, length, head } = this.#writer
+    return { file, length, chain: head.chain, seq: head.seq }
   }
 
   /** How the log is now. */
@@ -154,6 +211,7 @@ export class AuditLog {
       queued,
       dropped: this.#dropped,
       unresolved: this.#writer.unresolved.size,
+      head: this.#writer.head,
       ...(failure && { failure }),
     }
   }
@@ -164,19 +222,73 @@ export class AuditLog {
     return this.#closing
   }
 
+  get #modes(): AuditModes {
+    return this.#options.modes ?? defaultModes
+  }
+
   async #finish(): Promise<void> {
+    clearInterval(this.#sealing)
+    this.#seal()
     await this.#commit.close()
+    await this.#pruning
     await this.#writer.close()
     await this.#lock.release()
   }
 
-  #enqueueLossy(record: LooseRecord): void {
-    const failed = (): void => {
-      this.#dropped += 1
-      this.#observe?.dropped()
-    }
-    this.#commit.enqueue({ record, durable: () => undefined, failed, answered: false }, lossyShare)
+  /** What stands behind the last seal is signed. */
+  #seal(): void {
+    if (!this.#writer.isUnsealed && this.#commit.queued === 0) return
+    this.#commit.enqueue(ownRecord(sealHere(), ignore, ignore), Infinity)
   }
+
+  #enqueueLossy(
+    record: LooseRecord,
+    durable: (seq: number) => void = ignore,
+    failed: (error: AuditUnavailable) => void = ignore,
+  ): void {
+    const dropped = (error: AuditUnavailable): void => {
+      this.#dropped += 1
+      this.#options.observe?.dropped()
+      failed(error)
+    }
+    const waiting = { record, durable, failed: dropped, loss: 'dropped', essential: false } as const
+    this.#commit.enqueue(waiting, lossyShare)
+  }
+
+  #prune(): void {
+    if (this.#options.retention === undefined) return
+    const { noted } = this.#options
+    this.#pruning = this.#pruning
+      .then(() => this.#removeOldest(this.#options.retention ?? {}))
+      .catch((error: unknown) => {
+        if (this.#closing === undefined) noted?.({ what: 'unpruned', error })
+      })
+  }
+
+  /** The log says what is removed, signed, before it is. */
+  async #removeOldest(retention: Retention): Promise<void> {
+    const { folder, noted } = this.#options
+    const { file, unresolved } = this.#writer
+    const removal = await planRemoval(folder, file, unresolved.values(), retention)
+    if (removal === undefined) return
+    await new Promise<void>((resolve, failed) => {
+      this.#commit.enqueue(ownRecord(looseRecord('pruned', removal), ignore, failed), Infinity)
+      this.#commit.enqueue(ownRecord(sealHere(), resolve, failed), Infinity)
+    })
+    await removeSegments(folder, removal.files)
+    noted?.({ what: 'pruned', files: removal.files })
+  }
+}
+
+function ignore(): void {}
+
+/** What the log says of itself: it finds room where nothing else does, and is not missed as the record of a request. */
+function ownRecord(
+  record: LooseRecord,
+  durable: () => void,
+  failed: (error: AuditUnavailable) => void,
+): Waiting {
+  return { record, durable, failed, loss: 'none', essential: true }
 }
 
 async function syncParents(folder: string, created: string): Promise<void> {

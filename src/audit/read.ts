@@ -11,10 +11,15 @@ export type StoredRecord = AuditRecord & { readonly hash: string }
  * written. A line that is being written, or was torn by a crash, is passed over. Rejects when a file cannot be read.
  */
 export async function* readAuditLog(folder: string): AsyncGenerator<StoredRecord, void> {
+  for await (const line of readRecordLines(folder)) yield JSON.parse(line) as StoredRecord
+}
+
+/** The same as text, without the newlines. */
+export async function* readRecordLines(folder: string): AsyncGenerator<string, void> {
   for (const { segments } of await listChains(folder)) {
     for (const file of segments) {
       for await (const { bytes, end } of readLines(join(folder, file))) {
-        if (end === 'newline') yield JSON.parse(bytes.toString('utf8')) as StoredRecord
+        if (end === 'newline') yield bytes.toString('utf8')
       }
     }
   }

@@ -1,5 +1,5 @@
 import type { Principal } from '../identity/principal.ts'
-import type { Effect, OperationName } from '../interface/operations.ts'
+import { operations, type Effect, type OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { RuleReference } from '../policy/decision.ts'
 
@@ -12,12 +12,52 @@ export type Details = { readonly [name: string]: Json | undefined }
 interface AuditedObject {
   readonly operation: Permission
   readonly id: readonly string[]
+  /** The version that it follows; see `IntentEntry`. */
+  readonly before?: number
+  /** What a batch says of this one. */
+  readonly details?: Details
+}
+
+/** A table version as the upstream answered that it was made. */
+export interface MadeVersion {
+  readonly id: readonly string[]
+  /** Missing for the main branch. */
+  readonly branch?: string
+  readonly version: number
+  /** Of the final manifest; the one that the client asked for stands in the intent. */
+  readonly manifestPath?: string
+  readonly manifestSize?: number
+  readonly eTag?: string
+  /** The names alone, at most 32. */
+  readonly metadataKeys?: readonly string[]
+}
+
+/** What the headers of an uploaded Arrow stream say; the data is not looked at. */
+export interface UploadFacts {
+  /** The bytes that the gateway took from the client. */
+  readonly bytes: number
+  /** The record batches whose header came, and the rows that the headers count. */
+  readonly batches: number
+  readonly rows: number
+  /** SHA-256, in hex, of the fields of the schema, as arrow-schema-text.ts writes them. */
+  readonly schema?: string
+  /** Why the rest of the stream was not read: it is no Arrow stream, or one that is out of bounds. */
+  readonly unread?: string
+}
+
+/** Versions that are there and were not made through this log. */
+export interface OutOfBand {
+  readonly id: readonly string[]
+  readonly branch?: string
+  /** The first and the last of them. */
+  readonly from: number
+  readonly to: number
 }
 
 /** What the log keeps of a principal; a whole `Principal` fits, and its groups are left out. */
-type AuditedPrincipal = Pick<Principal, 'name' | 'method' | 'credentialId' | 'issuer'>
+type AuditedPrincipal = Pick<Principal, 'name' | 'method' | 'credentialId' | 'issuer' | 'claims'>
 
-/** A change is about to be sent upstream. */
+/** A change, or a read where reads are recorded, is about to be sent upstream. */
 export interface IntentEntry {
   /** The request id: `x-request-id`, and the `instance` of an error. */
   readonly request: string
@@ -26,7 +66,7 @@ export interface IntentEntry {
   readonly id: readonly string[]
   /** For an operation that touches more than `id`: every permission that was asked for, and on what. */
   readonly objects?: readonly AuditedObject[]
-  readonly effect: Exclude<Effect, 'read'>
+  readonly effect: Effect
   readonly principal: AuditedPrincipal
   /** The rule that allowed it. */
   readonly rule: RuleReference
@@ -34,8 +74,15 @@ export interface IntentEntry {
   readonly policyRevision: string
   /** The address of the client. */
   readonly client: string
+  /** Context entries of its headers, without their prefix: those that are asked for (redaction.ts). */
+  readonly context?: Readonly<Record<string, string>>
   /** The configured name of the upstream. */
   readonly upstream: string
+  /**
+   * The version that the table had before: of a version commit the one before the version that it asks for; of other
+   * commits the newest that was recorded here. Missing where it is not known: the gateway asks nobody for it.
+   */
+  readonly before?: number
   readonly details?: Details
 }
 
@@ -53,12 +100,43 @@ export interface OutcomeEntry {
   readonly status?: number
   /** The table version that the change made. */
   readonly version?: number
+  /** Every version that it made, as far as the answer says. */
+  readonly versions?: readonly MadeVersion[]
+  readonly upload?: UploadFacts
+  /** Versions that showed with this one, and nobody made through this log. */
+  readonly outOfBand?: readonly OutOfBand[]
   /** Milliseconds from the intent to the end of the upstream's answer. */
   readonly durationMs: number
   readonly details?: Details
 }
 
-/** A request that the policies denied, of a read as of a change. */
+/**
+ * What an unknown outcome turned out to be. `committed`: it happened. `not_committed`: it did not, and cannot any
+ * more. `taken`: another commit made the version that it asked for. `undecided`: nobody can tell any more.
+ */
+export type Resolution = 'committed' | 'not_committed' | 'taken' | 'undecided'
+
+/** The upstream was asked what became of a change. */
+export interface ResolvedEntry {
+  readonly result: Resolution
+  /** What shows it, or why nothing does; in words. */
+  readonly evidence: string
+  /** How often the upstream was asked. */
+  readonly looks: number
+  /** The version that was looked for, or its newest version, as the upstream described it. */
+  readonly versions?: readonly MadeVersion[]
+  readonly outOfBand?: readonly OutOfBand[]
+}
+
+/** An intent in a chain of this log. */
+export interface IntentPlace {
+  readonly chain: string
+  readonly seq: number
+  readonly request: string
+  readonly tables: readonly ObjectId[]
+}
+
+/** A request that the policies denied, of a read as of a change, or whose credential was not accepted. */
 export interface RefusalEntry {
   readonly request: string
   /** The HTTP status that it was answered with. */
@@ -73,16 +151,35 @@ export interface RefusalEntry {
   readonly rule?: RuleReference
   readonly policyRevision?: string
   readonly client: string
+  /** Context entries of its headers, without their prefix: those that are asked for (redaction.ts). */
+  readonly context?: Readonly<Record<string, string>>
   readonly details?: Details
 }
 
-/** Policies or keys were read again. */
+/** Policies or keys were read again, or could not be: `details.result` is `failure` then. */
 export interface ReloadEntry {
   /** What was read: `policies`, `keys`. */
   readonly what: string
   /** The revision that holds from now on. */
   readonly revision: string
   readonly details?: Details
+}
+
+/** The id of an object: its parts. */
+export type ObjectId = readonly string[]
+
+/** The last record of a table so far. */
+export interface TableHead {
+  readonly id: ObjectId
+  /** The `hash` of that record. */
+  readonly hash: string
+}
+
+/** That a record speaks of a table. */
+export interface TableLink {
+  readonly id: ObjectId
+  /** The `hash` of the record before that speaks of the same table; 64 zeros where none is known. */
+  readonly prev: string
 }
 
 /** Where a chain ends: its last record. */
@@ -96,6 +193,8 @@ export interface ChainEnd {
 export interface OpenIntent {
   readonly seq: number
   readonly request: string
+  /** The tables that it speaks of. */
+  readonly tables: readonly ObjectId[]
 }
 
 /** The members of each kind of record, besides those of `RecordHead`. */
@@ -108,9 +207,35 @@ interface RecordBodies {
     readonly software: string
     /** The end of the chain before, so that its removal or its shortening shows. */
     readonly previous?: ChainEnd
+    /** The last record of every table; recovery need not read what is before this one. */
+    readonly heads: readonly TableHead[]
   }
   /** The first record of each further segment of a chain; recovery need not read what is before it. */
-  readonly segment: { readonly unresolved: readonly OpenIntent[] }
+  readonly segment: { readonly unresolved: readonly OpenIntent[]; readonly heads: readonly TableHead[] }
+  /** All before it is signed. A segment that is followed by another ends in one. */
+  readonly seal: {
+    /** How many records were written since the seal before, in earlier chains too. */
+    readonly leaves: number
+    /** The root of the Merkle tree (RFC 6962) over the hashes of those records. */
+    readonly root: string
+    /** So many records follow at most before the next seal. */
+    readonly within: number
+    /** The id of the key. */
+    readonly key: string
+    /** See chain.ts; missing only until the seal has its place. */
+    readonly signature?: string
+  }
+  /** The oldest records were removed by retention: the log begins after these. Nothing is removed before its seal. */
+  readonly pruned: { readonly through: ChainEnd; readonly files: readonly string[] }
+  /** The file of the segment was not what was written; the log goes on behind this record. */
+  readonly tampered: {
+    readonly file: string
+    readonly what: FileTrouble
+    /** Whether the file was put back as it was. */
+    readonly restored: boolean
+    /** The name that a file which stood in its place was given. */
+    readonly foreign?: string
+  }
   readonly intent: IntentEntry
   readonly outcome: Omit<OutcomeEntry, 'durationMs'> & {
     readonly request: string
@@ -118,6 +243,12 @@ interface RecordBodies {
     /** The chain of the intent, where it is an earlier one. */
     readonly intentChain?: string
     readonly durationMs?: number
+  }
+  /** An unknown outcome was resolved. */
+  readonly resolved: ResolvedEntry & {
+    readonly request: string
+    readonly intentSeq: number
+    readonly intentChain: string
   }
   readonly refusal: RefusalEntry
   readonly reload: ReloadEntry
@@ -135,8 +266,14 @@ interface RecordBodies {
     readonly dropped: number
     /** Intents and outcomes that are missing; whoever asked for them was told. */
     readonly refused: number
+    /** When the first and the last of them were handed over: ISO 8601. */
+    readonly since: string
+    readonly until: string
   }
 }
+
+/** What somebody else did to the file of the newest segment. */
+export type FileTrouble = 'removed' | 'replaced' | 'resized'
 
 /** The kinds of records. */
 export type RecordKind = keyof RecordBodies
@@ -154,6 +291,8 @@ export interface RecordHead<Kind extends RecordKind = RecordKind> {
   readonly time: string
   /** The `hash` of the record before; 64 zeros in the first record of a chain. */
   readonly prev: string
+  /** The tables that the record speaks of, where there are any. */
+  readonly tables?: readonly TableLink[]
 }
 
 /** A record as it stands in the file, without its hash. */
@@ -165,43 +304,85 @@ export interface LooseRecord {
   readonly time: string
   /** Its own members as the text of a JSON object. */
   readonly text: string
+  /** The tables that it speaks of. */
+  readonly tables: readonly ObjectId[]
 }
 
 /** A record of now. Throws `TypeError` for a body that is no JSON. */
-export function looseRecord<Kind extends RecordKind>(kind: Kind, body: RecordBodies[Kind]): LooseRecord {
-  return { kind, time: new Date().toISOString(), text: JSON.stringify(body) }
+export function looseRecord<Kind extends RecordKind>(
+  kind: Kind,
+  body: RecordBodies[Kind],
+  tables: readonly ObjectId[] = [],
+): LooseRecord {
+  return { kind, time: new Date().toISOString(), text: JSON.stringify(body), tables }
 }
 
 /** An intent of now. The log keeps what is written here, and nothing else that the entry may hold. */
 export function intentRecord(entry: IntentEntry): LooseRecord {
-  return looseRecord('intent', {
+  const body = {
     ...only(entry, ['request', 'operation', 'id', 'objects', 'effect']),
     principal: only(entry.principal, principalMembers),
     rule: only(entry.rule, ruleMembers),
-    ...only(entry, ['policyRevision', 'client', 'upstream', 'details']),
-  })
+    ...only(entry, ['policyRevision', 'client', 'context', 'upstream', 'before', 'details']),
+  }
+  return looseRecord('intent', body, tablesOf(entry))
 }
 
-/** The outcome, of now, of the intent with that seq in the same chain. */
-export function outcomeRecord(intentSeq: number, request: string, entry: OutcomeEntry): LooseRecord {
-  return looseRecord('outcome', {
-    request,
-    intentSeq,
-    ...only(entry, ['result', 'status', 'version', 'durationMs', 'details']),
-  })
+/** The outcome, of now, of an intent in the same chain. */
+export function outcomeRecord(intent: OpenIntent, entry: OutcomeEntry): LooseRecord {
+  const body = {
+    request: intent.request,
+    intentSeq: intent.seq,
+    ...only(entry, [
+      'result',
+      'status',
+      'version',
+      'versions',
+      'upload',
+      'outOfBand',
+      'durationMs',
+      'details',
+    ]),
+  }
+  return looseRecord('outcome', body, intent.tables)
+}
+
+/** What an unknown outcome turned out to be, now. */
+export function resolvedRecord(intent: IntentPlace, entry: ResolvedEntry): LooseRecord {
+  const body = {
+    request: intent.request,
+    intentSeq: intent.seq,
+    intentChain: intent.chain,
+    ...only(entry, ['result', 'evidence', 'looks', 'versions', 'outOfBand']),
+  }
+  return looseRecord('resolved', body, intent.tables)
 }
 
 /** A refusal of now. */
 export function refusalRecord(entry: RefusalEntry): LooseRecord {
-  return looseRecord('refusal', {
+  const body = {
     ...only(entry, ['request', 'status', 'reason', 'operation', 'id']),
     ...(entry.principal && { principal: only(entry.principal, principalMembers) }),
     ...(entry.rule && { rule: only(entry.rule, ruleMembers) }),
-    ...only(entry, ['policyRevision', 'client', 'details']),
-  })
+    ...only(entry, ['policyRevision', 'client', 'context', 'details']),
+  }
+  return looseRecord('refusal', body, tablesOf(entry))
 }
 
-const principalMembers = ['name', 'method', 'credentialId', 'issuer'] as const
+/** The tables that an entry speaks of, each once. */
+export function tablesOf(
+  entry: Partial<Pick<IntentEntry, 'operation' | 'id' | 'objects'>>,
+): readonly ObjectId[] {
+  const named = [{ operation: entry.operation, id: entry.id ?? [] }, ...(entry.objects ?? [])]
+  const tables = named.filter(({ operation }) => operation !== undefined && isOfTable(operation))
+  return [...new Map(tables.map(({ id }) => [JSON.stringify(id), id])).values()]
+}
+
+function isOfTable(permission: Permission): boolean {
+  return !(permission in operations) || operations[permission as OperationName].object === 'table'
+}
+
+const principalMembers = ['name', 'method', 'credentialId', 'issuer', 'claims'] as const
 const ruleMembers = ['policy', 'rule', 'file', 'line'] as const
 
 /** Those members of an object, in that order. */

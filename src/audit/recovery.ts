@@ -2,8 +2,9 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkLine, misplaced, noHash } from './chain.ts'
 import { readLines } from './lines.ts'
-import type { ChainEnd, OpenIntent } from './records.ts'
+import type { ChainEnd, OpenIntent, TableHead } from './records.ts'
 import { listChains } from './segment-names.ts'
+import { TableLinks } from './table-links.ts'
 
 /** What a folder tells about the writer before. */
 export interface Recovery {
@@ -13,6 +14,10 @@ export interface Recovery {
   readonly previous?: ChainEnd
   /** The intents of the newest chain that have no outcome. */
   readonly unresolved: readonly OpenIntent[]
+  /** The last record of every table. */
+  readonly heads: readonly TableHead[]
+  /** The hashes of the records behind the last seal. */
+  readonly unsealed: readonly string[]
   /** What was found at the end of the newest chain, when it was not a clean end. */
   readonly repair?: { readonly file: string; readonly bytesCut: number; readonly damage?: string }
 }
@@ -22,14 +27,14 @@ export interface Recovery {
  * interrupted, and so was never promised to anybody. A finished line that is wrong is no such thing; it stays
  * for `verifyAuditLog` to report, and only what is true to its own hash is used.
  *
- * It reads one segment, whatever the size and the age of the log: each segment but the first begins with the
- * intents that were open at that moment, and each chain appears in the folder together with the outcomes of all
+ * It reads one segment, whatever the size and the age of the log: each segment begins behind a seal, with the last
+ * record of every table, each but the first with the intents that were open at that moment, and each chain appears in the folder together with the outcomes of all
  * intents that the chain before left open (see chain-writer.ts), so that no older chain has any. Memory grows
  * only with the number of open intents.
  */
 export async function recoverFolder(folder: string): Promise<Recovery> {
   const newest = (await listChains(folder)).at(-1)
-  if (newest === undefined) return { nextOrdinal: 0, unresolved: [] }
+  if (newest === undefined) return { nextOrdinal: 0, unresolved: [], heads: [], unsealed: [] }
   const nextOrdinal = newest.ordinal + 1
   let repair: Recovery['repair']
   // A crash right after a rotation leaves a last segment without records.
@@ -41,17 +46,27 @@ export async function recoverFolder(folder: string): Promise<Recovery> {
       repair ??= { file, bytesCut: found.torn, ...damage }
     }
     if (found.end) {
-      return { nextOrdinal, previous: found.end, unresolved: found.open, ...(repair && { repair }) }
+      const { end: previous, open: unresolved, heads, unsealed } = found
+      return { nextOrdinal, previous, unresolved, heads, unsealed, ...(repair && { repair }) }
     }
   }
   const nothing = { chain: newest.chain, seq: -1, hash: noHash }
-  return { nextOrdinal, previous: nothing, unresolved: [], ...(repair && { repair }) }
+  return {
+    nextOrdinal,
+    previous: nothing,
+    unresolved: [],
+    heads: [],
+    unsealed: [],
+    ...(repair && { repair }),
+  }
 }
 
 interface SegmentEnd {
   /** The last good record. */
   end?: ChainEnd
   open: OpenIntent[]
+  heads: TableHead[]
+  unsealed: string[]
   /** The bytes up to the last newline, and after it. */
   length: number
   torn: number
@@ -59,8 +74,9 @@ interface SegmentEnd {
 }
 
 async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
-  const open = new Map<number, string>()
-  const found: SegmentEnd = { open: [], length: 0, torn: 0 }
+  const open = new Map<number, OpenIntent>()
+  const links = new TableLinks([])
+  const found: SegmentEnd = { open: [], heads: [], unsealed: [], length: 0, torn: 0 }
   for await (const line of readLines(path)) {
     if (line.end === 'file') {
       found.torn = line.bytes.length
@@ -73,12 +89,18 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
     if (typeof checked === 'string' || checked.record.chain !== chain) continue
     const { record, hash } = checked
     found.end = { chain, seq: record.seq, hash }
-    if (record.kind === 'segment')
-      for (const intent of record.unresolved) open.set(intent.seq, intent.request)
-    else if (record.kind === 'intent') open.set(record.seq, record.request)
+    if (record.kind === 'seal') found.unsealed = []
+    else found.unsealed.push(hash)
+    if (record.kind === 'start' || record.kind === 'segment') links.note(record.heads)
+    const tables = (record.tables ?? []).map(({ id }) => id)
+    links.note(tables.map((id) => ({ id, hash })))
+    if (record.kind === 'segment') for (const intent of record.unresolved) open.set(intent.seq, intent)
+    else if (record.kind === 'intent')
+      open.set(record.seq, { seq: record.seq, request: record.request, tables })
     else if (record.kind === 'outcome' && record.intentChain === undefined) open.delete(record.intentSeq)
   }
-  found.open = [...open].map(([seq, request]) => ({ seq, request }))
+  found.open = [...open.values()]
+  found.heads = links.heads()
   return found
 }
 

@@ -1,4 +1,7 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { open, rename, stat, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { ignoreMissing } from './system-error.ts'
+import type { FileTrouble } from './records.ts'
 
 /** Makes the creation, renaming and removal of files in a folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
@@ -12,17 +15,25 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /** A file that grows by whole groups of lines, each of them durable or not there at all. */
 export class SegmentFile {
-  readonly #handle: FileHandle
+  #handle: FileHandle
+  #path: string
   #length = 0
   #leftover = false
 
-  private constructor(handle: FileHandle) {
+  private constructor(handle: FileHandle, path: string) {
     this.#handle = handle
+    this.#path = path
   }
 
   /** Creates the file, or empties it. */
   static async create(path: string): Promise<SegmentFile> {
-    return new SegmentFile(await open(path, 'w', 0o640))
+    return new SegmentFile(await open(path, 'w+', 0o640), path)
+  }
+
+  /** Gives the file its name for good. */
+  async rename(path: string): Promise<void> {
+    await rename(this.#path, path)
+    this.#path = path
   }
 
   /** The bytes that are durable. */
@@ -49,8 +60,50 @@ export class SegmentFile {
     this.#length += bytes.length
   }
 
+  /** What somebody else did to the file; undefined where it is as it was written. */
+  async trouble(): Promise<FileTrouble | undefined> {
+    const [own, named] = await Promise.all([this.#handle.stat(), stat(this.#path).catch(ignoreMissing)])
+    if (named === undefined) return 'removed'
+    if (named.ino !== own.ino || named.dev !== own.dev) return 'replaced'
+    return this.#leftover || own.size === this.#length ? undefined : 'resized'
+  }
+
+  /**
+   * Puts a file that was removed or replaced back as it was written, from what the open handle still holds, and
+   * keeps what stood in its place under the name that is answered.
+   */
+  async restore(): Promise<string | undefined> {
+    const copy = await SegmentFile.create(`${this.#path}.restoring`)
+    let foreign: string | undefined
+    try {
+      await this.#copyTo(copy)
+      if (await stat(this.#path).catch(ignoreMissing)) {
+        foreign = `${this.#path}.foreign-${Date.now()}`
+        await rename(this.#path, foreign)
+      }
+      await copy.rename(this.#path)
+      await syncFolder(dirname(this.#path))
+    } catch (error) {
+      await copy.close()
+      throw error
+    }
+    await this.#handle.close()
+    this.#handle = copy.#handle
+    return foreign
+  }
+
   close(): Promise<void> {
     return this.#handle.close()
+  }
+
+  async #copyTo(copy: SegmentFile): Promise<void> {
+    const buffer = Buffer.allocUnsafe(1024 * 1024)
+    while (copy.#length < this.#length) {
+      const wanted = Math.min(buffer.length, this.#length - copy.#length)
+      const { bytesRead } = await this.#handle.read(buffer, 0, wanted, copy.#length)
+      if (bytesRead === 0) throw new Error('The file of the audit log was cut short by somebody else.')
+      await copy.append(buffer.subarray(0, bytesRead))
+    }
   }
 
   /** A disk that fills up takes part of a write before it fails. */

@@ -1,6 +1,10 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 
+/** Those who ask are few, and send little. */
+const maximumConnections = 100
+const patienceMs = 10_000
+
 /** One thing that must be well before requests are sent here. */
 export interface ReadinessCheck {
   readonly name: string
@@ -13,7 +17,13 @@ export interface ReadinessCheck {
  * wrong until every check is well; `/metrics` is for Prometheus. It needs no credentials: keep it off public networks.
  */
 export function createAdminServer(registry: Registry, checks: readonly ReadinessCheck[]): FastifyInstance {
-  const server = fastify({ forceCloseConnections: true })
+  const server = fastify({
+    forceCloseConnections: true,
+    requestTimeout: patienceMs,
+    keepAliveTimeout: patienceMs,
+    http: { headersTimeout: patienceMs },
+  })
+  server.server.maxConnections = maximumConnections
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
     const problems: Record<string, string> = {}

@@ -23,6 +23,9 @@ export interface Metrics {
   readonly auditDropped: Counter
   readonly policyReloads: Counter<'result'>
   readonly policyRevision: Gauge<'revision'>
+  readonly policyLoaded: Gauge
+  readonly policyConditionFailures: Counter<'effect'>
+  readonly policyShadowDifferences: Counter<'operation' | 'change'>
   readonly identityReloads: Counter<'source' | 'result'>
 }
 
@@ -91,6 +94,25 @@ export function createMetrics(): Metrics {
       name: 'catalog_gateway_policy_info',
       help: 'The revision of the policies in force.',
       labelNames: ['revision'],
+      registers,
+    }),
+    policyLoaded: new Gauge({
+      name: 'catalog_gateway_policy_loaded_timestamp_seconds',
+      help: 'When the policies in force were loaded, in seconds since 1970.',
+      registers,
+    }),
+    policyShadowDifferences: new Counter({
+      name: 'catalog_gateway_policy_shadow_differences_total',
+      help:
+        'Decisions that shadow or candidate policies would change, by operation and change ' +
+        '(allow_to_deny, deny_to_allow, undecided: it would depend on a body that was not read).',
+      labelNames: ['operation', 'change'],
+      registers,
+    }),
+    policyConditionFailures: new Counter({
+      name: 'catalog_gateway_policy_condition_failures_total',
+      help: 'Conditions that could not be told: an allow that did not apply, or a deny that did, by effect.',
+      labelNames: ['effect'],
       registers,
     }),
     identityReloads: new Counter({

@@ -19,7 +19,7 @@ it('a thousand concurrent intents share few flushes, and all are durable', async
   const requests = Array.from({ length: 1_000 }, (_, index) => `request-${index}`)
   const receipts = await Promise.all(requests.map((request) => log.intent(anIntent(request))))
   expect(log.status()).toMatchObject({ writable: true, queued: 0, unresolved: 1_000 })
-  expect(receipts.map(({ seq }) => seq)).toEqual(requests.map((_, index) => index + 1))
+  expect(receipts.map(({ seq }) => seq)).toEqual(requests.map((_, index) => index + 2))
   await Promise.all(receipts.map((receipt) => log.outcome(receipt, committed)))
   expect(log.status().unresolved).toBe(0)
   expect(flushes).toBeLessThan(20)
@@ -30,7 +30,12 @@ it('a thousand concurrent intents share few flushes, and all are durable', async
   expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index))
   expect(ofKind(records, 'intent').map(({ request }) => request)).toEqual(requests)
   expect(ofKind(records, 'outcome').map(({ intentSeq }) => intentSeq)).toEqual(receipts.map(({ seq }) => seq))
-  expect(await verifyAuditLog(folder)).toEqual({ ok: true, chains: 1, records: 2_001, unresolved: 0 })
+  expect(await verifyAuditLog(folder)).toMatchObject({
+    ok: true,
+    chains: 1,
+    records: records.length,
+    unresolved: 0,
+  })
 })
 
 it('an intent that resolved can be read from the file', async () => {
@@ -52,7 +57,7 @@ it('records stand in the order in which they were handed over', async () => {
   await intent
   await log.close()
   const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
-  expect(kinds).toEqual(['start', 'reload', 'intent', 'refusal'])
+  expect(kinds).toEqual(['start', 'seal', 'reload', 'intent', 'refusal', 'seal'])
 })
 
 it('closing writes what waits, and takes nothing after it', async () => {
@@ -66,6 +71,6 @@ it('closing writes what waits, and takes nothing after it', async () => {
   await log.close()
   await waiting
   const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
-  expect(kinds.filter((kind) => kind !== 'gap')).toEqual(['start', 'intent', 'refusal'])
+  expect(kinds.filter((kind) => kind !== 'gap')).toEqual(['start', 'seal', 'intent', 'refusal', 'seal'])
   expect(log.status().writable).toBe(false)
 })

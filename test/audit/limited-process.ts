@@ -7,7 +7,7 @@ const [folder = ''] = process.argv.slice(2)
 let failed = 0
 const observe = { flushed() {}, failed: () => (failed += 1), dropped() {} }
 const log = await openAuditLog({ folder, gateway: 'gateway-0', software: '0.1.0', observe })
-const tooLarge = { filter: 'x'.repeat(100_000) }
+const tooLarge = { note: 'x'.repeat(100_000) }
 const seen: unknown[] = []
 
 async function attempt(...intents: Promise<unknown>[]): Promise<void> {

@@ -25,7 +25,7 @@ it('an intent that finds the queue full is refused, and the log says that it is 
 it('the queue is bounded in bytes too', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { queueBytes: 10_000 }))
-  const large = { filter: 'x'.repeat(6_000) }
+  const large = { note: 'x'.repeat(6_000) }
   const intents = ['a', 'b', 'c'].map((request) => log.intent(anIntent(request, large)))
   const results = await Promise.allSettled(intents)
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])

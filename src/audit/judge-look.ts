@@ -1,0 +1,83 @@
+import type { MadeVersion, Resolution } from './records.ts'
+import type { Lookup, OpenQuestion } from './open-questions.ts'
+import type { TableHistory } from './table-history.ts'
+
+/** What the upstream said to a lookup. */
+export type Look =
+  | { readonly found: MadeVersion }
+  /** The table or branch is there, and has no such version, or no version at all. */
+  | { readonly found: 'no version' }
+  /** The table or branch itself is not there. */
+  | { readonly found: 'nothing'; readonly what: string }
+
+/**
+ * What one look tells. `absent` is no answer yet: a request that is still under way at the upstream may make the
+ * version after all.
+ */
+export interface Judgement {
+  readonly result: Resolution | 'absent'
+  readonly evidence: string
+}
+
+/**
+ * Judges by what a look found. It rests on put-if-not-exists: of all requests for a version of a branch one at most
+ * succeeds, and what it wrote stays. So a version that is there is either ours or shuts ours out for good, and the
+ * only doubt is whose it is. The final manifest is the staged one under another name: another size is another's,
+ * and the same entity tag is the same file. Tags that differ prove nothing, for a copy may have another one.
+ */
+export function judgeLook(
+  question: OpenQuestion,
+  lookup: Lookup,
+  look: Look,
+  history: TableHistory,
+): Judgement {
+  if (look.found === 'nothing') return { result: 'undecided', evidence: `${look.what} is not there any more` }
+  return 'version' in lookup
+    ? judgeVersion(question, lookup, look.found, history)
+    : judgeNewer(lookup, look.found, history)
+}
+
+type VersionLookup = Extract<Lookup, { version: number }>
+type NewerLookup = Extract<Lookup, { before: number }>
+
+function judgeVersion(
+  { intent }: OpenQuestion,
+  { id, branch, version, manifestSize, eTag }: VersionLookup,
+  found: MadeVersion | 'no version',
+  history: TableHistory,
+): Judgement {
+  if (found === 'no version') return { result: 'absent', evidence: `version ${version} is not there` }
+  const maker = history.makerOf(id, branch, version)
+  if (maker !== undefined && maker !== intent.request) {
+    return { result: 'taken', evidence: `request ${maker} made version ${version}` }
+  }
+  if (manifestSize !== undefined && found.manifestSize !== undefined && manifestSize !== found.manifestSize) {
+    return { result: 'taken', evidence: `version ${version} has a manifest of another size` }
+  }
+  if (eTag !== undefined && found.eTag !== undefined && unquoted(eTag) === unquoted(found.eTag)) {
+    return { result: 'committed', evidence: `version ${version} has the manifest that was staged` }
+  }
+  return { result: 'undecided', evidence: `version ${version} is there, and nothing tells who made it` }
+}
+
+function judgeNewer(
+  { id, branch, before }: NewerLookup,
+  found: MadeVersion | 'no version',
+  history: TableHistory,
+): Judgement {
+  const newest = found === 'no version' ? 0 : found.version
+  if (newest < before) return { result: 'undecided', evidence: `version ${before} is not there any more` }
+  const unknown: number[] = []
+  for (let version = newest; version > before && unknown.length < 2; version -= 1) {
+    if (history.makerOf(id, branch, version) === undefined) unknown.push(version)
+  }
+  const [one] = unknown
+  if (one === undefined) {
+    return { result: 'absent', evidence: `every version after ${before} was made by another request` }
+  }
+  return { result: 'undecided', evidence: `it is not known which request made version ${one}` }
+}
+
+function unquoted(tag: string): string {
+  return tag.replace(/^W\//, '').replaceAll('"', '')
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+
+// The Merkle tree of RFC 6962, section 2.1, over the hashes of records. Hashes are lower-case hex.
+
+/** Adds up the root of a tree, leaf by leaf, in memory that grows with the logarithm of their number. */
+export class MerkleRoot {
+  /** The roots of complete trees, larger ones first; `size` is a power of two. */
+  readonly #peaks: { readonly size: number; readonly root: Buffer }[] = []
+  #leaves = 0
+
+  /** How many leaves there are. */
+  get leaves(): number {
+    return this.#leaves
+  }
+
+  add(hash: string): void {
+    let peak = { size: 1, root: leafHash(hash) }
+    for (let last = this.#peaks.at(-1); last?.size === peak.size; last = this.#peaks.at(-1)) {
+      this.#peaks.pop()
+      peak = { size: 2 * peak.size, root: nodeHash(last.root, peak.root) }
+    }
+    this.#peaks.push(peak)
+    this.#leaves += 1
+  }
+
+  /** The root over the leaves so far. */
+  root(): string {
+    const roots = this.#peaks.map(({ root }) => root)
+    const root = roots.reduceRight<Buffer | undefined>(
+      (right, left) => (right ? nodeHash(left, right) : left),
+      undefined,
+    )
+    return (root ?? createHash('sha256').digest()).toString('hex')
+  }
+}
+
+/** The audit paths of some leaves: with it and the leaf, anybody can compute the root. */
+export function merklePaths(hashes: readonly string[], indices: readonly number[]): string[][] {
+  const paths = indices.map((): string[] => [])
+  let level = hashes.map(leafHash)
+  let places = [...indices]
+  while (level.length > 1) {
+    for (const [which, place] of places.entries()) {
+      const sibling = level[place ^ 1]
+      if (sibling) paths[which]?.push(sibling.toString('hex'))
+    }
+    level = parents(level)
+    places = places.map((place) => place >> 1)
+  }
+  return paths
+}
+
+/** The root that follows from a leaf, its place among so many leaves, and its audit path; undefined for no path. */
+export function rootFromPath(
+  hash: string,
+  index: number,
+  leaves: number,
+  path: readonly string[],
+): string | undefined {
+  if (index < 0 || index >= leaves) return undefined
+  let root = leafHash(hash)
+  let used = 0
+  let place = index
+  for (let width = leaves; width > 1; width = (width + 1) >> 1) {
+    if ((place ^ 1) < width) {
+      const sibling = path[used++]
+      if (sibling === undefined) return undefined
+      const other = Buffer.from(sibling, 'hex')
+      root = place % 2 === 1 ? nodeHash(other, root) : nodeHash(root, other)
+    }
+    place >>= 1
+  }
+  return used === path.length ? root.toString('hex') : undefined
+}
+
+/** The level above; a node without a sibling rises as it is. */
+function parents(level: readonly Buffer[]): Buffer[] {
+  const above: Buffer[] = []
+  for (let at = 0; at < level.length; at += 2) {
+    const [left, right] = [level[at], level[at + 1]]
+    if (left) above.push(right ? nodeHash(left, right) : left)
+  }
+  return above
+}
+
+function leafHash(hash: string): Buffer {
+  return createHash('sha256').update('\0').update(hash, 'hex').digest()
+}
+
+function nodeHash(left: Buffer, right: Buffer): Buffer {
+  return createHash('sha256').update('\u0001').update(left).update(right).digest()
+}

@@ -1,0 +1,140 @@
+import { createHmac, randomBytes, type BinaryLike } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { writeWhole } from '../identity/write-whole.ts'
+import type { Details, IntentEntry, RefusalEntry } from './records.ts'
+import { ignoreMissing } from './system-error.ts'
+
+/** What of a request the records do not hold, or not as it was sent. */
+export const redactionSchema = z.strictObject({
+  filters: z
+    .enum(['hash', 'plain', 'omit'])
+    .default('hash')
+    .describe('SQL predicates and filters: as a keyed hash, as they were sent, or not at all.'),
+  claims: z.array(z.string().min(1)).default([]).describe('The claims of tokens that are recorded.'),
+  contextKeys: z
+    .array(z.string().regex(/^[a-z0-9._-]+$/, 'expected a key in lower case'))
+    .default([])
+    .describe('The context entries in headers that are recorded, without their prefix.'),
+  pseudonyms: z
+    .array(z.enum(['principals', 'addresses']))
+    .default([])
+    .describe('Whose names are replaced by a keyed hash, always the same for the same name.'),
+  keyFile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The key of these hashes, at least 32 bytes; else one is made in the folder of the log.'),
+})
+
+export type RedactionSettings = z.output<typeof redactionSchema>
+
+/** Takes out of entries what the log must not hold, before they become records. */
+export interface Redaction {
+  /** The context keys to give with an entry: where there are none, none need be collected. */
+  readonly contextKeys: readonly string[]
+  redacted<Entry extends IntentEntry | RefusalEntry>(entry: Entry): Entry
+}
+
+/** The members of the details that hold SQL, and with it values of rows. */
+export const filterMembers = [
+  'predicate',
+  'filter',
+  'when_matched_update_all_filt',
+  'when_not_matched_by_source_delete_filt',
+] as const
+
+const madeKeyFile = 'redaction-key'
+const minimumKeyBytes = 32
+/** A SQL text that is recorded as it was sent is cut behind so many characters. */
+const maximumText = 1024
+
+/**
+ * Opens the redaction of the log in that folder. Without a key file a key lies in the folder, where it is made at
+ * the first start: whoever has it can try out what was hashed, so it belongs to those who may know. Throws when the
+ * key cannot be read, or is too short.
+ */
+export async function openRedaction(folder: string, settings: RedactionSettings): Promise<Redaction> {
+  return createRedaction(settings, await openKey(folder, settings.keyFile))
+}
+
+/** A redaction with that key. A hash is keyed, since what people search for can be guessed. */
+function createRedaction(settings: RedactionSettings, key: BinaryLike): Redaction {
+  const claims = new Set(settings.claims)
+  const contextKeys = new Set(settings.contextKeys)
+  const isHidden = (what: 'principals' | 'addresses'): boolean => settings.pseudonyms.includes(what)
+  const hashOf = (what: string, text: string): string =>
+    createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
+
+  function redactedPrincipal(principal: IntentEntry['principal']): IntentEntry['principal'] {
+    const { name, credentialId, claims: all, ...rest } = principal
+    const kept = picked(all, claims)
+    const isPseudonym = isHidden('principals')
+    return {
+      ...rest,
+      name: isPseudonym ? `p-${hashOf('principal', name)}` : name,
+      credentialId: isPseudonym ? `c-${hashOf('credential', credentialId)}` : credentialId,
+      ...(kept && { claims: kept }),
+    }
+  }
+
+  function redactedDetails(details: Details): Details {
+    const redacted: Record<string, Details[string]> = { ...details }
+    for (const name of filterMembers) {
+      const value = details[name]
+      if (value === undefined) continue
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      delete redacted[name]
+      if (settings.filters === 'hash') redacted[name] = `hmac-sha256:${hashOf('filter', text)}`
+      if (settings.filters === 'plain') redacted[name] = text.slice(0, maximumText)
+    }
+    return redacted
+  }
+
+  return {
+    contextKeys: settings.contextKeys,
+    redacted(entry) {
+      const { context, details, ...rest } = entry
+      const kept = picked(context, contextKeys)
+      return {
+        ...rest,
+        ...(entry.principal && { principal: redactedPrincipal(entry.principal) }),
+        client: isHidden('addresses') ? `a-${hashOf('address', entry.client)}` : entry.client,
+        ...(kept && { context: kept }),
+        ...(details && { details: redactedDetails(details) }),
+        ...('objects' in entry && {
+          objects: entry.objects?.map((each) => ({
+            ...each,
+            ...(each.details && { details: redactedDetails(each.details) }),
+          })),
+        }),
+        // The same members as before, some with other values of the same type.
+      } as typeof entry
+    },
+  }
+}
+
+/** Those members that are allowed; undefined where there are none. */
+function picked<Value>(
+  members: Readonly<Record<string, Value>> | undefined,
+  allowed: ReadonlySet<string>,
+): Record<string, Value> | undefined {
+  const kept = Object.entries(members ?? {}).filter(([name]) => allowed.has(name))
+  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+}
+
+async function openKey(folder: string, file: string | undefined): Promise<Buffer> {
+  const path = file ?? join(folder, madeKeyFile)
+  const key = file === undefined ? await readFile(path).catch(ignoreMissing) : await readFile(path)
+  if (key === undefined) {
+    const text = randomBytes(minimumKeyBytes).toString('base64url')
+    await writeWhole(path, text)
+    return Buffer.from(text)
+  }
+  const text = key.toString('latin1').trim()
+  if (text.length < minimumKeyBytes) {
+    throw new Error(`the key of the redaction has ${text.length} bytes; expected at least ${minimumKeyBytes}`)
+  }
+  return Buffer.from(text, 'latin1')
+}

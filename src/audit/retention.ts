@@ -1,0 +1,76 @@
+import { stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { checkLine } from './chain.ts'
+import { readLines } from './lines.ts'
+import type { ChainEnd, OpenIntent } from './records.ts'
+import { listChains } from './segment-names.ts'
+import { syncFolder } from './segment-file.ts'
+import { ignoreMissing } from './system-error.ts'
+
+/** What may be removed. */
+export interface Retention {
+  /** Segments whose last record is older. */
+  readonly maximumAgeMs?: number
+  /** Oldest segments, while all of them together are larger. */
+  readonly maximumBytes?: number
+  /** The oldest segment that somebody still reads, as the name of its file: it and all later ones stay. */
+  readonly oldestNeeded?: () => string | undefined
+}
+
+/** What of a log is to be removed, and its last record. */
+export interface Removal {
+  readonly files: readonly string[]
+  readonly through: ChainEnd
+}
+
+/**
+ * Says what of the folder is to be removed, before `active`, the segment that is written. What holds an intent that
+ * has no outcome yet stays. Undefined when there is nothing, or when what would follow is damaged.
+ */
+export async function planRemoval(
+  folder: string,
+  active: string,
+  unresolved: Iterable<OpenIntent>,
+  retention: Retention,
+): Promise<Removal | undefined> {
+  const files = (await listChains(folder)).flatMap(({ segments }) => segments)
+  const sizes = await Promise.all(files.map((file) => stat(join(folder, file))))
+  const oldestOpen = Math.min(...[...unresolved].map(({ seq }) => seq))
+  const needed = retention.oldestNeeded?.()
+  let kept = sizes.reduce((sum, { size }) => sum + size, 0)
+  const removed: string[] = []
+  let through: ChainEnd | undefined
+  for (const [index, file] of files.entries()) {
+    const next = files[index + 1]
+    if (file === active || file === needed || next === undefined) break
+    const { size, mtimeMs } = sizes[index] ?? { size: 0, mtimeMs: 0 }
+    const isOld = Date.now() - mtimeMs > (retention.maximumAgeMs ?? Infinity)
+    if (!isOld && kept <= (retention.maximumBytes ?? Infinity)) break
+    const end = await endBefore(join(folder, next))
+    if (end === undefined || (active.startsWith(end.chain) && end.seq >= oldestOpen)) break
+    kept -= size
+    removed.push(file)
+    through = end
+  }
+  return through && { files: removed, through }
+}
+
+/** Removes them; what is gone already is passed over. */
+export async function removeSegments(folder: string, files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    await unlink(join(folder, file)).catch(ignoreMissing)
+  }
+  await syncFolder(folder)
+}
+
+/** The record before the first one of a segment; undefined where the segment does not say. */
+async function endBefore(path: string): Promise<ChainEnd | undefined> {
+  for await (const { bytes, end } of readLines(path)) {
+    const checked = end === 'newline' ? checkLine(bytes) : 'unfinished'
+    if (typeof checked === 'string') return undefined
+    const { record } = checked
+    if (record.kind === 'start') return record.previous
+    return { chain: record.chain, seq: record.seq - 1, hash: record.prev }
+  }
+  return undefined
+}

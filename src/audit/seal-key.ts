@@ -1,0 +1,78 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+  type KeyObject,
+} from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeWhole } from '../identity/write-whole.ts'
+
+/** Signs the seals of a log. */
+export interface SealKey {
+  /** Names the key in each seal: the first 16 hex digits of the SHA-256 of its public half (SPKI, DER). */
+  readonly id: string
+  /** Ed25519 (RFC 8032), as base64url: 86 characters. */
+  sign(text: string): string
+  /** Where the public half lies, when the key was made just now: to be copied to where the log cannot reach. */
+  readonly madePublicFile?: string
+}
+
+/** Checks the seals of one key. */
+export interface SealVerifier {
+  readonly id: string
+  verify(text: string, signature: string): boolean
+}
+
+const privateFile = 'seal-key.pem'
+const publicFile = 'seal-public-key.pem'
+
+/**
+ * Reads the key from a PEM file (PKCS #8, Ed25519). Without a file it lies in the folder of the log, where it is
+ * made at the first start. Throws when it cannot be read, or is of another kind.
+ */
+export async function openSealKey(folder: string, file: string | undefined): Promise<SealKey> {
+  if (file !== undefined) return sealKey(createPrivateKey(await readFile(file)))
+  try {
+    return sealKey(createPrivateKey(await readFile(join(folder, privateFile))))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const madePublicFile = join(folder, publicFile)
+  await writeFile(madePublicFile, publicKey.export({ type: 'spki', format: 'pem' }), { mode: 0o644 })
+  await writeWhole(join(folder, privateFile), String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  return { ...sealKey(privateKey), madePublicFile }
+}
+
+/** Reads a public key from a PEM file (SPKI, Ed25519). Throws when it cannot be read, or is of another kind. */
+export async function readSealVerifier(file: string): Promise<SealVerifier> {
+  const text = await readFile(file, 'utf8')
+  if (text.includes('PRIVATE KEY')) throw new Error(`${file} holds a private key; expected a public one`)
+  const key = createPublicKey(text)
+  return {
+    id: keyId(key),
+    verify: (signed, signature) =>
+      verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64url')),
+  }
+}
+
+function sealKey(key: KeyObject): SealKey {
+  return {
+    id: keyId(createPublicKey(key)),
+    sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
+  }
+}
+
+function keyId(key: KeyObject): string {
+  if (key.asymmetricKeyType !== 'ed25519') {
+    throw new Error(`the key of the seals is of type ${key.asymmetricKeyType}; expected ed25519`)
+  }
+  return createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('hex')
+    .slice(0, 16)
+}

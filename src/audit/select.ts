@@ -1,0 +1,57 @@
+import { trackContext, type RecordContext } from './formats/record-context.ts'
+import { readAuditLog, type StoredRecord } from './read.ts'
+import type { ObjectId } from './records.ts'
+
+/** Which records are wanted; what is missing does not matter. */
+export interface Selection {
+  /** Of that table. */
+  readonly table?: ObjectId
+  /** Of that principal: what it did, what became of it, and what it was denied. */
+  readonly principal?: string
+  readonly operation?: string
+  /** Handed over then or later, and before then. */
+  readonly since?: Date
+  readonly until?: Date
+}
+
+/** A record, and what earlier ones say of it. */
+export interface SelectedRecord {
+  readonly record: StoredRecord
+  readonly context: RecordContext
+}
+
+/** The records of a log that are wanted, oldest first. An outcome is one of the operation and principal of its intent. */
+export async function* selectRecords(
+  folder: string,
+  selection: Selection,
+): AsyncGenerator<SelectedRecord, void> {
+  const tracker = trackContext()
+  for await (const record of readAuditLog(folder)) {
+    const context = tracker.contextOf(record)
+    if (isSelected(record, context, selection)) yield { record, context }
+  }
+}
+
+/** Who did what, as the record or its intent says. */
+export function deedOf(record: StoredRecord, { intent }: RecordContext) {
+  return record.kind === 'intent' || record.kind === 'refusal' ? record : intent
+}
+
+function isSelected(record: StoredRecord, context: RecordContext, selection: Selection): boolean {
+  const { table, principal, operation, since, until } = selection
+  const deed = deedOf(record, context)
+  const time = Date.parse(record.time)
+  return (
+    (since === undefined || time >= since.getTime()) &&
+    (until === undefined || time < until.getTime()) &&
+    (principal === undefined || deed?.principal?.name === principal) &&
+    (operation === undefined || deed?.operation === operation) &&
+    (table === undefined || speaksOf(record, table))
+  )
+}
+
+/** Whether the record speaks of the table. */
+export function speaksOf({ tables = [] }: StoredRecord, table: ObjectId): boolean {
+  const text = JSON.stringify(table)
+  return tables.some(({ id }) => JSON.stringify(id) === text)
+}

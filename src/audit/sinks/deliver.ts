@@ -1,0 +1,228 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { listChains } from '../segment-names.ts'
+import { ignoreMissing } from '../system-error.ts'
+import { openBacklog, type Backlog } from './backlog.ts'
+import { cursorFile, readCursor, writeCursor, type Cursor } from './cursor.ts'
+import { followLog, type DurableEnd, type LogFollower } from './follow-log.ts'
+import type { SinkSettings } from './sink-settings.ts'
+import type { Delivery, Sink } from './sink.ts'
+
+/** Hears how deliveries go, to count them. Must not throw. */
+export interface SinkObserver {
+  delivered(sink: string, records: number): void
+  /** A batch was not taken, or the log could not be read; it is tried again. */
+  failed(sink: string, error: unknown): void
+  /** The cursor could not be written; after a crash more is delivered twice. */
+  unsaved(sink: string, error: unknown): void
+  /** The receiver refused these records for good, and says so. */
+  rejected(sink: string, records: number, message: string): void
+}
+
+/** How far a sink is behind. */
+export interface SinkStatus {
+  /** The durable records that were not taken yet. */
+  readonly lagRecords: number
+  /** The age of the oldest of them; 0 where there is none. */
+  readonly lagSeconds: number
+  /** Milliseconds since 1970; undefined until something was taken. */
+  readonly lastSuccess: number | undefined
+}
+
+/** What a delivery is started with. */
+export interface DeliveryOptions {
+  readonly folder: string
+  readonly settings: SinkSettings
+  readonly sink: Sink
+  readonly observe: SinkObserver
+}
+
+/** How often the cursor is written at most, and how often a sink looks without being woken. */
+const cursorMs = 1_000
+const lookMs = 1_000
+
+/**
+ * Takes the records of a log to one sink, in order and at least once. The log is the queue: between two attempts
+ * nothing is held in memory, and what a restart finds is what the cursor file says.
+ */
+export class SinkDelivery {
+  readonly name: string
+  readonly #options: DeliveryOptions
+  readonly #path: string
+  /** What a sink that has no cursor yet begins with. */
+  #oldestSegment: string | undefined
+  readonly #finish = new AbortController()
+  #durable: (() => DurableEnd) | undefined
+  #follower: LogFollower | undefined
+  #backlog: Backlog | undefined
+  #cursor: Cursor | undefined
+  #saved: { cursor: Cursor | undefined; at: number } = { cursor: undefined, at: 0 }
+  #batchRecords: number
+  #oldest: number | undefined
+  #lastSuccess: number | undefined
+  #wake: (() => void) | undefined
+  #running: Promise<void> | undefined
+  /** Ends the delivery that is under way. */
+  #attempt = new AbortController()
+  #isStopped = false
+  /** How far the log was durable when it was last read. */
+  #seen: DurableEnd | undefined
+
+  private constructor(
+    options: DeliveryOptions,
+    path: string,
+    cursor: Cursor | undefined,
+    oldestSegment: string | undefined,
+  ) {
+    this.#oldestSegment = oldestSegment
+    this.#options = options
+    this.name = options.settings.name
+    this.#path = path
+    this.#cursor = cursor
+    this.#saved.cursor = cursor
+    this.#batchRecords = options.settings.batch.records
+  }
+
+  /** Reads how far the sink has come. Rejects when the cursor file cannot be read. */
+  static async open(options: DeliveryOptions): Promise<SinkDelivery> {
+    const path = cursorFile(options.folder, options.settings.name)
+    const oldest = (await listChains(options.folder).catch(ignoreMissing))?.[0]?.segments[0]
+    return new SinkDelivery(options, path, await readCursor(path), oldest)
+  }
+
+  /** The segment that retention keeps for this sink; undefined for none, as when the sink is too far behind. */
+  get neededSegment(): string | undefined {
+    const { lagSeconds } = this.status()
+    if (lagSeconds > this.#options.settings.keepHours * 3600) return undefined
+    return this.#cursor?.file ?? this.#oldestSegment
+  }
+
+  status(): SinkStatus {
+    const lagRecords = this.#durable === undefined ? 0 : (this.#backlog?.size(this.#durable()) ?? 0)
+    const lagSeconds = lagRecords === 0 || this.#oldest === undefined ? 0 : (Date.now() - this.#oldest) / 1000
+    return { lagRecords, lagSeconds: Math.max(0, lagSeconds), lastSuccess: this.#lastSuccess }
+  }
+
+  /** Begins to deliver; the log says how far it is durable. */
+  start(durable: () => DurableEnd): void {
+    this.#durable = durable
+    // A folder that was empty has now the one segment that is written.
+    this.#oldestSegment ??= durable().file
+    this.#running ??= this.#run(durable)
+  }
+
+  /** New records are durable. */
+  wake(): void {
+    this.#wake?.()
+  }
+
+  /** Delivers what is left, while that goes well and for so many milliseconds at most; the rest stays in the log. */
+  async close(graceMs: number): Promise<void> {
+    this.#finish.abort()
+    this.#wake?.()
+    const timer = setTimeout(() => {
+      this.#isStopped = true
+      this.#attempt.abort()
+    }, graceMs)
+    await this.#running
+    clearTimeout(timer)
+    await this.#save()
+    await this.#options.sink.close()
+  }
+
+  async #run(durable: () => DurableEnd): Promise<void> {
+    const { retry, batch } = this.#options.settings
+    let pauseMs = retry.minimumMs
+    while (!this.#isStopped) {
+      // Whatever comes before the log is closed is there when this is asked, and so is read.
+      const isLast = this.#finish.signal.aborted
+      try {
+        if (await this.#deliverNext(durable)) pauseMs = retry.minimumMs
+        else if (isLast) return
+        else if (await this.#newRecords(durable)) await this.#idle(batch.waitMs)
+      } catch (error) {
+        if (this.#isStopped) return
+        this.#options.observe.failed(this.name, error)
+        if (this.#finish.signal.aborted) return
+        // A batch that is too large for the receiver, or too slow to take, may pass in smaller ones.
+        this.#batchRecords = Math.max(1, Math.floor(this.#batchRecords / 2))
+        // Replicas that lost the same receiver do not all come back at the same moment.
+        await this.#idle(pauseMs * (0.5 + Math.random() / 2))
+        pauseMs = Math.min(pauseMs * 2, retry.maximumMs)
+      }
+    }
+  }
+
+  /** Delivers one batch; answers false where there is nothing to deliver. */
+  async #deliverNext(durable: () => DurableEnd): Promise<boolean> {
+    const { folder, settings, observe } = this.#options
+    this.#follower ??= await followLog(folder, settings.format, durable, this.#cursor)
+    this.#backlog ??= await openBacklog(folder, this.#cursor, durable())
+    this.#seen = durable()
+    const bounds = { records: this.#batchRecords, bytes: settings.batch.bytes }
+    const { deliveries, cursor } = await this.#follower.read(this.#cursor, bounds)
+    const [first] = deliveries
+    if (first === undefined) {
+      this.#cursor = cursor
+      this.#backlog.caughtUp(this.#seen)
+      await this.#save()
+      return false
+    }
+    this.#oldest = Date.parse(first.record.time)
+    await this.#attemptDelivery(deliveries)
+    this.#oldest = undefined
+    this.#cursor = cursor
+    this.#backlog.taken(deliveries.length)
+    this.#lastSuccess = Date.now()
+    this.#batchRecords = Math.min(this.#batchRecords * 2, settings.batch.records)
+    observe.delivered(this.name, deliveries.length)
+    if (performance.now() - this.#saved.at >= cursorMs) await this.#save()
+    return true
+  }
+
+  async #attemptDelivery(deliveries: readonly Delivery[]): Promise<void> {
+    const { sink, settings } = this.#options
+    const attempt = new AbortController()
+    this.#attempt = attempt
+    const timer = setTimeout(() => attempt.abort(), settings.timeoutMs)
+    try {
+      await sink.deliver(deliveries, attempt.signal)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Waits for new records, or a while; answers whether there are any. */
+  async #newRecords(durable: () => DurableEnd): Promise<boolean> {
+    const isNew = (): boolean => {
+      const { file, length } = durable()
+      return file !== this.#seen?.file || length > this.#seen.length
+    }
+    if (isNew()) return true
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, lookMs)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (this.#finish.signal.aborted) this.#wake()
+    })
+    this.#wake = undefined
+    return isNew()
+  }
+
+  /** Ends early when the delivery is to be closed. */
+  async #idle(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: this.#finish.signal }).catch(() => undefined)
+  }
+
+  async #save(): Promise<void> {
+    if (this.#cursor === undefined || this.#cursor === this.#saved.cursor) return
+    const cursor = this.#cursor
+    try {
+      await writeCursor(this.#path, cursor)
+      this.#saved = { cursor, at: performance.now() }
+    } catch (error) {
+      this.#options.observe.unsaved(this.name, error)
+    }
+  }
+}

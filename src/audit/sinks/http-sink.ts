@@ -1,0 +1,21 @@
+import { openPoster } from './post.ts'
+import type { HttpSettings } from './sink-settings.ts'
+import type { Sink } from './sink.ts'
+
+/**
+ * Posts batches over HTTP: JSON lines, or a batch of CloudEvents (HTTP protocol binding 3.3). Any 2xx says that the
+ * receiver has taken all of them; redirects are not followed.
+ */
+export async function httpSink(settings: HttpSettings): Promise<Sink> {
+  const poster = await openPoster(settings)
+  const isBatch = settings.format === 'cloudevents'
+  const contentType = isBatch ? 'application/cloudevents-batch+json' : 'application/x-ndjson'
+  return {
+    async deliver(batch, signal) {
+      const texts = batch.map(({ text }) => text)
+      const body = isBatch ? `[${texts.join(',')}]` : `${texts.join('\n')}\n`
+      await poster.post(contentType, body, signal)
+    },
+    close: () => poster.close(),
+  }
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises'
+import type { KafkaConfig, Producer, SASLOptions } from 'kafkajs'
+import type { KafkaSettings } from './sink-settings.ts'
+import type { Delivery, Sink } from './sink.ts'
+import { untilAborted } from './until-aborted.ts'
+
+/** All replicas that are in sync have the records before they count as taken. */
+const allReplicas = -1
+
+/**
+ * Produces to a topic of a Kafka-compatible broker. A batch is on its way at a time, and the key of a record is that
+ * of its table, so that the records of one table stay in order in one partition. The header `id` tells duplicates.
+ * The topic must be there.
+ *
+ * The client is kafkajs: it has no native parts, no dependencies, and speaks to old and new brokers on every
+ * supported Node. It is loaded only where a sink needs it.
+ */
+export async function kafkaSink(settings: KafkaSettings): Promise<Sink> {
+  const { topic, timeoutMs } = settings
+  const config = await configFor(settings)
+  let producer: Producer | undefined
+  const drop = async (): Promise<void> => {
+    const old = producer
+    producer = undefined
+    // What a broken connection says when it is closed is no news.
+    await old?.disconnect().catch(() => undefined)
+  }
+  return {
+    async deliver(batch, signal) {
+      try {
+        producer ??= await untilAborted(connect(config), signal)
+        const messages = batch.map(messageOf)
+        await untilAborted(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
+      } catch (error) {
+        // A client that lost its broker is not sure to find back to it: the next attempt begins with a new one.
+        await drop()
+        throw error
+      }
+    },
+    close: drop,
+  }
+}
+
+async function connect(config: KafkaConfig): Promise<Producer> {
+  const { default: kafkajs } = await import('kafkajs')
+  const producer = new kafkajs.Kafka(config).producer({
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: 1,
+  })
+  try {
+    await producer.connect()
+  } catch (error) {
+    await producer.disconnect().catch(() => undefined)
+    throw error
+  }
+  return producer
+}
+
+function messageOf({ id, key, text }: Delivery) {
+  return { key, value: text, headers: { id } }
+}
+
+async function configFor({ brokers, tls, login, timeoutMs }: KafkaSettings): Promise<KafkaConfig> {
+  const authority = tls?.certificateAuthority
+  return {
+    clientId: 'catalog-gateway',
+    brokers,
+    connectionTimeout: timeoutMs,
+    authenticationTimeout: timeoutMs,
+    requestTimeout: timeoutMs,
+    enforceRequestTimeout: true,
+    // Whoever calls tries again, with pauses that grow.
+    retry: { retries: 0 },
+    // Failures are reported by whoever calls.
+    logCreator: () => () => undefined,
+    ...(tls && { ssl: authority === undefined ? true : { ca: await readFile(authority, 'utf8') } }),
+    ...(login && { sasl: await loginFor(login) }),
+  }
+}
+
+async function loginFor(login: NonNullable<KafkaSettings['login']>): Promise<SASLOptions> {
+  const { mechanism, user: username, passwordFile } = login
+  return { mechanism, username, password: (await readFile(passwordFile, 'utf8')).trim() }
+}

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { Agent } from 'undici'
+import type { HttpSettings, OtlpSettings } from './sink-settings.ts'
+
+/** The receiver did not take a batch. */
+class NotTaken extends Error {}
+
+/** Posts bodies to one receiver, one at a time over one connection. */
+export interface Poster {
+  /** Resolves with the body of a 2xx, cut at 64 KiB. Rejects with anything else: NotTaken names the status. */
+  post(contentType: string, body: string, signal: AbortSignal): Promise<string>
+  close(): Promise<void>
+}
+
+const maximumAnswer = 65_536
+
+/** Reads the files of the settings, and throws what reading throws; nothing is sent yet. */
+export async function openPoster({
+  url,
+  certificateAuthority,
+  credential,
+  timeoutMs,
+}: HttpSettings | OtlpSettings): Promise<Poster> {
+  const { origin, pathname, search } = new URL(url)
+  const ca = certificateAuthority === undefined ? undefined : await readFile(certificateAuthority, 'utf8')
+  const readCredential = async (): Promise<Record<string, string>> =>
+    credential ? { [credential.header]: (await readFile(credential.file, 'utf8')).trim() } : {}
+  // A file that is missing is found at start rather than at the first batch.
+  await readCredential()
+  const agent = new Agent({
+    connections: 1,
+    pipelining: 1,
+    connect: { ca, timeout: timeoutMs },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  })
+  return {
+    async post(contentType, body, signal) {
+      const answer = await agent.request({
+        origin,
+        path: pathname + search,
+        method: 'POST',
+        headers: { 'content-type': contentType, ...(await readCredential()) },
+        body,
+        signal,
+      })
+      const text = await beginningOf(answer.body)
+      if (answer.statusCode < 200 || answer.statusCode > 299) {
+        throw new NotTaken(`the receiver answered ${answer.statusCode}`)
+      }
+      return text
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** Reads a body up to the limit; what is behind it is not waited for. */
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = []
+  let length = 0
+  for await (const piece of body) {
+    pieces.push(piece)
+    length += piece.length
+    if (length >= maximumAnswer) break
+  }
+  return Buffer.concat(pieces).toString('utf8', 0, maximumAnswer)
+}

@@ -1,0 +1,42 @@
+import { open } from 'node:fs/promises'
+
+/** A line of a segment, without its newline. */
+export interface SegmentLine {
+  readonly text: string
+  readonly offset: number
+  /** Where the next line begins. */
+  readonly end: number
+}
+
+/**
+ * The whole lines of a file from the offset on, about so many bytes of them but always one, and none that ends
+ * behind the limit. No line: there is none in this part of the file.
+ */
+export async function readSegmentLines(
+  path: string,
+  { from, to, bytes }: { readonly from: number; readonly to: number; readonly bytes: number },
+): Promise<SegmentLine[]> {
+  const handle = await open(path)
+  try {
+    for (let wanted = bytes; ; wanted *= 2) {
+      const length = Math.min(wanted, to - from, (await handle.stat()).size - from)
+      if (length <= 0) return []
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, from)
+      const lines = linesIn(buffer.subarray(0, bytesRead), from)
+      if (lines.length > 0 || length < wanted) return lines
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+function linesIn(bytes: Buffer, offset: number): SegmentLine[] {
+  const lines: SegmentLine[] = []
+  let begin = 0
+  for (let newline = bytes.indexOf(10); newline !== -1; newline = bytes.indexOf(10, begin)) {
+    const text = bytes.toString('utf8', begin, newline)
+    lines.push({ text, offset: offset + begin, end: offset + newline + 1 })
+    begin = newline + 1
+  }
+  return lines
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod'
+import { recordFormats } from '../formats/format-record.ts'
+
+const milliseconds = z.int().positive().max(2_147_483_647)
+const path = z.string().min(1)
+
+const common = {
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+    .describe('Names the sink in metrics, and the file with how far it has come.'),
+  format: z.enum(recordFormats).default('json').describe('How each record is written.'),
+  batch: z
+    .strictObject({
+      records: z.int().positive().max(10_000).default(500),
+      bytes: z
+        .int()
+        .positive()
+        .max(16_777_216)
+        .default(1_048_576)
+        .describe('Of the log, that is read at once.'),
+      waitMs: z.int().min(0).max(60_000).default(200).describe('How long a new record waits for others.'),
+    })
+    .prefault({}),
+  keepHours: z
+    .int()
+    .positive()
+    .max(8_760)
+    .default(168)
+    .describe(
+      'How old a record that the sink has not taken may become before retention removes it all the same.',
+    ),
+  timeoutMs: milliseconds.default(10_000).describe('For the receiver to take a batch.'),
+  retry: z
+    .strictObject({ minimumMs: milliseconds.default(500), maximumMs: milliseconds.default(60_000) })
+    .refine(
+      ({ minimumMs, maximumMs }) => minimumMs <= maximumMs,
+      'expected minimumMs to be at most maximumMs',
+    )
+    .prefault({})
+    .describe('The pause after a failure: it doubles from the one to the other.'),
+}
+
+const certificateAuthority = path
+  .optional()
+  .describe('PEM certificates to trust instead of the system certificates.')
+
+const receiver = {
+  url: z
+    .url({ protocol: /^https?$/ })
+    .refine(
+      isWithoutPassword,
+      'expected a URL without user and password; what authenticates is `credential`',
+    ),
+  certificateAuthority,
+  credential: z
+    .strictObject({
+      header: z
+        .string()
+        .regex(/^[a-z][a-z0-9-]*$/)
+        .default('authorization'),
+      file: path.describe('Holds the value of the header; read again for every batch.'),
+    })
+    .optional(),
+}
+
+const stdoutSchema = z.strictObject({ ...common, type: z.literal('stdout') })
+
+const httpSchema = z
+  .strictObject({ ...common, type: z.literal('http'), ...receiver })
+  .refine(isTlsWhereTold, 'expected an https URL, since there is a certificate authority for it')
+
+const otlpSchema = z
+  .strictObject({ ...common, type: z.literal('otlp'), ...receiver })
+  .refine(isTlsWhereTold, 'expected an https URL, since there is a certificate authority for it')
+
+const kafkaSchema = z.strictObject({
+  ...common,
+  type: z.literal('kafka'),
+  brokers: z.array(z.string().regex(/^[^\s/]+:\d{1,5}$/, 'expected host:port')).min(1),
+  topic: z.string().regex(/^[a-zA-Z0-9._-]{1,249}$/),
+  tls: z.strictObject({ certificateAuthority }).optional().describe('Given, even if empty, TLS is spoken.'),
+  login: z
+    .strictObject({
+      mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
+      user: z.string().min(1),
+      passwordFile: path,
+    })
+    .optional(),
+})
+
+/** Where the records of the audit log go besides the file, as it stands in the settings. */
+export const sinksSchema = z
+  .array(z.discriminatedUnion('type', [stdoutSchema, httpSchema, kafkaSchema, otlpSchema]))
+  .superRefine((sinks, context) => {
+    const names = new Set<string>()
+    for (const [index, { name }] of sinks.entries()) {
+      if (names.has(name)) {
+        const message = `there are two sinks of the name "${name}"`
+        context.addIssue({ code: 'custom', path: [index, 'name'], message })
+      }
+      names.add(name)
+    }
+  })
+
+/** One sink, checked, with every default filled in. */
+export type SinkSettings = z.output<typeof sinksSchema>[number]
+export type HttpSettings = z.output<typeof httpSchema>
+export type OtlpSettings = z.output<typeof otlpSchema>
+export type KafkaSettings = z.output<typeof kafkaSchema>
+
+/** The same settings with every path absolute. */
+export function withAbsoluteSinkPaths(
+  settings: SinkSettings,
+  absolute: (path: string) => string,
+): SinkSettings {
+  if (settings.type === 'stdout') return settings
+  if (settings.type === 'kafka') {
+    const { tls, login } = settings
+    return {
+      ...settings,
+      ...(tls?.certificateAuthority !== undefined && {
+        tls: { certificateAuthority: absolute(tls.certificateAuthority) },
+      }),
+      ...(login && { login: { ...login, passwordFile: absolute(login.passwordFile) } }),
+    }
+  }
+  const { certificateAuthority: authority, credential } = settings
+  return {
+    ...settings,
+    ...(authority !== undefined && { certificateAuthority: absolute(authority) }),
+    ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
+  }
+}
+
+function isWithoutPassword(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}
+
+function isTlsWhereTold({
+  url,
+  certificateAuthority,
+}: {
+  url: string
+  certificateAuthority?: string | undefined
+}) {
+  return certificateAuthority === undefined || url.startsWith('https:')
+}

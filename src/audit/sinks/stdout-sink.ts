@@ -1,0 +1,44 @@
+import { write } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isCode } from '../system-error.ts'
+import type { Sink } from './sink.ts'
+import { untilAborted } from './until-aborted.ts'
+
+const stdout = 1
+
+/**
+ * Writes the records as lines on standard output. Whoever reads it takes them: a line that is in the pipe counts as
+ * taken. The stream of Node is passed by, as it would stop the whole process while a pipe is full.
+ */
+export function stdoutSink(): Sink {
+  let busy = Promise.resolve()
+  return {
+    async deliver(batch, signal) {
+      // A write that a full pipe holds up cannot be called back: nothing is put behind it until it is through.
+      await untilAborted(busy, signal)
+      const bytes = Buffer.from(batch.map(({ text }) => `${text}\n`).join(''))
+      const writing = writeAll(bytes, signal)
+      busy = writing.catch(() => undefined)
+      await untilAborted(writing, signal)
+    },
+    close: async () => undefined,
+  }
+}
+
+async function writeAll(bytes: Buffer, signal: AbortSignal): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += await writeSome(bytes.subarray(written))
+    } catch (error) {
+      if (!isCode(error, 'EAGAIN')) throw error
+      // What was begun is ended, so that no line is cut in two by the next.
+      await pause(signal.aborted ? 1_000 : 20, undefined, { ref: false })
+    }
+  }
+}
+
+function writeSome(bytes: Buffer): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(stdout, bytes, (error, written) => (error ? reject(error) : resolve(written)))
+  })
+}

@@ -1,0 +1,186 @@
+import { LRUCache } from 'lru-cache'
+import { operations, type OperationName } from '../interface/operations.ts'
+import type { IntentEntry, MadeVersion, ObjectId, OutOfBand } from './records.ts'
+
+/** What an intent says that its history needs. */
+export type BegunIntent = Pick<IntentEntry, 'request' | 'operation' | 'id' | 'objects' | 'details'>
+
+/** A change that has begun, and the tables whose versions it may change. */
+export interface BegunChange {
+  readonly ticket: number
+  readonly request: string
+  readonly places: readonly Place[]
+}
+
+/**
+ * How it ended: with these versions, and others unknown in tables of which none is here; without a change of any
+ * version; or so that nobody knows the versions.
+ */
+export type ChangeEnd = readonly MadeVersion[] | 'nothing' | 'unclear'
+
+/** A branch of a table; the main branch has no name. */
+interface Place {
+  readonly id: ObjectId
+  readonly branch: string | undefined
+}
+
+/** The versions of a branch. */
+interface Line {
+  /** Up to here every version was seen, since the first that was. */
+  newest: number
+  /** Those beyond a gap, with the ticket from which on no change can have made what is missing. */
+  readonly ahead: Map<number, number>
+  /** Who made the last ones. */
+  readonly makers: Map<number, string>
+}
+
+interface Table {
+  readonly open: Set<number>
+  readonly lines: Map<string, Line>
+}
+
+const rememberedTables = 10_000
+const rememberedBranches = 100
+const rememberedMakers = 64
+const rememberedAhead = 1_000
+
+/** Changes of a table that leave its versions as they are. */
+const versionless: ReadonlySet<string> = new Set<OperationName>([
+  'CreateTableTag',
+  'DeleteTableTag',
+  'UpdateTableTag',
+])
+
+/**
+ * The versions that passed this log, table by table, the tables that changed last. Versions of a branch have numbers
+ * without gaps, so one whose predecessor never passed shows that somebody went another way. As answers of concurrent
+ * changes overtake each other, a gap counts only when every change has ended that may have made what is missing.
+ */
+export class TableHistory {
+  readonly #tables = new LRUCache<string, Table>({ max: rememberedTables })
+  #nextTicket = 1
+
+  /** A change is about to be sent. */
+  begin(intent: BegunIntent): BegunChange {
+    const ticket = this.#nextTicket++
+    const places = placesOf(intent)
+    for (const { id } of places) this.#table(id).open.add(ticket)
+    return { ticket, request: intent.request, places }
+  }
+
+  /**
+   * A change has ended; one whose outcome is unknown ends when that is resolved. Answers the versions that are there
+   * and were not made through this log, as far as this end shows it.
+   */
+  end(change: BegunChange, how: ChangeEnd): OutOfBand[] {
+    const tables = new Map<string, { id: ObjectId; table: Table }>()
+    for (const { id } of change.places) {
+      const table = this.#tables.get(keyOf(id))
+      if (table === undefined) continue
+      tables.set(keyOf(id), { id, table })
+      table.open.delete(change.ticket)
+      const isUnclear =
+        how === 'unclear' || (how !== 'nothing' && !how.some((made) => keyOf(made.id) === keyOf(id)))
+      // What comes after it may be another table of the same name.
+      if (isUnclear) table.lines.clear()
+    }
+    if (typeof how !== 'string') {
+      for (const { id, branch, version } of how) {
+        const table = tables.get(keyOf(id))?.table
+        if (table) this.#see(table, branch ?? '', version, change.request)
+      }
+    }
+    return [...tables.values()].flatMap(({ id, table }) => gapsOf(id, table))
+  }
+
+  /** The newest version of a branch that passed; undefined where none is known. */
+  newest(id: ObjectId, branch: string | undefined): number | undefined {
+    const line = this.#tables.peek(keyOf(id))?.lines.get(branch ?? '')
+    return line && Math.max(line.newest, ...line.ahead.keys())
+  }
+
+  /** The request that made that version; undefined where it did not pass, or long ago. */
+  makerOf(id: ObjectId, branch: string | undefined, version: number): string | undefined {
+    return this.#tables
+      .peek(keyOf(id))
+      ?.lines.get(branch ?? '')
+      ?.makers.get(version)
+  }
+
+  #table(id: ObjectId): Table {
+    const key = keyOf(id)
+    let table = this.#tables.get(key)
+    if (table === undefined) this.#tables.set(key, (table = { open: new Set(), lines: new Map() }))
+    return table
+  }
+
+  #see(table: Table, branch: string, version: number, request: string): void {
+    const line = table.lines.get(branch)
+    if (line === undefined) {
+      if (table.lines.size >= rememberedBranches) table.lines.clear()
+      table.lines.set(branch, { newest: version, ahead: new Map(), makers: new Map([[version, request]]) })
+      return
+    }
+    line.makers.set(version, request)
+    const [oldest] = line.makers.keys()
+    if (line.makers.size > rememberedMakers && oldest !== undefined) line.makers.delete(oldest)
+    if (version <= line.newest) return
+    line.ahead.set(version, this.#nextTicket)
+    absorb(line)
+    // Something is open for so long that nothing can be said any more.
+    if (line.ahead.size > rememberedAhead) closeGap(line)
+  }
+}
+
+/** The branch that a change names; the main branch has no name. */
+export function branchOf(details: BegunIntent['details']): string | undefined {
+  const branch = details?.['branch']
+  return typeof branch === 'string' && branch !== '' && branch !== 'main' ? branch : undefined
+}
+
+/** The tables whose versions a change may change. */
+function placesOf({ operation, id, objects = [], details }: BegunIntent): Place[] {
+  const named = operations[operation].object === 'none' ? objects : [{ operation, id, details }]
+  return named
+    .filter(
+      ({ operation }) =>
+        operation in operations &&
+        operations[operation as OperationName].object === 'table' &&
+        operations[operation as OperationName].effect !== 'read' &&
+        !versionless.has(operation),
+    )
+    .map(({ id, details }) => ({ id, branch: branchOf(details) }))
+}
+
+function gapsOf(id: ObjectId, { open, lines }: Table): OutOfBand[] {
+  const gaps: OutOfBand[] = []
+  for (const [branch, line] of lines) {
+    for (let gap = closedGap(line, open); gap !== undefined; gap = closedGap(line, open)) {
+      gaps.push({ id, ...(branch !== '' && { branch }), ...gap })
+      closeGap(line)
+    }
+  }
+  return gaps
+}
+
+/** The first gap, once nothing is open that may fill it. */
+function closedGap(line: Line, open: ReadonlySet<number>): { from: number; to: number } | undefined {
+  const first = Math.min(...line.ahead.keys())
+  const bound = line.ahead.get(first)
+  if (bound === undefined) return undefined
+  for (const ticket of open) if (ticket < bound) return undefined
+  return { from: line.newest + 1, to: first - 1 }
+}
+
+function closeGap(line: Line): void {
+  line.newest = Math.min(...line.ahead.keys()) - 1
+  absorb(line)
+}
+
+function absorb(line: Line): void {
+  while (line.ahead.delete(line.newest + 1)) line.newest += 1
+}
+
+function keyOf(id: ObjectId): string {
+  return JSON.stringify(id)
+}

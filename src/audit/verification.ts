@@ -1,0 +1,187 @@
+import { checkLine, misplaced, noHash, signedText } from './chain.ts'
+import type { Line } from './lines.ts'
+import { MerkleRoot } from './merkle.ts'
+import type { AuditRecord, ChainEnd } from './records.ts'
+import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
+
+/** What is known of a log that is read in order. */
+export class Verification {
+  chains = 0
+  records = 0
+  problem?: AuditProblem
+  tornTail?: { file: string; bytes: number }
+  readonly #options: VerifyOptions
+  #chain = ''
+  /** The end of the chain before, and of this one so far. */
+  #before: ChainEnd | undefined
+  #end: ChainEnd | undefined
+  #seals = 0
+  /** Over the records behind the last seal. */
+  #tree = new MerkleRoot()
+  #unsealedSince: string | undefined
+  /** How many records may stand behind the last seal, as it says. */
+  #within = Infinity
+  #wasHeadFound = false
+  /** What stood before the first record that is there; and whether the log says, signed, that it was removed. */
+  #pruned: ChainEnd | undefined
+  #isPruningSaid = false
+  #isPruningSealed = false
+  /** As `chain seq`. */
+  readonly #unresolved = new Set<string>()
+
+  constructor(options: VerifyOptions) {
+    this.#options = options
+  }
+
+  get isChainEmpty(): boolean {
+    return this.#end === undefined
+  }
+
+  /** The number of the record that should come next. */
+  get nextSeq(): number {
+    return this.#end === undefined ? 0 : this.#end.seq + 1
+  }
+
+  beginChain(chain: string): void {
+    this.#chain = chain
+    this.#before = this.#end
+    this.#end = undefined
+  }
+
+  /** Says what is wrong with the line, or takes its record. */
+  addLine(line: Line): string | undefined {
+    if (line.end !== 'newline') return 'the line does not end in a newline'
+    const checked = checkLine(line.bytes)
+    if (typeof checked === 'string') return checked
+    const { record, hash } = checked
+    const wrong = this.#misplaced(record) ?? this.#badlySealed(record, line)
+    if (wrong !== undefined) return wrong
+    this.#end = { chain: this.#chain, seq: record.seq, hash }
+    this.records += 1
+    this.#wasHeadFound ||= this.#isExpectedHead(hash)
+    this.#take(record, hash)
+    return undefined
+  }
+
+  /** Says what is wrong with the end of a segment that another one follows. */
+  endSegment(): string | undefined {
+    if (this.#options.keys === undefined || this.#tree.leaves === 0) return undefined
+    return 'the file does not end in a seal, and another one follows'
+  }
+
+  /** Nothing more comes. */
+  finish(firstFile: string | undefined, lastFile: string | undefined): void {
+    if (this.problem || firstFile === undefined || lastFile === undefined) return
+    const { keys, expectedHead } = this.#options
+    const isPruningGood = this.#isPruningSaid && (keys === undefined || this.#isPruningSealed)
+    if (this.#pruned && !isPruningGood) {
+      const { chain, seq } = this.#pruned
+      const what = `record ${seq} of chain ${chain} should come before this one, and none does: the log does not say, signed, that it was removed`
+      this.problem = { file: firstFile, line: 1, what }
+    } else if (keys !== undefined && this.#seals === 0) {
+      this.problem = { file: lastFile, what: 'there is no seal in the log' }
+    } else if (expectedHead !== undefined && !this.#wasHeadFound) {
+      this.problem = {
+        file: lastFile,
+        what: `no record has the hash ${expectedHead}: the end of the log was cut off, or this is another log`,
+      }
+    }
+  }
+
+  report(): VerifyReport {
+    return {
+      ok: this.problem === undefined,
+      chains: this.chains,
+      records: this.records,
+      seals: this.#seals,
+      unresolved: this.#unresolved.size,
+      unsealed: {
+        records: this.#tree.leaves,
+        ...(this.#unsealedSince !== undefined && { since: this.#unsealedSince }),
+      },
+      ...(this.#end && { head: this.#end }),
+      ...(this.#pruned && { pruned: this.#pruned }),
+      ...(this.problem && { problem: this.problem }),
+      ...(this.tornTail && { tornTail: this.tornTail }),
+    }
+  }
+
+  /** Says where else the record belongs. The first one that is there may stand behind what retention removed. */
+  #misplaced(record: AuditRecord): string | undefined {
+    if (this.#end) {
+      const { seq, hash } = this.#end
+      return misplaced(record, { chain: this.#chain, seq: seq + 1, prev: hash })
+    }
+    if (this.records === 0 && record.kind === 'segment') {
+      this.#pruned = { chain: record.chain, seq: record.seq - 1, hash: record.prev }
+      return misplaced(record, { chain: this.#chain, seq: record.seq, prev: record.prev })
+    }
+    const wrong = misplaced(record, { chain: this.#chain, seq: 0, prev: noHash })
+    if (wrong !== undefined || record.kind !== 'start') {
+      return wrong ?? 'the chain does not begin with a start record'
+    }
+    if (this.records === 0) this.#pruned = record.previous
+    return this.records === 0 ? undefined : unlinked(record.previous, this.#before)
+  }
+
+  /** Says what is wrong with a seal, or that one is missing. */
+  #badlySealed(record: AuditRecord, line: Line): string | undefined {
+    if (record.kind !== 'seal') {
+      const isSealMissing = this.#options.keys !== undefined && this.#tree.leaves >= this.#within
+      return isSealMissing ? `no seal follows within ${this.#within} records of the last one` : undefined
+    }
+    const { leaves, root, key, signature = '' } = record
+    // The first seal may speak of records that retention removed.
+    const isAllThere = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#tree.leaves
+    if (isAllThere && (leaves !== this.#tree.leaves || root !== this.#tree.root())) {
+      return 'the seal speaks of other records than those before it'
+    }
+    if (this.#options.keys === undefined) return undefined
+    const verifier = this.#options.keys.find(({ id }) => id === key)
+    if (verifier === undefined)
+      return `the seal is signed with the key ${key}, of which no public key was given`
+    return verifier.verify(signedText(line.bytes), signature)
+      ? undefined
+      : 'the signature of the seal is not that of its key'
+  }
+
+  #take(record: AuditRecord, hash: string): void {
+    if (record.kind === 'seal') {
+      this.#seals += 1
+      this.#within = record.within
+      this.#tree = new MerkleRoot()
+      this.#unsealedSince = undefined
+      this.#isPruningSealed = this.#isPruningSaid
+      return
+    }
+    this.#tree.add(hash)
+    this.#unsealedSince ??= record.time
+    if (record.kind === 'pruned' && isSameEnd(record.through, this.#pruned)) this.#isPruningSaid = true
+    if (record.kind === 'segment' && this.records === 1) {
+      for (const { seq } of record.unresolved) this.#unresolved.add(`${record.chain} ${seq}`)
+    }
+    if (record.kind === 'intent') this.#unresolved.add(`${record.chain} ${record.seq}`)
+    if (record.kind === 'outcome') {
+      this.#unresolved.delete(`${record.intentChain ?? record.chain} ${record.intentSeq}`)
+    }
+  }
+
+  #isExpectedHead(hash: string): boolean {
+    const { expectedHead } = this.#options
+    return expectedHead !== undefined && hash.startsWith(expectedHead)
+  }
+}
+
+/** Says what is wrong with the link of a chain's first record to the chain before. */
+function unlinked(named: ChainEnd | undefined, before: ChainEnd | undefined): string | undefined {
+  if (isSameEnd(named, before)) return undefined
+  if (named?.chain !== before?.chain) {
+    const expected = named ? `chain ${named.chain}` : 'no chain'
+    return `${expected} should come before this one, and ${before ? `chain ${before.chain}` : 'none'} does`
+  }
+  return `chain ${named?.chain} ended with record ${named?.seq}, and now ends with ${before?.seq} or another text`
+}
+
+function isSameEnd(one: ChainEnd | undefined, other: ChainEnd | undefined): boolean {
+  return one?.chain === other?.chain && one?.seq === other?.seq && one?.hash === other?.hash
+}

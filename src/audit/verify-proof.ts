@@ -1,0 +1,145 @@
+import { checkLine, noHash, signedText, type CheckedLine } from './chain.ts'
+import { readLines, type Line } from './lines.ts'
+import { rootFromPath } from './merkle.ts'
+import type { ProofHead, SealedRecords } from './prove.ts'
+import type { ObjectId } from './records.ts'
+import type { SealVerifier } from './seal-key.ts'
+
+/** What `verifyProof` found. */
+export interface ProofReport {
+  /** Every record was signed by one of the keys, and none is missing between the first and the last of them. */
+  readonly ok: boolean
+  readonly table: ObjectId
+  /** The records that were found good, and the times of the first and the last of them. */
+  readonly records: number
+  readonly first?: string
+  readonly last?: string
+  /** Whether nothing of the table was known before the first of them. */
+  readonly isFromBeginning: boolean
+  /** The first problem, by the line of the proof. */
+  readonly problem?: { readonly line: number; readonly what: string }
+}
+
+/**
+ * Checks a proof that `proveTable` made, by public keys alone. It shows that the records are the gateway's, and that
+ * none is missing between two of them. It cannot show that no later one exists. Rejects when the file cannot be read.
+ */
+export async function verifyProof(file: string, keys: readonly SealVerifier[]): Promise<ProofReport> {
+  const history = new History(keys)
+  for await (const line of readLines(file)) {
+    const what = history.addLine(line)
+    if (what !== undefined) return history.report({ line: line.number, what })
+  }
+  return history.report(
+    history.records === 0 ? { line: 1, what: 'there is no record in the proof' } : undefined,
+  )
+}
+
+/** What the lines so far have shown. */
+class History {
+  records = 0
+  readonly #keys: readonly SealVerifier[]
+  #table: ObjectId = []
+  #first: CheckedLine | undefined
+  #last: CheckedLine | undefined
+
+  constructor(keys: readonly SealVerifier[]) {
+    this.#keys = keys
+  }
+
+  /** Says what is wrong with the line, or takes it. */
+  addLine({ bytes, number, end }: Line): string | undefined {
+    if (end !== 'newline') return 'the line does not end in a newline'
+    const value = parseObject(bytes)
+    if (number === 1) {
+      if (!isHead(value)) return 'this is no proof of format version 1'
+      this.#table = value.table
+      return undefined
+    }
+    return isSealedRecords(value) ? this.#addSealed(value) : 'the line is no seal with records'
+  }
+
+  report(problem: ProofReport['problem']): ProofReport {
+    const [first, last] = [this.#first, this.#last]
+    return {
+      ok: problem === undefined,
+      table: this.#table,
+      records: this.records,
+      ...(first && { first: first.record.time }),
+      ...(last && { last: last.record.time }),
+      isFromBeginning: first !== undefined && this.#linkOf(first) === noHash,
+      ...(problem && { problem }),
+    }
+  }
+
+  #addSealed({ seal, records }: SealedRecords): string | undefined {
+    const line = Buffer.from(seal)
+    const checked = checkLine(line)
+    if (typeof checked === 'string') return `the seal: ${checked}`
+    const { record } = checked
+    if (record.kind !== 'seal') return 'the seal is a record of another kind'
+    const verifier = this.#keys.find(({ id }) => id === record.key)
+    if (!verifier) return `the seal is signed with the key ${record.key}, of which no public key was given`
+    if (!verifier.verify(signedText(line), record.signature ?? '')) {
+      return 'the signature of the seal is not that of its key'
+    }
+    for (const { line, index, path } of records) {
+      const proved = checkLine(Buffer.from(line))
+      if (typeof proved === 'string') return `a record: ${proved}`
+      if (rootFromPath(proved.hash, index, record.leaves, path) !== record.root) {
+        return `record ${proved.record.seq} is not among those that the seal signs`
+      }
+      const what = this.#follow(proved)
+      if (what !== undefined) return what
+    }
+    return undefined
+  }
+
+  #follow(proved: CheckedLine): string | undefined {
+    const { chain, seq } = proved.record
+    const link = this.#linkOf(proved)
+    if (link === undefined) return `record ${seq} of chain ${chain} does not speak of the table`
+    if (this.#last && link !== this.#last.hash) {
+      return `a record of the table is missing before record ${seq} of chain ${chain}`
+    }
+    this.#first ??= proved
+    this.#last = proved
+    this.records += 1
+    return undefined
+  }
+
+  /** The hash of the record before of the same table. */
+  #linkOf({ record }: CheckedLine): string | undefined {
+    const text = JSON.stringify(this.#table)
+    return record.tables?.find(({ id }) => JSON.stringify(id) === text)?.prev
+  }
+}
+
+function parseObject(bytes: Buffer): object {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function isHead(value: object): value is ProofHead {
+  return 'proof' in value && value.proof === 1 && 'table' in value && Array.isArray(value.table)
+}
+
+function isSealedRecords(value: object): value is SealedRecords {
+  const { seal, records } = value as Partial<SealedRecords>
+  return typeof seal === 'string' && Array.isArray(records) && records.every(isProved)
+}
+
+function isProved(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { line, index, path } = value as Partial<SealedRecords['records'][number]>
+  return (
+    typeof line === 'string' &&
+    Number.isSafeInteger(index) &&
+    Array.isArray(path) &&
+    path.every((hash) => typeof hash === 'string')
+  )
+}

@@ -1,0 +1,29 @@
+/** Holds back lines of a log that come too often. */
+export interface LineLimit {
+  /**
+   * Undefined where a line of that kind is held back; otherwise it may be written, and the answer is how many of
+   * its kind were held back since the last one.
+   */
+  take(kind: string): number | undefined
+}
+
+/** Lets so many lines of each kind pass in a second. Kinds come from a closed set. */
+export function limitLines(perSecond: number): LineLimit {
+  const kinds = new Map<string, { second: number; passed: number; heldBack: number }>()
+  return {
+    take(kind) {
+      const second = Math.floor(performance.now() / 1000)
+      let state = kinds.get(kind)
+      if (state === undefined) kinds.set(kind, (state = { second, passed: 0, heldBack: 0 }))
+      if (state.second !== second) Object.assign(state, { second, passed: 0 })
+      if (state.passed >= perSecond) {
+        state.heldBack += 1
+        return undefined
+      }
+      const { heldBack } = state
+      state.passed += 1
+      state.heldBack = 0
+      return heldBack
+    },
+  }
+}

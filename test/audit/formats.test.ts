@@ -1,0 +1,144 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { formatRecord } from '../../src/audit/formats/format-record.ts'
+import { trackContext } from '../../src/audit/formats/record-context.ts'
+import { recordId } from '../../src/audit/formats/delivered-record.ts'
+import { openAuditLog } from '../../src/audit/log.ts'
+import { readAuditLog, type StoredRecord } from '../../src/audit/read.ts'
+import { operations, type OperationName } from '../../src/interface/operations.ts'
+import { aRefusal, anIntent, committed, logOptions } from './entries.ts'
+import { linesInLog } from './sinks/log-with-sinks.ts'
+
+/** A log with a record of every kind that a gateway writes in peace, and one of each operation. */
+async function writeLog(folder: string): Promise<void> {
+  const log = await openAuditLog(logOptions(folder))
+  log.refusal(aRefusal('refused', { needs: [] }))
+  log.reload({ what: 'policies', revision: 'r2' })
+  for (const operation of Object.keys(operations) as OperationName[]) {
+    const receipt = await log.intent({ ...anIntent(operation), operation })
+    await log.outcome(receipt, committed)
+  }
+  const lost = await log.intent(anIntent('lost', { mode: 'ü "quoted"', '7': 1, e_tag: null }))
+  await log.outcome(lost, { result: 'unknown', durationMs: 1.5, details: { reason: 'timeout' } })
+  await log.close()
+}
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'formats-'))
+  await writeLog(folder)
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function formatted(format: 'json' | 'ocsf' | 'cloudevents') {
+  const tracker = trackContext()
+  const found: { record: StoredRecord; text: string }[] = []
+  for await (const record of readAuditLog(folder)) {
+    found.push({ record, text: formatRecord(record, format, tracker.contextOf(record)) })
+  }
+  return found
+}
+
+interface OcsfEvent {
+  readonly [attribute: string]: unknown
+  readonly activity_id: number
+  readonly metadata: { readonly uid: string }
+  readonly raw_data: string
+}
+
+it('json is the line of the log, byte by byte', async () => {
+  expect((await formatted('json')).map(({ text }) => text)).toEqual(await linesInLog(folder))
+})
+
+it('cloudevents has the required attributes, and the record as its data', async () => {
+  const ids = new Set<string>()
+  for (const { record, text } of await formatted('cloudevents')) {
+    const { id, source, type, subject, time, data, ...rest } = JSON.parse(text) as Record<string, unknown>
+    expect(rest).toEqual({ specversion: '1.0', datacontenttype: 'application/json' })
+    expect({ id, source, time }).toEqual({
+      id: recordId(record),
+      source: '/catalog-gateway/gateway-0',
+      time: record.time,
+    })
+    expect(type).toBe(`catalog-gateway.audit.${record.kind}.v1`)
+    const isOfRequest = ['intent', 'outcome', 'refusal'].includes(record.kind)
+    expect(subject).toBe(isOfRequest ? 'production/orders' : undefined)
+    expect(data).toEqual(record)
+    ids.add(String(id))
+  }
+  expect(ids.size).toBe((await linesInLog(folder)).length)
+})
+
+it('ocsf has what class API Activity of version 1.6.0 requires, for records of every kind', async () => {
+  const kinds = new Set<string>()
+  for (const { record, text } of await formatted('ocsf')) {
+    kinds.add(record.kind)
+    const event = JSON.parse(text) as OcsfEvent
+    expect(event).toMatchObject({
+      category_uid: 6,
+      class_uid: 6003,
+      type_uid: 600_300 + event.activity_id,
+      time: Date.parse(record.time),
+      metadata: {
+        version: '1.6.0',
+        profiles: ['security_control'],
+        product: { name: 'catalog-gateway', vendor_name: expect.any(String), version: '0.1.0' },
+        uid: recordId(record),
+      },
+      api: { operation: expect.any(String) },
+    })
+    expect([1, 2, 3, 4, 99]).toContain(event.activity_id)
+    expect([1, 2, 3, 4]).toContain(event['severity_id'])
+    // At least one of the attributes that name somebody, as the schema demands of these objects.
+    expect(event['actor']).toSatisfy((actor: object) => 'user' in actor || 'app_name' in actor)
+    expect(event['src_endpoint']).toSatisfy((endpoint: object) => 'ip' in endpoint || 'svc_name' in endpoint)
+    expect(JSON.parse(event.raw_data)).toEqual(record)
+  }
+  expect([...kinds]).toEqual(
+    expect.arrayContaining(['start', 'intent', 'outcome', 'refusal', 'reload', 'seal']),
+  )
+})
+
+const caller = {
+  actor: {
+    user: { name: 'corp:alice', uid: 'corp:alice' },
+    session: { uid: '0123456789abcdef', issuer: 'corp' },
+  },
+  src_endpoint: { ip: '10.0.0.1' },
+}
+
+it.each([
+  ['an intent', 'CreateTable', 'intent', { activity_id: 1, status_id: 99, status: 'Intended', action_id: 1 }],
+  ['an outcome', 'CreateTable', 'outcome', { activity_id: 1, status_id: 1, status_code: '200', duration: 3 }],
+  ['an update', 'UpdateTable', 'outcome', { activity_id: 3, status_id: 1 }],
+  ['a removal', 'DropTable', 'outcome', { activity_id: 4, status_id: 1 }],
+  ['a read', 'QueryTable', 'intent', { activity_id: 2 }],
+  ['a lost answer', 'lost', 'outcome', { activity_id: 3, status_id: 0, severity_id: 3 }],
+  ['a refusal', 'refused', 'refusal', { status_id: 2, action_id: 2, disposition_id: 2, severity_id: 2 }],
+])('ocsf says of %s who did what to which table, and how it ended', async (_, request, kind, expected) => {
+  const events = await formatted('ocsf')
+  const found = events.find(
+    ({ record }) => record.kind === kind && 'request' in record && record.request === request,
+  )
+  expect(JSON.parse(found?.text ?? '')).toMatchObject({
+    ...caller,
+    ...expected,
+    metadata: { correlation_uid: request },
+    resources: [
+      { type: 'table', name: 'orders', namespace: 'production', data: { id: ['production', 'orders'] } },
+    ],
+  })
+})
+
+it('ocsf takes no pseudonym for an address', () => {
+  const { client, ...rest } = aRefusal('refused')
+  const head = { v: 1, kind: 'refusal', chain: 'c', seq: 1, time: '2026-01-01T00:00:00.000Z' } as const
+  const event = (from: string): unknown => {
+    const record = { ...head, prev: '', hash: '', ...rest, client: from } as StoredRecord
+    return JSON.parse(formatRecord(record, 'ocsf', trackContext().contextOf(record)))
+  }
+  expect(event(client)).toMatchObject({ src_endpoint: { ip: client } })
+  expect(event('a-0123')).toMatchObject({ src_endpoint: { uid: 'a-0123' } })
+})

@@ -1,0 +1,115 @@
+import { readFile, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { Retention } from '../../src/audit/retention.ts'
+import { openAuditLog } from '../../src/audit/log.ts'
+import { verifyAuditLog } from '../../src/audit/verify.ts'
+import { eventually } from '../gateway/waiting.ts'
+import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from './entries.ts'
+import { forge, keyOf } from './forging.ts'
+
+/** An open log with some segments of 4,000 bytes, oldest first. */
+async function segmentedLog(retention?: Retention, folder?: string) {
+  const where = folder ?? (await temporaryFolder())
+  const log = await openAuditLog(logOptions(where, { segmentBytes: 4_000, ...(retention && { retention }) }))
+  const write = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1) await log.outcome(await log.intent(anIntent(`${n}`)), committed)
+  }
+  await write(20)
+  return { folder: where, log, write }
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  const sizes = (await segmentsOf(folder)).map(async (file) => (await stat(join(folder, file))).size)
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+}
+
+it('the oldest segments go when the log is too large, and the rest still verifies', async () => {
+  const { folder, log, write } = await segmentedLog({ maximumBytes: 12_000 })
+  await write(20)
+  await eventually(async () => expect(await sizeOf(folder)).toBeLessThan(20_000))
+  await log.close()
+  const keys = [await keyOf(folder)]
+  const report = await verifyAuditLog(folder, { keys })
+  expect(report).toMatchObject({ ok: true, unresolved: 0, pruned: { chain: log.chain } })
+  expect((await segmentsOf(folder))[0]).not.toMatch(/-0000\.jsonl$/)
+
+  // The checkpoint itself is pruned in its time, and so is a whole chain.
+  const next = await segmentedLog({ maximumBytes: 12_000 }, folder)
+  await eventually(async () =>
+    expect((await segmentsOf(folder)).filter((file) => file.startsWith(log.chain))).toEqual([]),
+  )
+  await next.log.close()
+  expect(await verifyAuditLog(folder, { keys })).toMatchObject({ ok: true })
+})
+
+it('old segments go at the next start, and not those that are younger', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const files = await segmentsOf(folder)
+  const longAgo = Date.now() / 1_000 - 100_000
+  for (const file of files.slice(0, 2)) await utimes(join(folder, file), longAgo, longAgo)
+  const again = await openAuditLog(logOptions(folder, { retention: { maximumAgeMs: 50_000_000 } }))
+  await eventually(async () => expect(await segmentsOf(folder)).not.toContain(files[1]))
+  await again.close()
+  expect((await segmentsOf(folder)).slice(0, -1)).toEqual(files.slice(2))
+  expect(ofKind(await recordsOf(folder), 'pruned')).toMatchObject([{ files: files.slice(0, 2) }])
+  expect(await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).toMatchObject({ ok: true, chains: 2 })
+})
+
+it('what somebody still reads, and an intent without an outcome, stay', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const files = await segmentsOf(folder)
+  const needed = files[1]
+  const again = await openAuditLog(
+    logOptions(folder, { retention: { maximumBytes: 1, oldestNeeded: () => needed }, segmentBytes: 4_000 }),
+  )
+  await again.intent(anIntent('open'))
+  await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(needed))
+  await again.close()
+
+  const third = await openAuditLog(
+    logOptions(folder, { retention: { maximumBytes: 1 }, segmentBytes: 4_000 }),
+  )
+  const open = await third.intent(anIntent('open'))
+  for (let n = 0; n < 30; n += 1) await third.outcome(await third.intent(anIntent(`${n}`)), committed)
+  await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(`${third.chain}-0000.jsonl`))
+  await third.outcome(open, committed)
+  await third.close()
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+})
+
+it('segments that somebody else removed are missed', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const keys = [await keyOf(folder)]
+  const [first = '', second = ''] = await segmentsOf(folder)
+  await rm(join(folder, first))
+  const { problem } = await verifyAuditLog(folder, { keys })
+  expect(problem).toMatchObject({
+    file: second,
+    line: 1,
+    what: expect.stringMatching(/does not say, signed, that it was removed/),
+  })
+})
+
+it('a checkpoint that is not signed excuses nothing', async () => {
+  const { folder, log } = await segmentedLog()
+  await log.close()
+  const [first = '', second = '', ...others] = await segmentsOf(folder)
+  const [kept] = (await readFile(join(folder, second), 'utf8')).split('\n')
+  const { chain, seq, prev } = JSON.parse(kept ?? '') as { chain: string; seq: number; prev: string }
+  await rm(join(folder, first))
+  await forge(join(folder, others.at(-1) ?? ''), (lines) => {
+    const place = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
+    const through = JSON.stringify({ chain, seq: seq - 1, hash: prev })
+    return [
+      ...lines,
+      `{"v":1,"kind":"pruned",${place},"through":${through},"files":["${first}"],"hash":"00"}`,
+    ]
+  })
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+  const { problem } = await verifyAuditLog(folder, { keys: [await keyOf(folder)] })
+  expect(problem).toMatchObject({ what: expect.stringMatching(/does not say, signed, that it was removed/) })
+})

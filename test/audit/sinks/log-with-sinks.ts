@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openAuditLog, type AuditLog, type AuditLogOptions } from '../../../src/audit/log.ts'
+import type { SinkObserver } from '../../../src/audit/sinks/deliver.ts'
+import { openSinks, type Sinks } from '../../../src/audit/sinks/open-sinks.ts'
+import { sinksSchema } from '../../../src/audit/sinks/sink-settings.ts'
+import { logOptions, segmentsOf } from '../entries.ts'
+
+/** A log and its sinks, as a gateway has them. */
+export interface LogWithSinks {
+  readonly log: AuditLog
+  readonly sinks: Sinks
+  readonly failures: unknown[]
+  readonly rejections: string[]
+  readonly close: () => Promise<void>
+}
+
+/** Opens both, as the gateway does. They are closed when the test is over. */
+export async function openLogWithSinks(
+  folder: string,
+  sinkSettings: readonly object[],
+  changed: Partial<AuditLogOptions> = {},
+): Promise<LogWithSinks> {
+  const failures: unknown[] = []
+  const rejections: string[] = []
+  const observe: SinkObserver = {
+    delivered: () => undefined,
+    failed: (_, error) => failures.push(error),
+    unsaved: (_, error) => failures.push(error),
+    rejected: (_, records, message) => rejections.push(`${records} ${message}`),
+  }
+  const settings = sinksSchema.parse(sinkSettings)
+  const resource = { gateway: 'gateway-0', software: '0.1.0' }
+  const sinks = await openSinks({ folder, settings, resource, observe })
+  const log = await openAuditLog({
+    ...logOptions(folder, changed),
+    observe: { flushed: () => sinks.wake(), failed: () => undefined, dropped: () => undefined },
+    retention: { ...changed.retention, oldestNeeded: sinks.oldestNeeded },
+  })
+  sinks.start(() => log.durableEnd())
+  let closing: Promise<void> | undefined
+  const close = (): Promise<void> => (closing ??= log.close().then(() => sinks.close()))
+  onTestFinished(close)
+  return { log, sinks, failures, rejections, close }
+}
+
+/** A sink for a receiver, quick to try again. */
+export function httpSettings(url: string, changed: object = {}): object {
+  return { name: 'receiver', type: 'http', url, timeoutMs: 300, batch: { waitMs: 0 }, ...quickly, ...changed }
+}
+
+export const quickly = { retry: { minimumMs: 10, maximumMs: 40 } }
+
+/** All lines of the log, read without the code under test. */
+export async function linesInLog(folder: string): Promise<string[]> {
+  const texts = (await segmentsOf(folder)).map((file) => readFile(join(folder, file), 'utf8'))
+  return (await Promise.all(texts)).flatMap((text) => text.split('\n').slice(0, -1))
+}

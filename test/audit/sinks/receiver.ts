@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+
+/** A batch as it came. */
+export interface ReceivedBatch {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** What the receiver does with a batch. */
+export type Receiving = (batch: ReceivedBatch, response: ServerResponse) => unknown
+
+/** A receiver of audit records over HTTP. */
+export interface Receiver {
+  readonly url: string
+  /** The batches that it answered with 2xx. */
+  readonly taken: ReceivedBatch[]
+  /** All batches that came whole. */
+  readonly seen: ReceivedBatch[]
+  /** What it does with the next ones; `takes` unless told. */
+  receiving: Receiving
+}
+
+export const takes: Receiving = (_, response) => response.writeHead(204).end()
+export const fails: Receiving = (_, response) => response.writeHead(503).end('not now')
+export const stalls: Receiving = () => undefined
+export const drops: Receiving = (_, response) => response.destroy()
+
+/** Starts a receiver on a free port; it is closed when the test is over. */
+export async function startReceiver(): Promise<Receiver> {
+  const receiver: Receiver = { url: '', taken: [], seen: [], receiving: takes }
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const batch = { headers: request.headers, body }
+      receiver.seen.push(batch)
+      receiver.receiving(batch, response)
+      if (response.headersSent && response.statusCode < 300) receiver.taken.push(batch)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return Object.assign(receiver, { url: `http://127.0.0.1:${port}/audit?from=gateway` })
+}
+
+/** The lines of batches of JSON lines, in the order in which they came. */
+export function linesOf(batches: readonly ReceivedBatch[]): string[] {
+  return batches.flatMap(({ body }) => body.split('\n').slice(0, -1))
+}
+
+/** The same lines, each once. */
+export function distinct(lines: readonly string[]): string[] {
+  return [...new Set(lines)]
+}

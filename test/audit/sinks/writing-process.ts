@@ -1,0 +1,31 @@
+// Writes to a log with a sink, as a gateway does, until it is killed; prints the request of each durable intent.
+import { writeSync } from 'node:fs'
+import { openAuditLog } from '../../../src/audit/log.ts'
+import { openSinks } from '../../../src/audit/sinks/open-sinks.ts'
+import { sinksSchema } from '../../../src/audit/sinks/sink-settings.ts'
+import { anIntent, committed } from '../intents.ts'
+
+const [folder = '', settings = ''] = process.argv.slice(2)
+const ignore = (): void => undefined
+const sinks = await openSinks({
+  folder,
+  settings: sinksSchema.parse(JSON.parse(settings)),
+  resource: { gateway: 'gateway-0', software: '0.1.0' },
+  observe: { delivered: ignore, failed: ignore, unsaved: ignore, rejected: ignore },
+})
+const log = await openAuditLog({
+  folder,
+  gateway: 'gateway-0',
+  software: '0.1.0',
+  segmentBytes: 50_000,
+  observe: { flushed: () => sinks.wake(), failed: ignore, dropped: ignore },
+})
+sinks.start(() => log.durableEnd())
+writeSync(2, 'ready\n')
+
+for (let count = 0; ; count += 1) {
+  const request = `${log.chain} ${count}`
+  const receipt = await log.intent(anIntent(request))
+  writeSync(2, `${request}\n`)
+  await log.outcome(receipt, committed)
+}

@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { MadeVersion } from '../../src/audit/records.ts'
+import { TableHistory, type BegunChange } from '../../src/audit/table-history.ts'
+
+const id = ['sales', 'orders']
+
+function begun(
+  history: TableHistory,
+  request: string,
+  operation: 'InsertIntoTable' | 'DropTable' = 'InsertIntoTable',
+) {
+  return history.begin({ request, operation, id, details: {} })
+}
+
+function made(version: number, branch?: string): MadeVersion[] {
+  return [{ id, version, ...(branch !== undefined && { branch }) }]
+}
+
+/** One change after the other. */
+function passed(history: TableHistory, ...versions: number[]) {
+  return versions.flatMap((version) => history.end(begun(history, `r${version}`), made(version)))
+}
+
+it('a version whose predecessors never passed shows that they were made elsewhere', () => {
+  const history = new TableHistory()
+  expect(passed(history, 7, 8, 9)).toEqual([])
+  expect(passed(history, 12)).toEqual([{ id, from: 10, to: 11 }])
+  expect(passed(history, 13)).toEqual([])
+  expect(history.newest(id, undefined)).toBe(13)
+})
+
+it('answers that overtake each other are no gap', () => {
+  const history = new TableHistory()
+  passed(history, 1)
+  const [second, third] = [begun(history, 'a'), begun(history, 'b')]
+  expect(history.end(third, made(3))).toEqual([])
+  expect(history.end(second, made(2))).toEqual([])
+})
+
+it('a gap counts when every change has ended that may have filled it, however much goes on', () => {
+  const history = new TableHistory()
+  passed(history, 1)
+  const slow = begun(history, 'slow')
+  expect(passed(history, 3)).toEqual([])
+  const later = begun(history, 'later')
+  expect(passed(history, 4)).toEqual([])
+  expect(history.end(slow, 'nothing')).toEqual([{ id, from: 2, to: 2 }])
+  expect(history.end(later, made(5))).toEqual([])
+})
+
+it('after a change of which nobody knows the version, or a drop, the history begins anew', () => {
+  for (const operation of ['InsertIntoTable', 'DropTable'] as const) {
+    const history = new TableHistory()
+    passed(history, 8, 9)
+    history.end(begun(history, 'x', operation), 'unclear')
+    expect(history.newest(id, undefined)).toBeUndefined()
+    expect(passed(history, 1, 2)).toEqual([])
+  }
+})
+
+it('branches have versions of their own', () => {
+  const history = new TableHistory()
+  passed(history, 1)
+  const branch = { request: 'b', operation: 'InsertIntoTable', id, details: { branch: 'dev' } } as const
+  expect(history.end(history.begin(branch), made(5, 'dev'))).toEqual([])
+  expect(history.end(history.begin(branch), made(7, 'dev'))).toEqual([{ id, branch: 'dev', from: 6, to: 6 }])
+  expect(passed(history, 2)).toEqual([])
+})
+
+it('it says who made a version', () => {
+  const history = new TableHistory()
+  passed(history, 1, 2)
+  expect(history.makerOf(id, undefined, 2)).toBe('r2')
+  expect(history.makerOf(id, undefined, 3)).toBeUndefined()
+})
+
+/** What happens to a table: changes begin and end in any order, and some versions are made elsewhere. */
+const happenings = fc.array(fc.constantFrom('begin', 'make', 'answer', 'fail', 'elsewhere'), {
+  maxLength: 60,
+})
+
+it('whatever the order, what is flagged in the end is exactly what was made elsewhere', () => {
+  fc.assert(
+    fc.property(happenings, fc.infiniteStream(fc.nat()), (steps, numbers) => {
+      const history = new TableHistory()
+      passed(history, 1)
+      const pick = <Item>(items: Item[]): Item | undefined =>
+        items.splice((numbers.next().value ?? 0) % Math.max(1, items.length), 1)[0]
+      const [open, answers]: [BegunChange[], (readonly [BegunChange, number])[]] = [[], []]
+      const [elsewhere, flagged]: [number[], number[]] = [[], []]
+      let newest = 1
+      const end = (change: BegunChange, how: MadeVersion[] | 'nothing') => {
+        for (const { from, to } of history.end(change, how)) {
+          for (let version = from; version <= to; version += 1) flagged.push(version)
+        }
+      }
+      const perform = (step: string) => {
+        const change = step === 'make' || step === 'fail' ? pick(open) : undefined
+        const answer = step === 'answer' ? pick(answers) : undefined
+        if (step === 'begin') open.push(begun(history, 'x'))
+        if (step === 'elsewhere') elsewhere.push((newest += 1))
+        if (step === 'make' && change) answers.push([change, (newest += 1)])
+        if (step === 'fail' && change) end(change, 'nothing')
+        if (answer) end(answer[0], made(answer[1]))
+      }
+      for (const step of steps) perform(step)
+      while (open.length > 0) perform('fail')
+      while (answers.length > 0) perform('answer')
+      passed(history, newest + 1).forEach(({ from, to }) => {
+        for (let version = from; version <= to; version += 1) flagged.push(version)
+      })
+      expect(flagged).toEqual(elsewhere)
+    }),
+    { numRuns: 200 },
+  )
+})

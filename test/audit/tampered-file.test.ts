@@ -1,0 +1,63 @@
+import { appendFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import type { AuditNote } from '../../src/audit/chain-writer.ts'
+import { openAuditLog } from '../../src/audit/log.ts'
+import { verifyAuditLog } from '../../src/audit/verify.ts'
+import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from './entries.ts'
+import { keyOf } from './forging.ts'
+
+/** Does that to the file of an open log, and answers the log after two more intents. */
+async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
+  const folder = await temporaryFolder()
+  const notes: AuditNote[] = []
+  const log = await openAuditLog(logOptions(folder, { noted: (note) => notes.push(note) }))
+  await log.intent(anIntent('before'))
+  const [file = ''] = await segmentsOf(folder)
+  await tamper(join(folder, file))
+  await log.intent(anIntent('after'))
+  await log.intent(anIntent('later'))
+  await log.close()
+  expect(notes.filter(({ what }) => what === 'tampered')).toHaveLength(1)
+  const records = await recordsOf(folder)
+  return { folder, file, records, report: await verifyAuditLog(folder, { keys: [await keyOf(folder)] }) }
+}
+
+const requests = (records: Parameters<typeof ofKind>[0]) =>
+  ofKind(records, 'intent').map(({ request }) => request)
+
+it('a file that is deleted while it is written comes back, and the log says so', async () => {
+  const { file, records, report } = await tamperedLog((path) => rm(path))
+  expect(ofKind(records, 'tampered')).toMatchObject([{ file, what: 'removed', restored: true }])
+  expect(requests(records)).toEqual(['before', 'after', 'later'])
+  expect(report).toMatchObject({ ok: true, chains: 1 })
+})
+
+it('a file that is moved away, as log rotation does, comes back', async () => {
+  const { records, report } = await tamperedLog((path) => rename(path, `${path}.1`))
+  expect(ofKind(records, 'tampered')).toMatchObject([{ what: 'removed', restored: true }])
+  expect(report.ok).toBe(true)
+})
+
+it('a file that stands in its place is kept as evidence, and is no part of the log', async () => {
+  const { folder, records, report } = await tamperedLog(async (path) => {
+    await writeFile(`${path}.other`, (await readFile(path, 'utf8')).replace('before', 'forged'))
+    await rename(`${path}.other`, path)
+  })
+  const [tampered] = ofKind(records, 'tampered')
+  expect(tampered).toMatchObject({ what: 'replaced', restored: true, foreign: expect.any(String) })
+  expect(await readFile(join(folder, tampered?.foreign ?? ''), 'utf8')).toContain('forged')
+  expect(requests(records)).toEqual(['before', 'after', 'later'])
+  expect(report.ok).toBe(true)
+  expect((await readdir(folder)).filter((name) => name.includes('restoring'))).toEqual([])
+})
+
+it.each([
+  ['cut', (path: string) => truncate(path, 100)],
+  ['continued', (path: string) => appendFile(path, '{"v":1}\n')],
+])('where it was %s in place, records go on in a new file, and verification finds it', async (_, tamper) => {
+  const { file, records, report } = await tamperedLog(tamper)
+  expect(ofKind(records.slice(-9), 'tampered')).toMatchObject([{ file, what: 'resized', restored: false }])
+  expect(requests(records).slice(-2)).toEqual(['after', 'later'])
+  expect(report).toMatchObject({ ok: false, problem: { file } })
+})
