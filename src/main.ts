@@ -6,6 +6,7 @@ import { checkCommand } from './commands/check.ts'
 import { demoCommand } from './commands/demo.ts'
 import { devCommand } from './commands/dev.ts'
 import { keysCommand } from './commands/keys.ts'
+import { policyCommand } from './commands/policy.ts'
 import { serveCommand } from './commands/serve.ts'
 import { CommandFailure } from './commands/failure.ts'
 import { version } from './version.ts'
@@ -26,6 +27,7 @@ for (const command of [
   backendCommand(),
   checkCommand(),
   keysCommand(),
+  policyCommand(),
   auditCommand(),
 ]) {
   program.addCommand(command)

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../src/config.ts'
@@ -22,7 +22,7 @@ test('what a file need not say has defaults that are safe on one machine', async
   expect(await read(least)).toMatchObject({
     listen: { host: '127.0.0.1', port: 2333 },
     admin: { host: '127.0.0.1', port: 2334 },
-    upstream: { name: 'catalog', delimiter: '$', timeouts: { connectMs: 5_000 } },
+    upstreams: [{ name: 'catalog', delimiter: '$', timeouts: { connectMs: 5_000 } }],
     identity: { issuers: [] },
     dialects: [],
     log: { level: 'info' },
@@ -43,9 +43,9 @@ test('paths are relative to the file, not to where the program is started', asyn
     identity: { ...least.identity, issuers: [{ ...issuer, jwks: { file: 'keys.json' } }] },
   }
   await writeFile(file, stringify(settings))
-  const { upstream, identity, policies, audit } = await readGatewaySettings(file, {})
-  expect(upstream.certificateAuthority).toBe(join(folder, 'authority.pem'))
-  expect(upstream.credential?.file).toBe(join(folder, 'credential'))
+  const { upstreams, identity, policies, audit } = await readGatewaySettings(file, {})
+  expect(upstreams[0]?.certificateAuthority).toBe(join(folder, 'authority.pem'))
+  expect(upstreams[0]?.credential?.file).toBe(join(folder, 'credential'))
   expect(identity.apiKeys).toEqual({
     store: join(folder, 'keys.yaml'),
     pepperFile: join(folder, '..', 'secrets', 'pepper'),
@@ -67,18 +67,63 @@ test('every value may come from the environment', async () => {
     CATALOG_GATEWAY__LIMITS__JSON_BYTES: '1024',
   }
   expect(await read({}, environment)).toMatchObject({
-    upstream: {
-      url: 'http://catalog:2335/base',
-      credential: { header: 'authorization', value: 'Bearer secret' },
-      timeouts: { connectMs: 250, answerMs: 300_000 },
-    },
+    upstreams: [
+      {
+        url: 'http://catalog:2335/base',
+        credential: { header: 'authorization', value: 'Bearer secret' },
+        timeouts: { connectMs: 250, answerMs: 300_000 },
+      },
+    ],
     identity: { apiKeys: { store: '/keys.yaml', pepperFile: '/pepper' } },
     dialects: ['lance'],
     limits: { jsonBytes: 1024 },
   })
 })
 
+const identityPaths = {
+  ...least.identity,
+  keyFolder: 'issuer-keys',
+  kubernetes: { name: 'cluster', audience: 'catalog' },
+  introspection: {
+    name: 'opaque',
+    url: 'https://corp.example/introspect',
+    issuer: 'https://corp.example',
+    audience: 'catalog',
+    clientId: 'gateway',
+    clientSecretFile: 'client-secret',
+  },
+  assertion: { issuer: 'https://gateway.example', keyFile: 'signing.pem', alsoPublished: ['next.pem'] },
+}
+
+test('paths of identity are relative to the file, too, but those that every pod has', async () => {
+  const { identity } = await read({ ...least, identity: identityPaths })
+  const folder = dirname(identity.keyFolder ?? '')
+  expect(identity.introspection?.clientSecretFile).toBe(join(folder, 'client-secret'))
+  expect(identity.assertion).toMatchObject({
+    keyFile: join(folder, 'signing.pem'),
+    alsoPublished: [join(folder, 'next.pem')],
+    lifetimeSeconds: 60,
+  })
+  expect(identity.kubernetes).toMatchObject({
+    issuer: 'https://kubernetes.default.svc.cluster.local',
+    tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
+  })
+})
+
+const corp = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', algorithms: ['RS256'] }
+const withIdentity = (changes: object): object => ({ identity: { ...identityPaths, ...changes } })
+const { introspection, kubernetes, assertion } = identityPaths
+
+test('one issuer may have signed and opaque tokens', async () => {
+  const changes = { issuers: [corp], introspection: { ...introspection, name: 'corp' } }
+  await expect(read({ ...least, ...withIdentity(changes) })).resolves.toBeDefined()
+})
+
 const credential = { header: 'authorization', value: 'Bearer x', file: 'credential' }
+const several = (...changes: object[]): object => ({
+  upstream: undefined,
+  upstreams: changes.map((change, index) => ({ ...least.upstream, name: `upstream-${index}`, ...change })),
+})
 const refused: [why: string, changes: object, message: RegExp][] = [
   ['nobody could call', { identity: {} }, /identity: nobody could call/],
   ['two credentials', { upstream: { ...least.upstream, credential } }, /expected either value or file/],
@@ -94,8 +139,104 @@ const refused: [why: string, changes: object, message: RegExp][] = [
     { upstream: { url: 'https://catalog?a=b' } },
     /upstream\.url: expected a URL/,
   ],
+  [
+    'an introspection that could name the principals of another issuer',
+    withIdentity({
+      issuers: [{ ...corp, issuer: 'https://other.example' }],
+      introspection: { ...introspection, name: 'corp' },
+    }),
+    /identity\.introspection\.name: another source of identities has the same name/,
+  ],
+  [
+    'a cluster with the name of an issuer',
+    withIdentity({ issuers: [corp], kubernetes: { ...kubernetes, name: 'corp' } }),
+    /identity\.kubernetes\.name: another source/,
+  ],
+  [
+    'certificates with the name of an issuer',
+    withIdentity({ issuers: [corp], clientCertificates: { name: 'corp' } }),
+    /identity\.clientCertificates\.name: another source/,
+  ],
+  [
+    'certificates that nobody is asked for',
+    withIdentity({ clientCertificates: { name: 'mesh' } }),
+    /identity\.clientCertificates: expected listen\.tls\.clientCertificate to be/,
+  ],
+  [
+    'assertions that nothing signs',
+    { upstream: { ...least.upstream, identity: 'assertion' } },
+    /upstream\.identity: expected identity\.assertion with the key/,
+  ],
+  [
+    'two credentials in one header',
+    {
+      upstream: { ...least.upstream, identity: 'assertion', credential: { file: 'credential' } },
+      ...withIdentity({ assertion: { ...assertion, header: 'authorization' } }),
+    },
+    /upstream\.identity: the assertion and the credential are sent in the same header/,
+  ],
+  [
+    'the credential of the caller beside that of the gateway',
+    { upstream: { ...least.upstream, identity: 'original', credential: { file: 'credential' } } },
+    /upstream\.identity: expected none or assertion/,
+  ],
+  [
+    'an assertion that lives for an hour',
+    withIdentity({ assertion: { ...assertion, lifetimeSeconds: 3600 } }),
+    /lifetimeSeconds: /,
+  ],
   ['a port out of range', { listen: { port: 65_536 } }, /listen\.port: /],
   ['a time of nothing', { upstream: { ...least.upstream, timeouts: { idleMs: 0 } } }, /idleMs: /],
+  ['no upstream', { upstream: undefined }, /upstream: expected either upstream or upstreams/],
+  ['both', { upstreams: [least.upstream] }, /upstream: expected either upstream or upstreams/],
+  [
+    'a certificate for plain HTTP',
+    { upstream: { url: 'http://catalog', certificateAuthority: 'ca.pem' } },
+    /upstream: expected an https URL/,
+  ],
+  [
+    'a certificate without its key',
+    { upstream: { ...least.upstream, clientCertificate: { certificate: 'a.pem' } } },
+    /clientCertificate\.key: /,
+  ],
+  [
+    'two upstreams for the rest',
+    several({}, {}),
+    /upstreams: expected exactly one upstream without namespaces/,
+  ],
+  [
+    'no upstream for the rest',
+    several({ namespaces: [['a']] }, { namespaces: [['b']] }),
+    /upstreams: expected exactly one upstream without namespaces/,
+  ],
+  [
+    'a namespace at two upstreams',
+    several({}, { namespaces: [['a', 'b']] }, { namespaces: [['c'], ['a', 'b']] }),
+    /upstreams\.2\.namespaces\.1: \["a","b"\] lies at two upstreams/,
+  ],
+  ['the root as a namespace', several({}, { namespaces: [[]] }), /upstreams\.1\.namespaces\.0: /],
+  [
+    'a namespace that is no id',
+    several({}, { namespaces: [['a/b']] }),
+    /upstreams\.1\.namespaces\.0: expected names/,
+  ],
+  [
+    'two upstreams of one name',
+    several({ name: 'lake' }, { name: 'lake', namespaces: [['a']] }),
+    /upstreams\.1\.name: there are two upstreams of the name "lake"/,
+  ],
+  [
+    'client certificates that nobody signs',
+    { listen: { tls: { certificate: 'c', key: 'k', clientCertificate: 'required' } } },
+    /listen\.tls: expected clientCertificateAuthority/,
+  ],
+  [
+    'an authority of client certificates that are not asked for',
+    { listen: { tls: { certificate: 'c', key: 'k', clientCertificateAuthority: 'a' } } },
+    /listen\.tls: expected clientCertificateAuthority/,
+  ],
+  ['no room for a head', { limits: { headerBytes: 100 } }, /limits\.headerBytes: /],
+  ['a negative delay', { timeouts: { drainDelayMs: -1 } }, /timeouts\.drainDelayMs: /],
   ['a misspelt setting', { polices: { folder: 'x' } }, /polices: there is no such setting/],
 ]
 

@@ -2,9 +2,14 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../config.ts'
+import { readCertificates } from '../gateway/listener-certificates.ts'
+import { readPageTokenSecret } from '../gateway/page-token.ts'
+import { filesOf, readUpstreamFiles } from '../gateway/upstream-files.ts'
 import { listKeys } from '../identity/api-key-store.ts'
+import { openAssertions } from '../identity/assertions.ts'
 import { readPepper } from '../identity/pepper.ts'
-import { loadPolicies } from '../policy/folder.ts'
+import { loadPlace, loadPolicies } from '../policy/folder.ts'
+import { policyPlace } from '../policy/settings.ts'
 import { attempt, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
 
@@ -23,30 +28,56 @@ export function checkCommand(): Command {
 }
 
 /** Reads every file that the settings name; tells of all that cannot be used, not of the first alone. */
-async function checkFiles({ policies, identity, upstream }: GatewaySettings): Promise<void> {
+async function checkFiles({
+  listen,
+  policies,
+  identity,
+  upstreams,
+  listing,
+}: GatewaySettings): Promise<void> {
   const failures: string[] = []
   const keep = async (what: string, step: () => Promise<unknown>): Promise<void> => {
     await attempt(what, step).catch((error: unknown) => failures.push((error as Error).message))
   }
-  await keep('the policies cannot be used', () => loadPolicies(policies.folder))
-  const { apiKeys } = identity
+  const { tls } = listen
+  if (tls) await keep('the certificates of `listen` cannot be used', () => readCertificates(tls))
+  await keep('the policies cannot be used', async () => loadPlace(await policyPlace(policies)))
+  const { candidate } = policies
+  if (candidate !== undefined)
+    await keep('the candidate policies cannot be used', () => loadPolicies(candidate))
+  const { apiKeys, introspection, assertion } = identity
+  if (introspection) {
+    await keep('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))
+  }
+  if (assertion) {
+    await keep('the keys of assertions cannot be used', () => openAssertions(assertion, Date.now))
+  }
   if (apiKeys) {
     await keep('the API keys cannot be used', () => listKeys(apiKeys.store))
     await keep('the pepper of the API keys cannot be used', () => readPepper(apiKeys.pepperFile))
   }
-  const { certificateAuthority, credential } = upstream
-  if (certificateAuthority !== undefined) {
-    await keep('the certificate authority of the upstream cannot be read', () =>
-      readFile(certificateAuthority),
-    )
+  if (listing) {
+    await keep('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
   }
-  const file = credential?.file
-  if (file !== undefined) await keep('the credential for the upstream cannot be read', () => readFile(file))
+  for (const upstream of upstreams) {
+    const unreadable = failures.length
+    for (const file of filesOf(upstream)) {
+      await keep(`a file for the upstream ${upstream.name} cannot be read`, () => readFile(file))
+    }
+    if (failures.length > unreadable) continue
+    await keep(`the upstream ${upstream.name} cannot be used`, () => readUpstreamFiles(upstream))
+  }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
 }
 
 function masked(settings: GatewaySettings): GatewaySettings {
-  const { credential } = settings.upstream
-  if (credential?.value === undefined) return settings
-  return { ...settings, upstream: { ...settings.upstream, credential: { ...credential, value: '(hidden)' } } }
+  const upstreams = settings.upstreams.map(({ credential, ...upstream }) => ({
+    ...upstream,
+    ...(credential && { credential: credential.value === undefined ? credential : hidden(credential) }),
+  }))
+  return { ...settings, upstreams }
+}
+
+function hidden<Credential extends object>(credential: Credential): Credential & { value: string } {
+  return { ...credential, value: '(hidden)' }
 }

@@ -3,8 +3,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, type Command } from 'commander'
+import { auditSchema } from '../audit/settings.ts'
 import type { GatewaySettings } from '../config.ts'
-import { startGateway } from '../gateway/gateway.ts'
+import { limitsSchema, timeoutsSchema } from '../gateway/edge-settings.ts'
+import { upstreamSchema } from '../gateway/upstream-settings.ts'
 import { readOrMakePepper } from '../identity/pepper.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { attempt } from './failure.ts'
@@ -52,6 +54,8 @@ async function dev(options: DevOptions): Promise<void> {
   try {
     await readOrMakePepper(join(folder, devFiles.pepper))
     await makeStore(join(folder, devFiles.store))
+    // Loaded here, so that the other commands start at once.
+    const { startGateway } = await import('../gateway/gateway.ts')
     const gateway = await attempt('the gateway cannot start', () =>
       startGateway({
         settings: devSettings(folder, options, catalog),
@@ -74,22 +78,21 @@ function devSettings(folder: string, options: DevOptions, catalog: BundledCatalo
   return {
     listen: { host: '127.0.0.1', port: options.port },
     admin: { host: '127.0.0.1', port: options.adminPort },
-    upstream: {
-      name: 'catalog',
-      url: catalog.url,
-      delimiter: '$',
-      credential: { header: 'authorization', value: catalog.authorization },
-      maximumConnections: 128,
-      timeouts: { connectMs: 5_000, answerMs: 300_000, idleMs: 60_000 },
-    },
+    upstreams: [
+      upstreamSchema.parse({
+        url: catalog.url,
+        credential: { header: 'authorization', value: catalog.authorization },
+      }),
+    ],
     identity: {
       apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
       issuers: [],
     },
-    policies: { folder: resolve(options.policies) },
-    audit: { folder: join(folder, devFiles.audit) },
+    policies: { folder: resolve(options.policies), showRevision: true },
+    audit: auditSchema.parse({ folder: join(folder, devFiles.audit) }),
     dialects: ['lance'],
-    limits: { jsonBytes: 4 * 1024 * 1024 },
+    limits: limitsSchema.parse({}),
+    timeouts: timeoutsSchema.parse({}),
     log: { level: 'warn' },
   }
 }

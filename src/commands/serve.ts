@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { readGatewaySettings } from '../config.ts'
-import { startGateway } from '../gateway/gateway.ts'
 import { attempt } from './failure.ts'
 import { newCommand } from './new-command.ts'
 import { untilStopped } from './until-stopped.ts'
@@ -17,6 +16,8 @@ export function serveCommand(): Command {
       const settings = await attempt(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, process.env),
       )
+      // Loaded here, so that the other commands start at once.
+      const { startGateway } = await import('../gateway/gateway.ts')
       const gateway = await attempt('the gateway cannot start', () => startGateway({ settings }))
       process.stdout.write(`listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
       await untilStopped(gateway.close)

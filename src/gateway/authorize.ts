@@ -1,23 +1,13 @@
-import { InterfaceError } from '../interface/errors.ts'
-import { show } from '../interface/identifiers.ts'
 import type { OperationName } from '../interface/operations.ts'
-import type { Decision } from '../policy/decision.ts'
+import type { Allowed, Decision } from '../policy/decision.ts'
+import type { EarlyQuestion, OperationFacts, Question, RequestFacts } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
+import type { Members } from './body-facts.ts'
+import { denied } from './denied-error.ts'
+import { earlyFacts, entryFacts, requestFacts, wholeFacts } from './facts.ts'
 import type { PermissionNeed } from './needs.ts'
 import { routeNeeds } from './route-facts.ts'
-import { grant, type Allowed, type Authenticated, type Permitted } from './stages.ts'
-
-/** A refusal by the policies: 403, with the decision for the log and the audit record. */
-export class DeniedError extends InterfaceError {
-  readonly decision: Extract<Decision, { allowed: false }>
-
-  constructor(need: PermissionNeed, decision: Extract<Decision, { allowed: false }>) {
-    const object = need.id.length === 0 ? 'the root' : show(need.id.join('.'))
-    const because = need.because === undefined ? '' : ` (${need.because})`
-    super('PermissionDenied', `you are not allowed ${need.permission}${because} on ${object}`)
-    this.decision = decision
-  }
-}
+import { grant, settled, type Authenticated, type Matched, type Permitted, type Settled } from './stages.ts'
 
 /** The operations whose answer may carry storage credentials. */
 const vending: ReadonlySet<OperationName> = new Set([
@@ -29,31 +19,104 @@ const vending: ReadonlySet<OperationName> = new Set([
 
 /**
  * The stage that asks the policies for everything the head of a request needs. The only one that makes a permitted
- * request. The batch operations name no object in their route: unless a rule denies them outright, they are decided
- * by what stands in the body, operation by operation. Throws DeniedError (403).
+ * request. What conditions make depend on the body is left to `settle`; what no body could get allowed is refused
+ * at once. Throws DeniedError (403, 404).
  */
-export function authorize(request: Authenticated, policies: PolicySet): Permitted {
-  const { operation, id } = request.meaning
-  const isBatch = operation.object === 'none' && operation.effect !== 'read'
-  const own = policies.decide(request.principal, operation.name, operation.object, id)
-  if (!own.allowed && !(isBatch && own.reason === 'no_rule')) {
-    throw new DeniedError({ permission: operation.name, kind: operation.object, id }, own)
+export function authorize(request: Authenticated, policies: PolicySet, now = new Date()): Permitted {
+  const facts = requestFacts(request, now)
+  const operation = earlyFacts(request)
+  const undecided: PermissionNeed[] = []
+  const foresee = (need: PermissionNeed): Allowed | undefined => {
+    const question = questionOf(need, request, facts, operation)
+    const decision = policies.foresee(question)
+    if (decision !== undefined) return allowed(need, decision, question, policies)
+    undecided.push(need)
+    return undefined
   }
-  for (const need of routeNeeds(request)) demand(need, request, policies)
-  return grant(request, {
-    decision: own.allowed ? own : undefined,
-    withholdsCredentials:
-      vending.has(operation.name) &&
-      !policies.decide(request.principal, 'VendCredentials', operation.object, id).allowed,
-  })
+  const decision = foresee(ownNeed(request))
+  for (const need of routeNeeds(request)) foresee(need)
+  const credentials = credentialsNeed(request)
+  const withholdsCredentials = credentials !== undefined && foresee(credentials) === undefined
+  return grant(request, { facts, undecided, decision, withholdsCredentials })
 }
 
-/** Answers the decision that allows the need. Throws DeniedError (403). */
-export function demand(need: PermissionNeed, request: Authenticated, policies: PolicySet): Allowed {
-  const decision =
-    need.beneath === true
-      ? policies.decideBeneath(request.principal, need.permission, need.id)
-      : policies.decide(request.principal, need.permission, need.kind, need.id)
-  if (!decision.allowed) throw new DeniedError(need, decision)
-  return decision
+/**
+ * Decides what the head of the request left undecided, now that the members of its body are known; without a body
+ * there are none. Throws DeniedError (403, 404).
+ */
+export function settle(request: Permitted, members: Members, policies: PolicySet): Settled {
+  let { decision, withholdsCredentials } = request
+  for (const need of request.undecided) {
+    const answer = answerTo(need, request, members, policies)
+    if (need.permission === request.meaning.operation.name) decision = answer
+    if (need.otherwise === 'withheld') withholdsCredentials = answer === undefined
+  }
+  return settled(request, { decision, withholdsCredentials })
+}
+
+/** Answers the decision that allows what a body needs. Throws DeniedError (403, 404). */
+export function demand(
+  need: PermissionNeed,
+  request: Permitted,
+  members: Members,
+  policies: PolicySet,
+): Allowed {
+  const answer = answerTo(need, request, members, policies)
+  if (answer === undefined) throw new Error(`${need.permission} can be left out, and so not be demanded`)
+  return answer
+}
+
+function answerTo(
+  need: PermissionNeed,
+  request: Permitted,
+  members: Members,
+  policies: PolicySet,
+): Allowed | undefined {
+  const operation = need.entry ? entryFacts(need.id, need.entry) : wholeFacts(request, members)
+  const question: Question = questionOf(need, request, request.facts, operation)
+  const decision = need.beneath === true ? policies.decideBeneath(question) : policies.decide(question)
+  return allowed(need, decision, question, policies)
+}
+
+/** The decision, if it allows; undefined where the need can go without. Throws DeniedError. */
+function allowed(
+  need: PermissionNeed,
+  decision: Decision,
+  question: EarlyQuestion,
+  policies: PolicySet,
+): Allowed | undefined {
+  if (decision.allowed) return decision
+  if (need.otherwise === 'withheld') return undefined
+  if (need.otherwise === 'entries-decide' && decision.reason === 'no_rule') return undefined
+  if (need.otherwise === 'what-is-visible' && decision.reason === 'no_rule') {
+    const visible = policies.showsBeneath(question)
+    if (visible !== undefined) return visible
+  }
+  throw denied(need, decision, question, policies)
+}
+
+function questionOf<Facts extends OperationFacts | undefined>(
+  { permission, kind, id }: PermissionNeed,
+  { principal }: Authenticated,
+  request: RequestFacts,
+  operation: Facts,
+): EarlyQuestion & { readonly operation: Facts } {
+  return { principal, permission, kind, id, request, operation }
+}
+
+/**
+ * The operation itself. A batch names no object in its route: it is decided entry by entry. Whoever sees something
+ * beneath a namespace finds the way to it: the names on it are listed without a rule that says so.
+ */
+function ownNeed({ meaning: { operation, id } }: Matched): PermissionNeed {
+  const need: PermissionNeed = { permission: operation.name, kind: operation.object, id }
+  if (operation.lists !== undefined) return { ...need, otherwise: 'what-is-visible' }
+  const isBatch = operation.object === 'none' && operation.effect !== 'read'
+  return isBatch ? { ...need, otherwise: 'entries-decide' } : need
+}
+
+/** The credentials that the answer may carry without having been asked for. */
+function credentialsNeed({ meaning: { operation, id } }: Matched): PermissionNeed | undefined {
+  if (!vending.has(operation.name)) return undefined
+  return { permission: 'VendCredentials', kind: operation.object, id, otherwise: 'withheld' }
 }

@@ -75,6 +75,11 @@ export function bodyNeeds(operation: OperationName, id: Identifier, members: Mem
   return readers[operation]?.(members, id) ?? []
 }
 
+/** Whether the body of the operation is read whole before anything is sent: it can ask for more than the route says. */
+export function isDecidedByBody(operation: OperationName): boolean {
+  return readers[operation] !== undefined
+}
+
 /** A list of strings, or undefined where the member is absent or null. Throws InvalidInput (400) for anything else. */
 export function identifierMember(members: Members, name: string, what = name): Identifier | undefined {
   const value = member(members, name)
@@ -91,6 +96,9 @@ export function stringMember(members: Members, name: string, what = name): strin
   if (value === undefined || typeof value === 'string') return value
   throw invalidInput(`${show(what)} in the body is ${describe(value)}; expected a string`)
 }
+
+/** The members that name a branch or a tag. */
+export const referenceMembers: ReadonlySet<string> = new Set(['branch', 'from_branch', 'tag'])
 
 /** Throws InvalidInput (400) where a member names a branch or a tag that could not be one. */
 export function assertReferences(members: Members): void {
@@ -133,10 +141,11 @@ function inner(permission: OperationName, request: Members, what: string): Permi
   const id = identifierMember(request, 'id', `${what}.id`)
   if (id === undefined || id.length === 0)
     throw invalidInput(`${what} names no table; expected "id", a list of strings`)
-  return { permission, kind: 'table', id: assertIdentifier(id), because: what }
+  return { permission, kind: 'table', id: assertIdentifier(id), because: what, entry: request }
 }
 
-function destinationOf(members: Members, id: Identifier): Identifier {
+/** Where a table is renamed to. Throws InvalidInput (400) where the body does not say. */
+export function destinationOf(members: Members, id: Identifier): Identifier {
   const name = stringMember(members, 'new_table_name')
   if (name === undefined) throw invalidInput('RenameTable needs "new_table_name" in the body')
   assertName(name, 'new_table_name')
@@ -204,7 +213,7 @@ function listOf(members: Members, name: string): Members[] {
 
 function objectOf(value: unknown, what: string): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notAnObject(value, what)
-  assertSpelling(value as Members)
+  for (const name of Object.keys(value)) assertSpelling(name)
   return value as Members
 }
 

@@ -1,58 +1,93 @@
 import type { Readable } from 'node:stream'
-import { invalidInput, type InterfaceError } from '../interface/errors.ts'
-import { arrowStreamType, reservedContextPrefix } from '../interface/headers.ts'
-import { formatIdentifier, sameIdentifier, show } from '../interface/identifiers.ts'
+import { invalidInput } from '../interface/errors.ts'
+import { arrowStreamType } from '../interface/headers.ts'
+import { show } from '../interface/identifiers.ts'
 import { assertBranch } from '../interface/reference-names.ts'
 import type { PolicySet } from '../policy/trie.ts'
-import { demand } from './authorize.ts'
-import { assertReferences, bodyNeeds, identifierMember, stringMember, type Members } from './body-facts.ts'
+import { demand, settle } from './authorize.ts'
+import { bodyNeeds, isDecidedByBody, type Members } from './body-facts.ts'
+import { judgeBody, type BodyJudge } from './body-judge.ts'
+import { ArrowMeter, measured } from './arrow-meter.ts'
 import { commitDetails } from './commit-details.ts'
-import { parseJsonBody, withoutMember } from './json-body.ts'
-import type { PermissionNeed } from './needs.ts'
-import { readBody } from './read-body.ts'
-import { assertSpelling } from './spelling.ts'
-import type { Allowed, Consistent, Payload, Permitted } from './stages.ts'
-import { undestroyed } from './undestroyed.ts'
+import { assertLength, joined, piecesOf, readBeginning } from './read-body.ts'
+import type { Consistent, Payload, Permitted } from './stages.ts'
+import { streamed, streamedJson } from './streamed-body.ts'
 
 /** What the check needs to know besides the request. */
 export interface CheckOptions {
   /** The same policies that authorized the request. */
   readonly policies: PolicySet
-  /** The delimiter of ids upstream: no id in a body may hold it in a part. */
-  readonly delimiter: string
-  /** The most bytes of JSON that are read into memory. */
-  readonly maximumJsonBytes: number
+  readonly limits: BodyLimits
 }
+
+/** The most bytes of a body; undefined for no limit. */
+export interface BodyLimits {
+  /** Of JSON that is read into memory. */
+  readonly jsonBytes: number
+  /** Of JSON that streams through. */
+  readonly streamedJsonBytes?: number | undefined
+  readonly arrowBytes?: number | undefined
+}
+
+/** As much of a read is judged before anything of it is sent: more than almost all of them have. */
+const readWindow = 256 * 1024
 
 const jsonTypes = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
 const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i
 const arrowTypes = /^(?:application\/vnd\.apache\.arrow\.stream|application\/octet-stream)\s*(?:;|$)/i
 
 /**
- * The stage that reads the body, where it is JSON, and holds it against the route: what both say must not differ,
- * and what only the body says must be allowed too. Arrow bodies are not read: they will stream through.
- * Throws InvalidInput (400, 413) or DeniedError (403).
+ * The stage that holds a JSON body against the route: what both say must not differ, and what only the body says must
+ * be allowed too. What fits into the window of the operation is judged before anything is sent, and so is every body
+ * that decides; of any other the rest is judged while it streams through, and the request is broken off where it
+ * turns out bad. Arrow bodies are measured as they pass. Throws InvalidInput (400, 413) or DeniedError (403, 404).
  */
 export async function check(request: Permitted, body: Readable, options: CheckOptions): Promise<Consistent> {
   const { operation } = request.meaning
   assertBranch(parameter(request, 'branch'))
-  if (operation.body === 'arrow') return passArrow(request, body)
+  if (operation.body === 'arrow') return passArrow(request, body, options)
   if (!request.hasBody) return passWithout(request, options)
   assertReadable(request)
-  const bytes = await readBody(body, request.contentLength, options.maximumJsonBytes)
-  const json = parseJsonBody(bytes)
-  if (json === undefined) return passWithout(request, options, bytes)
-  if (operation.body === 'map') return passJson(request, bytes, {}, [])
-  const { members } = json
-  assertSpelling(members)
-  assertSameAsRoute(request, members)
-  assertSafeEnvelope(members)
-  const inner = innerNeeds(request, members, options)
-  const payload = Object.hasOwn(members, 'identity') ? withoutMember(json, 'identity') : bytes
-  return passJson(request, payload, members, inner)
+  const { jsonBytes, streamedJsonBytes } = options.limits
+  const isWhole = isDecidedByBody(operation.name) || request.undecided.length > 0
+  const window = isWhole || operation.effect !== 'read' ? jsonBytes : Math.min(readWindow, jsonBytes)
+  const limit = isWhole ? jsonBytes : streamedJsonBytes
+  assertLength(request.contentLength, limit)
+  const { bytes, rest } = await readBeginning(piecesOf(body, limit), window)
+  const keepsFilters = rest === undefined && operation.effect !== 'read'
+  const judge = judgeBody(request, { keepsAll: isWhole, keepsFilters, maximumValueBytes: window })
+  try {
+    judge.text.push(bytes)
+    return rest === undefined ? passWhole(request, judge, options) : passStream(request, judge, rest, options)
+  } catch (error) {
+    await rest?.return()
+    throw error
+  }
 }
 
-function passArrow(request: Permitted, body: Readable): Consistent {
+function passWhole(request: Permitted, { text, members }: BodyJudge, options: CheckOptions): Consistent {
+  const isObject = text.end()
+  const bytes = joined(text.takeRest())
+  return isObject
+    ? passJson(request, { form: 'bytes', bytes }, members, options)
+    : passWithout(request, options, bytes)
+}
+
+function passStream(
+  request: Permitted,
+  judge: BodyJudge,
+  rest: AsyncGenerator<Buffer, void>,
+  options: CheckOptions,
+): Consistent {
+  judge.closeIntent()
+  const body = streamedJson(judge.text, rest, (isObject) => {
+    if (!isObject) assertNoObject(request)
+  })
+  // What is cut out on the way makes it shorter than it was sent.
+  return passJson(request, { form: 'stream', body, length: undefined }, judge.members, options)
+}
+
+function passArrow(request: Permitted, body: Readable, options: CheckOptions): Consistent {
   if (request.contentType !== undefined && !arrowTypes.test(request.contentType)) {
     throw invalidInput(`the content-type is ${show(request.contentType)}; expected ${arrowStreamType}`)
   }
@@ -61,52 +96,46 @@ function passArrow(request: Permitted, body: Readable): Consistent {
       `the content-encoding is ${show(request.contentEncoding)}; send the Arrow stream as it is`,
     )
   }
-  const payload: Payload = request.hasBody
-    ? { form: 'stream', body: undestroyed(body), length: request.contentLength }
-    : { form: 'none' }
-  return consistent(request, payload, arrowStreamType, {})
+  if (!request.hasBody) return consistent(request, { form: 'none' }, arrowStreamType, {}, options)
+  const { contentLength: length } = request
+  const { arrowBytes } = options.limits
+  assertLength(length, arrowBytes)
+  const meter = new ArrowMeter()
+  const stream = streamed(measured(piecesOf(body, arrowBytes), meter))
+  return consistent(request, { form: 'stream', body: stream, length, meter }, arrowStreamType, {}, options)
 }
 
 /** No body, an empty one or `null`: the operations that say something only in a body have said nothing. */
 function passWithout(request: Permitted, options: CheckOptions, bytes?: Buffer): Consistent {
-  if (request.meaning.operation.body === 'map')
-    throw invalidInput('the body is empty; expected a JSON object')
-  const inner = innerNeeds(request, {}, options)
-  return passJson(request, bytes, {}, inner)
+  assertNoObject(request)
+  if (bytes !== undefined) return passJson(request, { form: 'bytes', bytes }, {}, options)
+  return consistent(request, { form: 'none' }, undefined, {}, options)
 }
 
-function passJson(request: Permitted, bytes: Buffer | undefined, members: Members, inner: Inner): Consistent {
-  if (bytes === undefined) return consistent(request, { form: 'none' }, undefined, members, inner)
-  return consistent(request, { form: 'bytes', bytes }, 'application/json', members, inner)
+/** Throws InvalidInput (400) where a body must be an object, and it is none. */
+function assertNoObject({ meaning }: Permitted): void {
+  if (meaning.operation.body === 'map') throw invalidInput('the body is empty; expected a JSON object')
 }
 
-/** What a body asks for besides the operation of the route, each with the decision that allows it. */
-type Inner = readonly (readonly [PermissionNeed, Allowed])[]
+function passJson(request: Permitted, payload: Payload, members: Members, options: CheckOptions): Consistent {
+  return consistent(request, payload, 'application/json', members, options)
+}
 
 function consistent(
   request: Permitted,
   payload: Payload,
   upstreamContentType: string | undefined,
   members: Members,
-  inner: Inner = [],
+  { policies }: CheckOptions,
 ): Consistent {
-  const allowedBy = request.decision ?? inner[0]?.[1]
+  const { operation, id } = request.meaning
+  const settled = settle(request, members, policies)
+  const inner = bodyNeeds(operation.name, id, members)
+  const decisions = inner.map((need) => demand(need, request, members, policies))
+  const allowedBy = settled.decision ?? decisions[0]
   if (allowedBy === undefined) throw invalidInput('the batch is empty; expected at least one operation')
-  return {
-    ...request,
-    payload,
-    upstreamContentType,
-    inner: inner.map(([need]) => need),
-    allowedBy,
-    details: commitDetails(request.meaning, members),
-  }
-}
-
-function innerNeeds(request: Permitted, members: Members, options: CheckOptions): Inner {
-  return bodyNeeds(request.meaning.operation.name, request.meaning.id, members).map((need) => {
-    formatIdentifier(need.id, options.delimiter)
-    return [need, demand(need, request, options.policies)] as const
-  })
+  const details = commitDetails(request.meaning, members)
+  return { ...settled, payload, upstreamContentType, inner, allowedBy, details }
 }
 
 function assertReadable(request: Permitted): void {
@@ -118,66 +147,6 @@ function assertReadable(request: Permitted): void {
   const encoding = charset.exec(contentType)?.[1] ?? 'utf-8'
   if (!jsonTypes.test(contentType) || !/^utf-?8$/i.test(encoding)) {
     throw invalidInput(`the content-type is ${show(contentType)}; expected application/json in UTF-8`)
-  }
-}
-
-/** Interface section 3.5: a value that stands in the route and in the body is the same in both. */
-function assertSameAsRoute(request: Permitted, members: Members): void {
-  const { operation, id, indexName, parameters } = request.meaning
-  if (operation.repeats.includes('id')) assertSameId(members, 'id', id)
-  if (operation.repeats.includes('index_name')) {
-    const name = stringMember(members, 'index_name')
-    if (name !== undefined && name !== indexName) {
-      throw differs('index_name', show(name), show(indexName ?? ''))
-    }
-  }
-  for (const [name, value] of parameters) {
-    const own = Object.hasOwn(members, name) ? members[name] : undefined
-    if (own === undefined || own === null) continue
-    const text = typeof own === 'string' ? own : JSON.stringify(own)
-    const expected = typeof value === 'string' ? value : JSON.stringify(value)
-    if (text !== expected) throw differs(name, JSON.stringify(own), show(expected))
-  }
-  const query = Object.hasOwn(members, 'query') ? members['query'] : undefined
-  if (typeof query !== 'object' || query === null) return
-  const nested = query as Members
-  assertSpelling(nested)
-  assertSameId(nested, 'query.id', id)
-  if (Object.hasOwn(nested, 'identity'))
-    throw invalidInput('"query.identity" is not accepted; send it as headers')
-  assertReferences(nested)
-}
-
-function assertSameId(members: Members, what: string, id: readonly string[]): void {
-  const own = identifierMember(members, 'id', what)
-  if (own !== undefined && !sameIdentifier(own, id))
-    throw differs(what, JSON.stringify(own), JSON.stringify(id))
-}
-
-function differs(name: string, body: string, route: string): InterfaceError {
-  return invalidInput(
-    `${show(name)} is ${cut(body)} in the body and ${cut(route)} in the route; they must not differ`,
-  )
-}
-
-/** JSON of a readable length. */
-function cut(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 197)}...` : text
-}
-
-function assertSafeEnvelope(members: Members): void {
-  assertReferences(members)
-  const context = Object.hasOwn(members, 'context') ? members['context'] : undefined
-  if (context === undefined || context === null) return
-  if (typeof context !== 'object' || Array.isArray(context)) {
-    throw invalidInput('"context" in the body is not an object of strings')
-  }
-  for (const [key, value] of Object.entries(context)) {
-    if (typeof value !== 'string')
-      throw invalidInput(`the context entry ${show(key)} in the body is not a string`)
-    if (key.toLowerCase().startsWith(reservedContextPrefix)) {
-      throw invalidInput(`the context key ${show(key)} is reserved for the gateway`)
-    }
   }
 }
 

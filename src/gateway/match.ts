@@ -1,21 +1,23 @@
 import { invalidInput } from '../interface/errors.ts'
-import { buildTarget, parseTarget } from '../interface/target.ts'
+import { buildTarget, parseTarget, type Target } from '../interface/target.ts'
 import type { Matched, Received } from './stages.ts'
-
-/** How the upstream is spoken to: what goes in front of each path, and what joins the parts of an id there. */
-export interface UpstreamDialect {
-  readonly basePath: string
-  readonly delimiter: string
-}
+import type { Upstream } from './upstream.ts'
+import type { Upstreams } from './upstreams.ts'
 
 /**
- * The second stage: finds the operation and the id by the operations table alone, and rebuilds from them the one
- * target that the upstream will see. Throws 400, 404 or 405 (InterfaceError).
+ * The second stage: finds the operation and the id by the operations table alone, and the upstream by the id, and
+ * rebuilds the one target that the upstream will see. Throws 400, 404 or 405 (InterfaceError).
  */
-export function match(request: Received, upstream: UpstreamDialect): Matched {
+export function match(request: Received, upstreams: Upstreams): Matched {
   const meaning = parseTarget(request.method, request.target)
   if (request.hasBody && request.method === 'GET') {
     throw invalidInput(`a GET request for ${meaning.operation.name} has no body, but one was sent`)
   }
-  return { ...request, meaning, upstreamTarget: upstream.basePath + buildTarget(meaning, upstream.delimiter) }
+  const upstream = upstreams.of(meaning.id)
+  return { ...request, meaning, upstream, upstreamTarget: targetAt(upstream, meaning) }
+}
+
+/** The target as that upstream writes it. Throws InvalidInput (400) where its delimiter cannot write the id. */
+export function targetAt({ basePath, delimiter }: Upstream, meaning: Target): string {
+  return basePath + buildTarget(meaning, delimiter)
 }

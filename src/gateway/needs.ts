@@ -11,4 +11,11 @@ export interface PermissionNeed {
   readonly beneath?: true
   /** What in the request asks for it, for the message of a refusal: `mode=overwrite`. */
   readonly because?: string
+  /** The entry of a batch that asks for it, and says what there is to say of it; else the request does. */
+  readonly entry?: Readonly<Record<string, unknown>>
+  /**
+   * What there is instead of a refusal: the entries of a batch decide where no rule speaks of the batch itself; the
+   * credentials in an answer are withheld; a listing that no rule speaks of answers what is to be seen beneath.
+   */
+  readonly otherwise?: 'entries-decide' | 'withheld' | 'what-is-visible'
 }

@@ -5,8 +5,13 @@ import { AuthenticationRefused } from '../identity/refusal.ts'
 import type { InterfaceError } from '../interface/errors.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { DeniedError } from './authorize.ts'
+import { limitLines } from '../telemetry/limit-lines.ts'
+import { BodyTooSlow } from './client-body.ts'
+import type { ConnectionRefusal } from './connections.ts'
+import { DeniedError } from './denied-error.ts'
+import type { RefusedCredentials } from './refused-credentials.ts'
 import type { Trace } from './trace.ts'
+import type { UnparsedReason } from './unparsed-reason.ts'
 
 /** What the server tells as requests come and go. */
 export interface GatewayTelemetry {
@@ -14,24 +19,36 @@ export interface GatewayTelemetry {
   begun(trace: Trace, response: ServerResponse): void
   /** A stage refused it. */
   refused(trace: Trace, error: InterfaceError, response: ServerResponse): void
-  /** The HTTP parser refused what came, before there was a request. */
-  unparsed(error: InterfaceError): void
+  /** What came over a connection was no request, or its connection was closed without an answer. */
+  readonly turnedAway: (
+    reason: UnparsedReason | ConnectionRefusal | 'certificate' | 'tunnel',
+    client?: string,
+    cause?: string,
+  ) => void
+  /** The gateway closes, and requests that are under way are cut off. */
+  readonly stragglers: () => void
 }
+
+/** Whoever sends no requests must not fill the disk with lines about it: so many of each reason are written. */
+const maximumLinesPerSecond = 10
 
 /** Counts and logs every request, and records in the audit log what the policies denied. */
 export function observeGateway(
   metrics: Metrics,
   log: Logger,
   audit: AuditLog,
-  upstream: string,
+  credentials: RefusedCredentials,
 ): GatewayTelemetry {
   const refusals = new WeakMap<ServerResponse, { error: InterfaceError; reason: string }>()
+  const lines = limitLines(maximumLinesPerSecond)
   // Finding a series by its labels costs more than counting in it: each is found once.
   const counter = remember((operation: string, status: string, decision: string) =>
     metrics.requests.labels(operation, status, decision),
   )
   const requestTimer = remember((operation: string) => metrics.requestSeconds.labels(operation))
-  const upstreamTimer = remember((operation: string) => metrics.upstreamSeconds.labels(upstream, operation))
+  const upstreamTimer = remember((upstream: string, operation: string) =>
+    metrics.upstreamSeconds.labels(upstream, operation),
+  )
   return {
     begun(trace, response) {
       response.once('close', () => ended(trace, response))
@@ -41,14 +58,24 @@ export function observeGateway(
       refusals.set(response, { error, reason })
       metrics.refusals.inc({ stage: trace.stage, reason })
       if (error instanceof DeniedError) recordDenial(audit, trace, error)
+      if (error instanceof AuthenticationRefused) credentials.note(trace, error)
     },
-    unparsed(error) {
-      metrics.refusals.inc({ stage: 'receive', reason: 'unparsed' })
+    turnedAway(reason, client, cause) {
+      metrics.refusals.inc({ stage: 'receive', reason })
+      const heldBack = lines.take(reason)
+      if (heldBack === undefined) return
       log.info(
-        { status: error.status, stage: 'receive', cause: String(error.cause) },
+        {
+          stage: 'receive',
+          reason,
+          client,
+          ...(cause !== undefined && { cause }),
+          ...(heldBack > 0 && { heldBack }),
+        },
         'refused before there was a request',
       )
     },
+    stragglers: () => log.warn('requests under way are cut off: they took longer than the grace'),
   }
 
   function ended(trace: Trace, response: ServerResponse): void {
@@ -59,7 +86,9 @@ export function observeGateway(
     const status = response.headersSent ? response.statusCode : 499
     counter(operation, String(status), decision).inc()
     requestTimer(operation).observe((now - trace.startedAt) / 1000)
-    if (trace.forwardedAt !== undefined) upstreamTimer(operation).observe((now - trace.forwardedAt) / 1000)
+    if (trace.forwardedAt !== undefined) {
+      upstreamTimer(trace.upstream ?? '', operation).observe((now - trace.forwardedAt) / 1000)
+    }
     const level = status >= 500 ? 'warn' : 'info'
     if (!log.isLevelEnabled(level)) return
     log[level](
@@ -99,6 +128,7 @@ function remember<Labels extends readonly string[], Found>(find: (...labels: Lab
 function reasonOf(error: InterfaceError): string {
   if (error instanceof AuthenticationRefused) return error.reason
   if (error instanceof DeniedError) return error.decision.reason
+  if (error instanceof BodyTooSlow) return 'body_too_slow'
   if (error instanceof AuditUnavailable) return `audit_${error.reason}`
   return error.kind
 }
@@ -122,6 +152,6 @@ function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
     ...(rule && { rule }),
     policyRevision: revision,
     client: trace.client,
-    details: { needs: error.message },
+    details: { needs: error.needs },
   })
 }

@@ -3,24 +3,32 @@ import type { AuditLog } from '../audit/log.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import type { Dialect } from '../interface/headers.ts'
 import type { PolicySet } from '../policy/trie.ts'
+import { atOneUpstream } from './at-one-upstream.ts'
 import { authorize } from './authorize.ts'
-import { check } from './check.ts'
+import { assertReachable } from './call-upstream.ts'
+import type { ChangeTracking } from './change-tracking.ts'
+import { check, type BodyLimits } from './check.ts'
+import type { ClientBody } from './client-body.ts'
 import { forward } from './forward.ts'
 import { match } from './match.ts'
+import type { PageTokens } from './page-token.ts'
 import { receive } from './receive.ts'
 import { record } from './record.ts'
 import type { Permitted } from './stages.ts'
 import type { Trace } from './trace.ts'
-import type { Upstream } from './upstream.ts'
+import type { Upstreams } from './upstreams.ts'
 
 /** What the stages work with. */
 export interface PipelineParts {
   readonly authenticator: Authenticator
   readonly policies: { current(): PolicySet }
   readonly audit: AuditLog
-  readonly upstream: Upstream
+  readonly tracking: ChangeTracking
+  readonly upstreams: Upstreams
+  readonly pageTokens: PageTokens
   readonly dialects: ReadonlySet<Dialect>
-  readonly maximumJsonBytes: number
+  readonly bodyLimits: BodyLimits
+  readonly maximumHeaders: number
 }
 
 /** A request that may go on, with the policies that let it: the check of its body must not use other ones. */
@@ -40,9 +48,9 @@ export async function admit(
   trace: Trace,
 ): Promise<Admitted> {
   trace.stage = 'receive'
-  const received = receive(request, target, parts.dialects, trace.requestId)
+  const received = receive(request, target, parts, trace.requestId)
   trace.stage = 'match'
-  const matched = match(received, parts.upstream)
+  const matched = match(received, parts.upstreams)
   trace.meaning = matched.meaning
   trace.stage = 'authenticate'
   const caller = parts.authenticator.authenticate(matched.credentials)
@@ -56,22 +64,30 @@ export async function admit(
 /** The second half: the body is checked, a change is recorded, and the request goes upstream. */
 export async function pass(
   { permitted, policies }: Admitted,
-  request: IncomingMessage,
+  body: ClientBody,
   response: ServerResponse,
   parts: PipelineParts,
   trace: Trace,
 ): Promise<void> {
-  const { upstream, audit, maximumJsonBytes } = parts
+  const { upstreams, pageTokens, audit, tracking, bodyLimits: limits } = parts
   trace.stage = 'check'
-  const consistent = await check(permitted, request, {
-    policies,
-    delimiter: upstream.delimiter,
-    maximumJsonBytes,
-  })
-  trace.allowedBy = consistent.allowedBy
-  trace.stage = 'audit'
-  const recorded = await record(consistent, audit, upstream.name)
-  trace.stage = 'forward'
-  trace.forwardedAt = performance.now()
-  await forward(recorded, response, upstream, audit)
+  const consistent = await check(permitted, body.stream, { policies, limits })
+  try {
+    const placed = atOneUpstream(consistent, upstreams)
+    trace.allowedBy = placed.allowedBy
+    trace.upstream = placed.upstream.name
+    // What cannot be sent now is refused before it costs a record.
+    trace.stage = 'forward'
+    assertReachable(placed.upstream)
+    // A body that does not come must not hold a connection to the upstream.
+    if (placed.payload.form === 'stream') await body.begun()
+    trace.stage = 'audit'
+    const recorded = await record(placed, audit, tracking)
+    trace.stage = 'forward'
+    trace.forwardedAt = performance.now()
+    await forward(recorded, response, audit, { policies, upstreams, pageTokens })
+  } finally {
+    // Where it never came to be sent, what holds on to the body of the client lets go.
+    if (consistent.payload.form === 'stream') consistent.payload.body.destroy()
+  }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import {
   apiKeyHeader,
+  assertionHeader,
   dialectOf,
   dialects,
   hopByHopHeaders,
@@ -27,12 +28,14 @@ const guarded: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Headers that the gateway reads or writes itself, those that could vouch for a caller to the upstream, and those
- * that ask for a part of an answer or for none: the interface knows no such answers.
+ * Headers that the gateway reads or writes itself, those that could vouch for a caller to the upstream, those by
+ * which some servers let a request be for another target or of another method, and those that ask for a part of an
+ * answer or for none: the interface knows no such answers.
  */
 const withheld: ReadonlySet<string> = new Set([
   ...guarded,
   'accept-encoding',
+  assertionHeader,
   'cookie',
   'forwarded',
   'if-match',
@@ -42,8 +45,20 @@ const withheld: ReadonlySet<string> = new Set([
   'if-unmodified-since',
   'range',
   'via',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-uri',
+  'x-original-url',
   'x-real-ip',
+  'x-rewrite-url',
 ])
+
+/** What the first stage accepts. */
+export interface ReceiveOptions {
+  readonly dialects: ReadonlySet<Dialect>
+  readonly maximumHeaders: number
+}
 
 /**
  * The first stage: reads the head of a request from its raw header list, in one pass.
@@ -53,13 +68,18 @@ const withheld: ReadonlySet<string> = new Set([
 export function receive(
   request: IncomingMessage,
   target: string,
-  accepted: ReadonlySet<Dialect>,
+  { dialects: accepted, maximumHeaders }: ReceiveOptions,
   requestId: string,
 ): Received {
   const single = new Map<string, string>()
   const headers: string[] = []
   const connectionTokens: string[] = []
   const raw = request.rawHeaders
+  if (raw.length / 2 > maximumHeaders) {
+    throw invalidInput(`the request has more than the ${maximumHeaders} headers that are accepted`, {
+      status: 431,
+    })
+  }
   for (let index = 0; index < raw.length; index += 2) {
     const name = (raw[index] ?? '').toLowerCase()
     const value = raw[index + 1] ?? ''
@@ -76,11 +96,19 @@ export function receive(
       if (mayPass(name)) headers.push(name, value)
     }
   }
+  const { httpVersion, httpVersionMinor } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw invalidInput(`the request is of HTTP/${httpVersion}; expected HTTP/1.1`, { status: 505 })
+  }
   const transferEncoding = single.get('transfer-encoding')
+  // Whatever speaks HTTP/1.0 before us knows no chunks, and may have seen another end of the body (RFC 9112, 6.1).
+  if (transferEncoding !== undefined && httpVersionMinor === 0) {
+    throw invalidInput('a request of HTTP/1.0 has no transfer-encoding, but one was sent')
+  }
   if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
     throw invalidInput(`the transfer-encoding is ${show(transferEncoding)}; only chunked is understood`)
   }
-  if (!single.has('host') && request.httpVersionMinor > 0) {
+  if (!single.has('host') && httpVersionMinor > 0) {
     throw invalidInput('the request has no host header, which HTTP/1.1 demands')
   }
   const expectation = single.get('expect')
@@ -95,7 +123,11 @@ export function receive(
     client: request.socket.remoteAddress ?? '',
     method: request.method ?? '',
     target,
-    credentials: { apiKey: single.get(apiKeyHeader), authorization: single.get('authorization') },
+    credentials: {
+      apiKey: single.get(apiKeyHeader),
+      authorization: single.get('authorization'),
+      connection: request.socket,
+    },
     headers: connectionTokens.length === 0 ? headers : withoutConnectionListed(headers, connectionTokens),
     contentType: single.get('content-type'),
     contentEncoding: single.get('content-encoding'),

@@ -1,10 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { InterfaceError } from '../interface/errors.ts'
 import { requestIdHeader } from '../interface/headers.ts'
+import { BodyTooSlow, expectsContinue } from './client-body.ts'
 
 /** How much of a body that nobody wants is read before the connection is cut, and for how long. */
 const maximumDrainBytes = 16 * 1024 * 1024
 const maximumDrainMs = 10_000
+/** A client that was to be told to continue has mostly sent nothing, and will not. */
+const maximumUnexpectedMs = 1_000
 
 /** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
 export function answerable(error: unknown): InterfaceError {
@@ -18,19 +21,33 @@ export function answerable(error: unknown): InterfaceError {
  * Answers a refused request in the shape of the interface. Where an answer has already begun, the connection is
  * cut instead, so that half an answer never looks whole.
  */
-export function refuse(response: ServerResponse, error: InterfaceError, requestId: string): void {
+export function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: InterfaceError,
+  requestId: string,
+): void {
   if (response.headersSent) {
     response.destroy()
     return
   }
   const body = JSON.stringify(error.toResponse(requestId))
+  const isBodyUncertain = expectsContinue(request) && !request.complete
+  if (isBodyUncertain || error instanceof BodyTooSlow) response.shouldKeepAlive = false
   response.writeHead(error.status, {
     ...error.headers,
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     [requestIdHeader]: requestId,
   })
-  response.end(body)
+  if (isBodyUncertain) {
+    // Whether a body follows only the client knows, so the connection ends here. It ends behind the body, where
+    // there is one: to close a connection on which something lies unread would take the answer away.
+    response.write(body)
+    request.once('end', () => response.end())
+  } else {
+    response.end(body)
+  }
 }
 
 /**
@@ -40,7 +57,8 @@ export function refuse(response: ServerResponse, error: InterfaceError, requestI
 export function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
   let bytes = 0
-  const timer = setTimeout(() => request.socket.destroy(), maximumDrainMs).unref()
+  const milliseconds = expectsContinue(request) ? maximumUnexpectedMs : maximumDrainMs
+  const timer = setTimeout(() => request.socket.destroy(), milliseconds).unref()
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > maximumDrainBytes) request.socket.destroy()

@@ -36,12 +36,17 @@ export function routeNeeds(request: Matched): PermissionNeed[] {
 
 /** A mode by its one name: `ExistOk`, `exist_ok` and LanceDB's `"\"ExistOk\""` are `existok`. Throws 400. */
 export function modeOf(text: string, operation: OperationName, known: readonly string[]): string {
-  const mode = text
-    .replace(/^"(.*)"$/, '$1')
-    .replaceAll('_', '')
-    .toLowerCase()
+  const mode = modeName(text)
   if (!known.includes(mode)) {
     throw invalidInput(`${operation} has no mode ${show(text)}; it knows ${known.join(', ')}`)
   }
   return mode
+}
+
+/** The one name of a mode, known or not. */
+export function modeName(text: string): string {
+  return text
+    .replace(/^"(.*)"$/, '$1')
+    .replaceAll('_', '')
+    .toLowerCase()
 }

@@ -10,6 +10,8 @@ const watched: ReadonlySet<string> = new Set([
   'mode',
   'behavior',
   'branch',
+  'from_branch',
+  'tag',
   'location',
   'vend_credentials',
   'manifest_path',
@@ -27,15 +29,20 @@ const watched: ReadonlySet<string> = new Set([
 
 /**
  * Throws InvalidInput (400) for a key that differs from a member that decides something only in the case of its
- * letters: some servers would read it as that member, and some would not.
+ * letters, or in what stands behind a NUL: some servers would read it as that member, and some would not.
  */
-export function assertSpelling(members: Readonly<Record<string, unknown>>): void {
-  for (const name of Object.keys(members)) {
-    if (watched.has(name)) continue
-    // Through upper case, so that the long s is an s, as it is to readers that fold by Unicode.
-    const folded = name.toUpperCase().toLowerCase()
-    if (watched.has(folded)) {
-      throw invalidInput(`the key ${show(name)} in the body could be taken for ${show(folded)}; write it so`)
-    }
+export function assertSpelling(name: string): void {
+  if (watched.has(name)) return
+  const folded = spelled(name)
+  if (watched.has(folded)) {
+    throw invalidInput(`the key ${show(name)} in the body could be taken for ${show(folded)}; write it so`)
   }
+}
+
+/** A key as the most lenient reader has it. */
+export function spelled(name: string): string {
+  // Through upper case, so that the long s is an s, as it is to readers that fold by Unicode.
+  const folded = name.toUpperCase().toLowerCase()
+  const end = folded.indexOf('\0')
+  return end === -1 ? folded : folded.slice(0, end)
 }

@@ -2,10 +2,14 @@ import type { Readable } from 'node:stream'
 import type { Credentials } from '../identity/authenticate.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { Target } from '../interface/target.ts'
-import type { Decision } from '../policy/decision.ts'
+import type { Allowed } from '../policy/decision.ts'
+import type { RequestFacts } from '../policy/question.ts'
 import type { IntentReceipt } from '../audit/log.ts'
 import type { Details } from '../audit/records.ts'
+import type { TrackedChange } from './change-tracking.ts'
+import type { ArrowMeter } from './arrow-meter.ts'
 import type { PermissionNeed } from './needs.ts'
+import type { Upstream } from './upstream.ts'
 
 /*
  * What is known of a request after each stage. A stage takes what the one before returns, so a request cannot be
@@ -35,6 +39,8 @@ export interface Received {
 /** A request whose operation and id are known, and the only target that can be forwarded for it. */
 export interface Matched extends Received {
   readonly meaning: Target
+  /** Where the object lies; of a batch, whose route names none, this is not known before its body has been read. */
+  readonly upstream: Upstream
   readonly upstreamTarget: string
 }
 
@@ -48,10 +54,21 @@ declare const permit: unique symbol
 /** A request that the policies allow, as far as its head tells. Only `authorize` makes one. */
 export interface Permitted extends Authenticated {
   readonly [permit]: true
-  /** The decision on the operation itself; undefined for a batch, which its body decides. */
+  /** What its head says to conditions; the same in all stages. */
+  readonly facts: RequestFacts
+  /** What conditions make depend on the body: it must be read whole. */
+  readonly undecided: readonly PermissionNeed[]
+  /** The decision on the operation itself; undefined for a batch, and for what is undecided. */
   readonly decision: Allowed | undefined
   /** Whether the answer may carry storage credentials, and the caller may not have them. */
   readonly withholdsCredentials: boolean
+}
+
+declare const settlement: unique symbol
+
+/** A permitted request of which nothing is undecided any more. Only `settle` makes one. */
+export interface Settled extends Permitted {
+  readonly [settlement]: true
 }
 
 /** What goes upstream as the body. */
@@ -62,13 +79,16 @@ export type Payload =
    * Bytes that are not in memory, of a length in bytes where it was sent. Where the stream fails, the exchange is
    * broken off, so that the upstream never sees a whole request.
    */
-  | { readonly form: 'stream'; readonly body: Readable; readonly length: number | undefined }
-
-/** The decision that lets a request through. */
-export type Allowed = Extract<Decision, { allowed: true }>
+  | {
+      readonly form: 'stream'
+      readonly body: Readable
+      readonly length: number | undefined
+      /** Of an Arrow stream: what has passed so far. */
+      readonly meter?: ArrowMeter
+    }
 
 /** A permitted request whose body agrees with its route, and whose body the policies allow too. */
-export interface Consistent extends Permitted {
+export interface Consistent extends Settled {
   readonly payload: Payload
   readonly upstreamContentType: string | undefined
   /** What the body asks for besides the operation of the route. */
@@ -79,10 +99,26 @@ export interface Consistent extends Permitted {
   readonly details: Details
 }
 
-/** A consistent request that may be forwarded: a change has its intent on disk. */
-export interface Recorded extends Consistent {
-  /** The receipt of the intent; undefined for a read, which leaves no intent. */
-  readonly intent: IntentReceipt | undefined
+declare const place: unique symbol
+
+/** A consistent request all of whose objects lie at its upstream. Only `atOneUpstream` makes one. */
+export interface Placed extends Consistent {
+  readonly [place]: true
+}
+
+/** A placed request that may be forwarded: a change has its intent on disk, as its class is recorded. */
+export interface Recorded extends Placed {
+  /** Undefined for what is not recorded: reads, unless the settings tell otherwise. */
+  readonly intent: WrittenIntent | undefined
+}
+
+/** An intent that was given to the audit log. */
+interface WrittenIntent {
+  /** Settled already, unless nothing waits for the record. */
+  readonly receipt: Promise<IntentReceipt>
+  /** Whether the answer waits for the outcome. */
+  readonly awaitsOutcome: boolean
+  readonly change: TrackedChange
 }
 
 /** Marks a request as permitted; for `authorize` alone. */
@@ -91,4 +127,12 @@ export function grant(
   rest: Omit<Permitted, keyof Authenticated | typeof permit>,
 ): Permitted {
   return { ...request, ...rest } as Permitted
+}
+
+/** Marks a request as settled; for `settle` alone. */
+export function settled(
+  request: Permitted,
+  rest: Pick<Permitted, 'decision' | 'withholdsCredentials'>,
+): Settled {
+  return { ...request, ...rest, undecided: [] } as Permitted as Settled
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../identity/principal.ts'
 import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
 import type { Target } from '../interface/target.ts'
-import type { Allowed } from './stages.ts'
+import type { Allowed } from '../policy/decision.ts'
 
 /** The stages of the way of a request, in order. */
 type Stage = 'receive' | 'match' | 'authenticate' | 'authorize' | 'check' | 'audit' | 'forward'
@@ -16,6 +16,8 @@ export interface Trace {
   meaning?: Target
   principal?: Principal
   allowedBy?: Allowed
+  /** The name of the upstream that it goes to. */
+  upstream?: string
   forwardedAt?: number
 }
 

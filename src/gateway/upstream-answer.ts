@@ -1,6 +1,7 @@
-import { errorCodes, InterfaceError, type ErrorName, type ErrorResponse } from '../interface/errors.ts'
-import { cutSpans, scanMembers } from './json-scan.ts'
-import { AnswerTooLarge, type UpstreamAnswer } from './exchange.ts'
+import { errorCodes, InterfaceError, type ErrorName } from '../interface/errors.ts'
+import type { UpstreamAnswer } from './exchange.ts'
+import { WatchedJson } from './json-watch.ts'
+import { joined } from './read-body.ts'
 
 const nameOfStatus: Readonly<Record<number, ErrorName>> = {
   400: 'InvalidInput',
@@ -19,67 +20,44 @@ const nameOfStatus: Readonly<Record<number, ErrorName>> = {
   504: 'ServiceUnavailable',
 }
 
-const knownCodes: ReadonlySet<unknown> = new Set(Object.values(errorCodes).map(({ code }) => code))
+const nameOfCode: ReadonlyMap<unknown, ErrorName> = new Map(
+  Object.entries(errorCodes).map(([name, { code }]) => [code, name as ErrorName]),
+)
 
 /**
- * An error of the upstream in the shape of the interface, whatever shape it came in. The code and, for errors of
- * the request, the message are kept; a detail, which may hold a stack trace, and the messages of failures are not.
- * That the upstream refuses the credentials of the gateway is no fault of the client: 502.
+ * An answer of the upstream that is no success, in the shape of the interface, whatever shape it came in: HTML, cut
+ * short, compressed, nothing. The code, `retry-after` and, for errors of the request, the message are kept; a detail,
+ * which may hold a stack trace, and the messages of failures are not. That the upstream refuses the credentials of
+ * the gateway is no fault of the client: 502.
  */
-export function normalizeError(
-  answer: UpstreamAnswer,
-  requestId: string,
-): { status: number; body: ErrorResponse } {
-  const { status } = answer
+export function errorOf({ status, headers, body }: UpstreamAnswer): InterfaceError {
   if (status === 401 || status === 407)
-    return failed('the catalog does not accept the credential of the gateway', requestId)
-  if (status < 400) return failed('the catalog answered with a redirect, which is not followed', requestId)
-  const sent = parse(answer.body)
-  const code = knownCodes.has(sent?.['code']) ? Number(sent?.['code']) : codeOf(status)
-  const message = sent?.['error']
-  const error =
-    status < 500 && typeof message === 'string' && message !== ''
-      ? message
-      : status < 500
-        ? `the catalog refused the request with status ${status}`
-        : 'the catalog failed to answer the request'
-  return { status, body: { error, code, instance: requestId } }
+    return failed('the catalog does not accept the credential of the gateway')
+  if (status < 400) return failed('the catalog answered with a redirect, which is not followed')
+  const sent = parse(body)
+  const name =
+    nameOfCode.get(sent?.['code']) ?? nameOfStatus[status] ?? (status < 500 ? 'InvalidInput' : 'Internal')
+  const retryAfter = valueOf(headers, 'retry-after')
+  return new InterfaceError(name, messageOf(status, sent?.['error']), {
+    status,
+    ...(retryAfter !== undefined && { headers: { 'retry-after': retryAfter } }),
+  })
 }
 
-function failed(message: string, requestId: string): { status: number; body: ErrorResponse } {
-  return { status: 502, body: new InterfaceError('ServiceUnavailable', message).toResponse(requestId) }
+function messageOf(status: number, sent: unknown): string {
+  if (status >= 500) return 'the catalog failed to answer the request'
+  return typeof sent === 'string' && sent !== ''
+    ? sent
+    : `the catalog refused the request with status ${status}`
 }
 
-/** A failure of the transport to the upstream as an error of the interface: 502, 503 or 504. */
-export function transportError(error: unknown): InterfaceError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (error instanceof AnswerTooLarge)
-    return unavailable(502, 'the answer of the catalog is too large', error)
-  switch (code) {
-    case 'UND_ERR_HEADERS_TIMEOUT':
-    case 'UND_ERR_BODY_TIMEOUT':
-      return unavailable(504, 'the catalog did not answer in time', error)
-    case 'UND_ERR_CONNECT_TIMEOUT':
-      return unavailable(504, 'the catalog could not be reached in time', error)
-    case 'UND_ERR_CLOSED':
-    case 'UND_ERR_DESTROYED':
-      return unavailable(503, 'the gateway is shutting down', error)
-    default:
-      return unavailable(502, 'the catalog could not be reached, or broke off', error)
-  }
+function valueOf(headers: readonly string[], name: string): string | undefined {
+  const index = headers.findIndex((header, position) => position % 2 === 0 && header === name)
+  return index === -1 ? undefined : headers[index + 1]
 }
 
-/** Whether a failed exchange is certain not to have reached the upstream. */
-export function neverSent(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return [
-    'ECONNREFUSED',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-    'UND_ERR_CONNECT_TIMEOUT',
-  ].includes(code)
+function failed(message: string, cause?: unknown): InterfaceError {
+  return new InterfaceError('ServiceUnavailable', message, { status: 502, cause })
 }
 
 /**
@@ -88,12 +66,13 @@ export function neverSent(error: unknown): boolean {
  */
 export function withoutCredentials(body: Buffer): Buffer {
   if (body.length === 0) return body
-  const text = body.toString('utf8')
+  const text = new WatchedJson({ name: (name) => (isCredential(name) ? 'removal' : 'members') }, 0)
   try {
-    JSON.parse(text)
-    return Buffer.from(cutSpans(text, scanMembers(text, isCredential)))
+    text.push(body)
+    text.end()
+    return joined(text.takeRest())
   } catch (error) {
-    throw unavailable(502, 'the answer of the catalog is not JSON', error)
+    throw failed('the answer of the catalog is not JSON', error)
   }
 }
 
@@ -111,12 +90,4 @@ function parse(body: Buffer | undefined): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
-}
-
-function codeOf(status: number): number {
-  return errorCodes[nameOfStatus[status] ?? (status < 500 ? 'InvalidInput' : 'Internal')].code
-}
-
-function unavailable(status: number, message: string, cause: unknown): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', message, { status, cause })
 }

@@ -1,52 +1,118 @@
 import { Pool } from 'undici'
-import { defaultDelimiter } from '../interface/identifiers.ts'
-import type { UpstreamDialect } from './match.ts'
+import { defaultDelimiter, type Identifier } from '../interface/identifiers.ts'
+import type { CallerHeaders } from './caller-headers.ts'
+import { createBreaker, type Breaker, type BreakerSettings } from './breaker.ts'
+import { createPlaces, type Places } from './places.ts'
+import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
+import { connectorOf } from './upstream-connector.ts'
+import { watchHealth, type Health } from './upstream-health.ts'
 
-/** How to reach the catalog behind the gateway, and what it may be told. */
-export interface UpstreamSettings {
+/** How to reach a catalog behind the gateway, and what it may be told. */
+export interface UpstreamOptions {
   /** A name for logs, metrics and audit records. */
   readonly name: string
   /** `http` or `https`, with an optional path that goes in front of every route. */
   readonly url: string
   /** What joins the parts of an id there. */
   readonly delimiter?: string | undefined
-  /** PEM certificates to trust instead of the system's; the certificate of the upstream is always verified. */
-  readonly certificateAuthority?: string | undefined
-  /** Headers that authenticate the gateway to the upstream. */
-  readonly credentials?: Readonly<Record<string, string>> | undefined
+  /** The namespaces that lie there; undefined for the upstream that serves everything else. */
+  readonly namespaces?: readonly Identifier[] | undefined
+  /** Header name and value in turn: what authenticates the gateway to the upstream. */
+  readonly credentials: readonly string[]
+  /** What tells the upstream who calls; nothing unless told. */
+  readonly callerHeaders?: CallerHeaders
+  /** PEM texts, and the name to verify. The certificate of the upstream is always verified. */
+  readonly tls: {
+    readonly ca?: string | undefined
+    readonly cert?: string | undefined
+    readonly key?: string | undefined
+    readonly servername?: string | undefined
+  }
   readonly maximumConnections: number
-  /** Milliseconds to connect, until the answer begins, and between two pieces of a body. */
-  readonly timeouts: { readonly connect: number; readonly answer: number; readonly idle: number }
+  readonly maximumWaiting: number
+  /** In milliseconds; what each is for stands with the settings. */
+  readonly timeouts: {
+    readonly waitMs: number
+    readonly connectMs: number
+    readonly answerMs: number
+    readonly idleMs: number
+    readonly takeMs: number
+    readonly totalMs: number
+  }
+  readonly health: {
+    readonly path?: string | undefined
+    readonly intervalMs: number
+    readonly timeoutMs: number
+  }
+  readonly breaker: BreakerSettings
+  readonly retries: RetrySettings
 }
 
-/** The catalog behind the gateway, with its pool of connections. */
-export interface Upstream extends UpstreamDialect {
+/** A catalog behind the gateway, with its connections and what is known of how it is. */
+export interface Upstream {
   readonly name: string
   readonly origin: string
-  readonly pool: Pool
+  /** What goes in front of each path. */
+  readonly basePath: string
+  /** What joins the parts of an id there. */
+  readonly delimiter: string
+  readonly namespaces: readonly Identifier[] | undefined
   /** Header names and values in turn. */
   readonly credentials: readonly string[]
+  readonly callerHeaders: CallerHeaders
+  readonly timeouts: UpstreamOptions['timeouts']
+  readonly retries: RetrySettings
+  /** Whoever sends through the pool has a place, so that no request waits inside of it. */
+  readonly pool: Pool
+  readonly places: Places
+  readonly breaker: Breaker
+  readonly retryBudget: RetryBudget
+  readonly health: Health
+  /** Breaks off what is under way. */
+  close(): Promise<void>
 }
 
-/** Opens the pool; no connection is made before the first request. */
-export function openUpstream(settings: UpstreamSettings): Upstream {
-  const url = new URL(settings.url)
-  return {
-    name: settings.name,
+/** Opens the pool, and begins to watch the health of the upstream. A request need not wait for either. */
+export function openUpstream(options: UpstreamOptions): Upstream {
+  const url = new URL(options.url)
+  const { name, credentials, timeouts } = options
+  const basePath = url.pathname.replace(/\/$/, '')
+  const delimiter = options.delimiter ?? defaultDelimiter
+  const connect = connectorOf({ ...options.tls, timeout: timeouts.connectMs })
+  const pool = new Pool(url.origin, {
+    connections: options.maximumConnections,
+    pipelining: 1,
+    connect,
+    headersTimeout: timeouts.answerMs,
+    bodyTimeout: timeouts.idleMs,
+  })
+  const breaker = createBreaker(options.breaker)
+  const health = watchHealth({
+    ...options.health,
     origin: url.origin,
-    basePath: url.pathname.replace(/\/$/, ''),
-    delimiter: settings.delimiter ?? defaultDelimiter,
-    credentials: Object.entries(settings.credentials ?? {}).flat(),
-    pool: new Pool(url.origin, {
-      connections: settings.maximumConnections,
-      pipelining: 1,
-      connect: {
-        timeout: settings.timeouts.connect,
-        rejectUnauthorized: true,
-        ...(settings.certificateAuthority === undefined ? {} : { ca: settings.certificateAuthority }),
-      },
-      headersTimeout: settings.timeouts.answer,
-      bodyTimeout: settings.timeouts.idle,
-    }),
+    basePath,
+    delimiter,
+    credentials,
+    connect,
+    onUnhealthy: () => breaker.trip(),
+  })
+  return {
+    name,
+    origin: url.origin,
+    basePath,
+    delimiter,
+    namespaces: options.namespaces,
+    credentials,
+    callerHeaders: options.callerHeaders ?? (() => []),
+    timeouts,
+    retries: options.retries,
+    pool,
+    places: createPlaces({ ...options, waitMs: timeouts.waitMs }),
+    breaker,
+    retryBudget: createRetryBudget(options.retries),
+    health,
+    async close() {
+      await Promise.all([health.close(), pool.destroy()])
+    },
   }
 }

@@ -19,3 +19,6 @@ export type Decision =
       readonly rule?: RuleReference
       readonly revision: string
     }
+
+/** The answer that allows. */
+export type Allowed = Extract<Decision, { allowed: true }>

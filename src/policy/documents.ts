@@ -1,12 +1,18 @@
-import { isScalar, LineCounter, parseAllDocuments, type Document } from 'yaml'
+import { isMap, isScalar, LineCounter, parseAllDocuments, type Document, type YAMLMap } from 'yaml'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
-import { labelOf, namespaceOf, ruleOf } from './rule-fields.ts'
+import { requirementOf, requirementsOf } from './commit-fields.ts'
+import { decisionTableFields, documentFields, metadataFields } from './language.ts'
+import type { DecisionTest } from './decision-test.ts'
+import { testsOf } from './test-fields.ts'
+import { labelOf, namespaceOf, permissionsOf, ruleOf } from './rule-fields.ts'
 import { choiceOf, fieldsOf, itemsOf, optional, textOf, type Field, type Report } from './yaml-fields.ts'
 
 /** The policies of one file, and every fault in it; where there is a fault, the policies must not be used. */
 export interface ParsedPolicies {
   readonly documents: readonly PolicyDocument[]
+  /** What the documents, and decision tables among them, expect of the policies of the folder. */
+  readonly tests: readonly DecisionTest[]
   readonly problems: readonly PolicyProblem[]
 }
 
@@ -33,16 +39,22 @@ export function parsePolicies(text: string, file: string): ParsedPolicies {
     resolveKnownTags: false,
   }
   const documents: PolicyDocument[] = []
+  const tests: DecisionTest[] = []
   for (const document of parseAllDocuments(text, yaml)) {
     const node = document.contents
     if (node === null || !isReadable(document, report)) continue
-    const policy = documentOf({ name: '', node, offset: node.range[0] }, file, locate, report)
+    const field: Field = { name: '', node, offset: node.range[0], file: text }
+    if (isMap(node) && (node as YAMLMap).get('kind') === 'DecisionTable') {
+      tests.push(...decisionTableOf(field, file, locate, report))
+      continue
+    }
+    const policy = documentOf(field, file, locate, report, tests)
     if (policy !== undefined) documents.push(policy)
   }
   problems.sort(
     (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
   )
-  return { documents, problems }
+  return { documents, tests, problems }
 }
 
 /** Whether there is something to read: not only a comment, and no fault that makes the rest of it meaningless. */
@@ -55,32 +67,77 @@ function isReadable(document: Document.Parsed, report: Report): boolean {
   return !isEmpty && breaking === undefined
 }
 
-const documentFields = ['apiVersion', 'kind', 'metadata', 'namespace', 'inherit', 'rules'] as const
+/** The tests of a document that holds nothing else. */
+function decisionTableOf(
+  field: Field,
+  file: string,
+  locate: Locate,
+  report: Report,
+): readonly DecisionTest[] {
+  const fields = fieldsOf(field, decisionTableFields, report)
+  if (fields === undefined) return []
+  choiceOf(fields.apiVersion, ['catalog-gateway/v1'], report)
+  const metadata = fieldsOf(fields.metadata, metadataFields, report)
+  const name = metadata && labelOf(metadata.name, report)
+  const place = { document: name ?? '', file }
+  return testsOf(fields.tests, place, (offset) => locate(offset).line, report)
+}
 
-function documentOf(field: Field, file: string, locate: Locate, report: Report): PolicyDocument | undefined {
+/** The policy of a document; what it expects of the policies is added to the tests. */
+function documentOf(
+  field: Field,
+  file: string,
+  locate: Locate,
+  report: Report,
+  tests: DecisionTest[],
+): PolicyDocument | undefined {
   const fields = fieldsOf(field, documentFields, report)
   if (fields === undefined) return undefined
   choiceOf(fields.apiVersion, ['catalog-gateway/v1'], report)
   choiceOf(fields.kind, ['AccessPolicy'], report)
-  const metadata = fieldsOf(fields.metadata, ['name', 'description'], report)
+  const metadata = fieldsOf(fields.metadata, metadataFields, report)
   const name = metadata && labelOf(metadata.name, report)
   if (metadata) optional(metadata.description, (field) => textOf(field, report))
+  const mode = optional(fields.mode, (field) => choiceOf(field, ['enforce', 'shadow'] as const, report))
+  const isShadow = mode === 'shadow'
   const namespace = namespaceOf(fields.namespace, report)
   const inherit = optional(fields.inherit, (field) => choiceOf(field, [true, false], report)) ?? true
-  const rules = rulesOf(fields.rules, locate, report)
+  const final = optional(fields.final, (field) => permissionsOf(field, report)) ?? new Set()
+  const onDeny = optional(fields.onDeny, (field) => choiceOf(field, [403, 404] as const, report))
+  const lines = new Map<string, number>()
+  const readAll = (items: readonly Field[], read: ReadRule): readonly PolicyRule[] =>
+    items.flatMap((item) => uniqueRule(item, read(item, locate(item.offset).line, report), lines, report))
+  const required = optional(fields.commits, (field) => requirementsOf(field, report))
+  const written =
+    required !== undefined && fields.rules.node === undefined
+      ? []
+      : (itemsOf(fields.rules, '[{ id, effect, subjects, operations }]', report) ?? [])
+  const rules = [...readAll(required ?? [], requirementOf), ...readAll(written, ruleOf)].toSorted(
+    (one, other) => one.line - other.line,
+  )
+  const place = { document: name ?? '', file }
+  const expected = optional(fields.tests, (field) =>
+    testsOf(field, place, (offset) => locate(offset).line, report),
+  )
+  tests.push(...(expected ?? []))
   if (metadata === undefined || name === undefined) return undefined
-  return { name, namespace, inherit, rules, file, ...locate(metadata.name.offset) }
+  return { name, isShadow, namespace, inherit, final, onDeny, rules, file, ...locate(metadata.name.offset) }
 }
 
-function rulesOf(field: Field, locate: Locate, report: Report): readonly PolicyRule[] {
-  const lineOf = new Map<string, number>()
-  return (itemsOf(field, '[{ id, effect, subjects, operations }]', report) ?? []).flatMap((item) => {
-    const rule = ruleOf(item, locate(item.offset).line, report)
-    if (rule === undefined) return []
-    const before = lineOf.get(rule.id)
-    if (before !== undefined)
-      report(item.offset, `${item.name}: the rule of line ${before} is "${rule.id}" too`)
-    lineOf.set(rule.id, before ?? rule.line)
-    return [rule]
-  })
+type ReadRule = (item: Field, line: number, report: Report) => PolicyRule | undefined
+
+/** The rule, in a list; `lines` holds where the rules before it stand, by id. */
+function uniqueRule(
+  item: Field,
+  rule: PolicyRule | undefined,
+  lines: Map<string, number>,
+  report: Report,
+): readonly PolicyRule[] {
+  if (rule === undefined) return []
+  const before = lines.get(rule.id)
+  if (before !== undefined) {
+    report(item.offset, `${item.name}: the rule of line ${before} is "${rule.id}" too`)
+  }
+  lines.set(rule.id, before ?? rule.line)
+  return [rule]
 }

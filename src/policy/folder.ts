@@ -1,12 +1,12 @@
-import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { parsePolicies, type ParsedPolicies } from './documents.ts'
+import type { ParsedPolicies } from './documents.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import { PolicyError, type PolicyProblem } from './policy-error.ts'
-import { listPolicyFiles, named, settlingMs, stampOf, type PolicyFile } from './policy-files.ts'
-import { compilePolicies, type PolicySet } from './trie.ts'
+import { policyFileReader, type PolicyFileReader } from './policy-file-reader.ts'
+import { policyFolder, type PolicyPlace } from './policy-place.ts'
+import { shadowed, type ShadowDiffers } from './shadow.ts'
+import { compilePolicies, type ConditionFailed, type PolicySet } from './trie.ts'
 
-/** How a folder of policies is watched. The callbacks must not throw. */
+/** How policies are watched. The callbacks must not throw. */
 export interface WatchPoliciesOptions {
   /** How long to wait between two looks; 2000 unless told. */
   readonly intervalMs?: number
@@ -14,6 +14,10 @@ export interface WatchPoliciesOptions {
   readonly onReload?: (set: PolicySet) => void
   /** The policies cannot be used; those before stay in force. Told once for as long as the fault is the same. */
   readonly onError?: (error: PolicyError) => void
+  /** A condition could not be told; see ConditionFailed. */
+  readonly conditionFailed?: ConditionFailed
+  /** Policies with `mode: shadow` would have decided otherwise. Without it, nobody asks them. */
+  readonly shadowDiffers?: ShadowDiffers
 }
 
 /** The policies in force, followed until closed. */
@@ -23,22 +27,47 @@ export interface PolicySource {
   close(): void
 }
 
+/** What stands in a folder of policies. */
+export interface PolicyFolder extends Pick<ParsedPolicies, 'tests'> {
+  /** The policies in force, without those with `mode: shadow`. */
+  readonly documents: readonly PolicyDocument[]
+  readonly set: PolicySet
+  /** All of them, as if those with `mode: shadow` were in force too. */
+  readonly withShadows: Pick<PolicyFolder, 'documents' | 'set'>
+}
+
 /** Loads the policies of a folder. Throws PolicyError with every fault in every file. */
 export async function loadPolicies(folder: string): Promise<PolicySet> {
-  return compileFolder(await readFolder(folder))
+  return loadPlace(policyFolder(folder))
+}
+
+/** Loads the policies of a place. Throws PolicyError with every fault in every file. */
+export async function loadPlace(place: PolicyPlace): Promise<PolicySet> {
+  return compileFolder(await readPlace(place, policyFileReader()), {})
+}
+
+/** Loads the policies of a folder, and what they were made of. Throws PolicyError with every fault in every file. */
+export async function readPolicies(folder: string, conditionFailed?: ConditionFailed): Promise<PolicyFolder> {
+  const contents = await readPlace(policyFolder(folder), policyFileReader())
+  const set = compileFolder(contents, conditionFailed ? { conditionFailed } : {})
+  const { documents, tests } = contents
+  const inForce = documents.filter(isInForce)
+  const withShadows = inForce.length === documents.length ? set : compilePolicies(documents, conditionFailed)
+  return { documents: inForce, tests, set, withShadows: { documents, set: withShadows } }
 }
 
 /**
- * Loads the policies of a folder and follows its changes; all of a change takes effect at once or not at all.
+ * Loads the policies of a place and follows its changes; all of a change takes effect at once or not at all.
  * Throws PolicyError if they cannot be used to begin with. It looks at the status of the files instead of waiting
  * for events, which get lost when files are replaced or Kubernetes swaps the link above them.
  */
 export async function watchPolicies(
-  folder: string,
+  place: PolicyPlace,
   options: WatchPoliciesOptions = {},
 ): Promise<PolicySource> {
-  const first = await readFolder(folder)
-  let current = compileFolder(first)
+  const readFiles = policyFileReader()
+  const first = await readPlace(place, readFiles)
+  let current = compileFolder(first, options)
   // Undefined where the last look could not read everything, so that the next one tries again.
   let seen: string | undefined = first.stamp
   let complaint: string | undefined
@@ -48,13 +77,14 @@ export async function watchPolicies(
   async function look(): Promise<void> {
     const before = seen
     seen = undefined
-    if (before === stampOf(await listPolicyFiles(folder))) {
+    if (before === (await place.stamp())) {
       seen = before
       return
     }
-    const contents = await readFolder(folder)
+    const contents = await readPlace(place, readFiles)
     seen = contents.stamp
-    const set = compileFolder(contents)
+    const set = compileFolder(contents, options)
+    if (set.size === 0 && current.size > 0) throw new PolicyError([{ file: place.name, message: emptied }])
     if (isClosed) return
     const isNews = set.revision !== current.revision || complaint !== undefined
     // Also where it says the same: a rule may stand in another line now.
@@ -65,7 +95,7 @@ export async function watchPolicies(
 
   function complain(cause: unknown): void {
     const error =
-      cause instanceof PolicyError ? cause : new PolicyError([{ file: folder, message: String(cause) }])
+      cause instanceof PolicyError ? cause : new PolicyError([{ file: place.name, message: String(cause) }])
     if (isClosed || error.message === complaint) return
     complaint = error.message
     options.onError?.(error)
@@ -91,45 +121,34 @@ interface FolderContents extends ParsedPolicies {
   readonly stamp: string
 }
 
-function compileFolder({ documents, problems }: FolderContents): PolicySet {
+/** A folder that lost everything is a mount gone wrong, more likely than a wish to shut everybody out. */
+const emptied = 'holds no policy in force any more; to allow nothing, leave a policy without rules'
+
+function compileFolder(
+  { documents, problems }: FolderContents,
+  { conditionFailed, shadowDiffers }: Pick<WatchPoliciesOptions, 'conditionFailed' | 'shadowDiffers'>,
+): PolicySet {
   const all = [...problems, ...repeatedNames(documents)]
   if (all.length > 0) throw new PolicyError(all)
-  return compilePolicies(documents)
+  const inForce = documents.filter(isInForce)
+  const set = compilePolicies(inForce, conditionFailed)
+  if (shadowDiffers === undefined || inForce.length === documents.length) return set
+  return shadowed(set, compilePolicies(documents), shadowDiffers)
 }
 
-/**
- * Reads all files as they stood at one time: half of an old state and half of a new one may allow too much, and so
- * may a file that somebody is still writing.
- */
-async function readFolder(folder: string): Promise<FolderContents> {
-  for (let attempt = 1; attempt <= 5; attempt++) {
-    const files = await listPolicyFiles(folder)
-    if (!files.some(({ isJustChanged }) => isJustChanged)) {
-      const parsed: ParsedPolicies[] = []
-      for (const file of files) parsed.push(await readPolicyFile(file))
-      const stamp = stampOf(files)
-      if (stamp === stampOf(await listPolicyFiles(folder))) {
-        return {
-          stamp,
-          documents: parsed.flatMap(({ documents }) => documents),
-          problems: parsed.flatMap(({ problems }) => problems),
-        }
-      }
-    }
-    await sleep(settlingMs)
-  }
-  throw new PolicyError([{ file: folder, message: 'changes all the time while it is read' }])
+function isInForce({ isShadow }: PolicyDocument): boolean {
+  return !isShadow
 }
 
-async function readPolicyFile({ name, path }: PolicyFile): Promise<ParsedPolicies> {
-  const bytes = await named(name, () => readFile(path))
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return { documents: [], problems: [{ file: name, message: 'is not valid UTF-8' }] }
+async function readPlace(place: PolicyPlace, readFiles: PolicyFileReader): Promise<FolderContents> {
+  const { stamp, files } = await place.read()
+  const parsed = readFiles(files)
+  return {
+    stamp,
+    documents: parsed.flatMap(({ documents }) => documents),
+    tests: parsed.flatMap(({ tests }) => tests),
+    problems: parsed.flatMap(({ problems }) => problems),
   }
-  return parsePolicies(text, name)
 }
 
 /** A decision names a policy by its name alone, so no two may share one. */

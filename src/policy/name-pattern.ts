@@ -23,3 +23,11 @@ export function matcherOf(pattern: string): NameMatcher {
     return true
   }
 }
+
+/**
+ * A name that stands for all that the pattern matches: another pattern matches it only if it matches every name that
+ * this one does, for what it holds instead of each `*` is in no pattern and no name.
+ */
+export function sampleOf(pattern: string): string {
+  return pattern.replaceAll('*', '\0')
+}

@@ -1,19 +1,31 @@
-import { isMap, isSeq } from 'yaml'
+import { LRUCache } from 'lru-cache'
+import { isScalar } from 'yaml'
 import { InterfaceError } from '../interface/errors.ts'
 import { assertName, type Identifier } from '../interface/identifiers.ts'
 import { operationNamed, operations, type OperationName } from '../interface/operations.ts'
 import { permissionGroups, permissionNames, type Permission } from '../interface/permissions.ts'
-import type { PolicyRule, Subjects } from './policy-document.ts'
+import { compileCondition, isFault, type Condition } from './condition.ts'
+import { ruleFields } from './language.ts'
+import type { PolicyRule } from './policy-document.ts'
+import { subjectsOf } from './subject-fields.ts'
 import { didYouMean } from './suggestion.ts'
-import { choiceOf, fieldsOf, itemsOf, optional, textOf, type Field, type Report } from './yaml-fields.ts'
+import { offsetIn } from './text-positions.ts'
+import {
+  choiceOf,
+  fieldsOf,
+  optional,
+  someTextsOf,
+  textOf,
+  textsOf,
+  type Field,
+  type Report,
+} from './yaml-fields.ts'
 
 const nameGrammar = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
-// oxlint-disable-next-line no-control-regex
-const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
 /** The rule that begins in that line, or undefined where it cannot be read; every fault in it is reported. */
 export function ruleOf(field: Field, line: number, report: Report): PolicyRule | undefined {
-  const fields = fieldsOf(field, ['id', 'effect', 'subjects', 'operations', 'tables'], report)
+  const fields = fieldsOf(field, ruleFields, report)
   if (fields === undefined) return undefined
   const id = labelOf(fields.id, report)
   const effect = choiceOf(fields.effect, ['allow', 'deny'], report)
@@ -26,8 +38,19 @@ export function ruleOf(field: Field, line: number, report: Report): PolicyRule |
       `${fields.tables.name} has no meaning here: none of the operations is one on a table`,
     )
   }
+  const condition = optional(fields.when, (field) => conditionOf(field, report))
   if (id === undefined || effect === undefined) return undefined
-  return { id, effect, subjects, permissions, tables, line }
+  return { id, effect, subjects, permissions, tables, condition, line }
+}
+
+/** A condition; a fault in it points at the very characters. */
+function conditionOf(field: Field, report: Report): Condition | undefined {
+  const text = textOf(field, report)
+  if (text === undefined || !isScalar(field.node)) return undefined
+  const condition = compileCondition(text)
+  if (!isFault(condition)) return condition
+  report(offsetIn(field.file, field.node, condition.index), `${field.name}: ${condition.message}`)
+  return undefined
 }
 
 /** A name that can stand in a log line: of a policy or of a rule. */
@@ -49,44 +72,28 @@ export function namespaceOf(field: Field, report: Report): Identifier {
   })
 }
 
-function subjectsOf(field: Field, report: Report): Subjects {
-  const fields = fieldsOf(field, ['users', 'groups', 'any'], report)
-  if (fields === undefined) return { users: [], groups: [], any: false }
-  if (isMap(field.node) && field.node.items.length === 0) {
-    report(field.offset, `${field.name} names nobody; expected users, groups or "any: true"`)
+/** Operations and groups of them, spelled out. */
+export function permissionsOf(field: Field, report: Report): ReadonlySet<Permission> {
+  const names = someTextsOf(field, '[read, InsertIntoTable]', report, (name, item) => {
+    if (membersOf(name) !== undefined) return
+    const suggestion = didYouMean(name, [...permissionNames, ...permissionGroups.keys()])
+    report(item.offset, `${item.name}: no operation or group is called ${JSON.stringify(name)}${suggestion}`)
+  })
+  const key = names.join(' ')
+  let permissions = spelledOut.get(key)
+  if (permissions === undefined) {
+    permissions = new Set(names.flatMap((name) => membersOf(name) ?? []))
+    spelledOut.set(key, permissions)
   }
-  return {
-    users: optional(fields.users, (field) => subjectNamesOf(field, report)) ?? [],
-    groups: optional(fields.groups, (field) => subjectNamesOf(field, report)) ?? [],
-    any: optional(fields.any, (field) => choiceOf(field, [true], report)) ?? false,
-  }
+  return permissions
 }
 
-function subjectNamesOf(field: Field, report: Report): readonly string[] {
-  return someTextsOf(field, '[alice, "corp:bob"]', report, (name, item) => {
-    if (name === '' || controlCharacter.test(name)) {
-      report(item.offset, `${item.name} is ${JSON.stringify(name)}, which nobody is called`)
-    } else if (name.includes('*')) {
-      report(item.offset, `${item.name} holds "*"; names are exact, and every caller is "any: true"`)
-    }
-  })
-}
+/** Most rules are about the same few lists of operations; each is kept once. */
+const spelledOut = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
 
-function permissionsOf(field: Field, report: Report): ReadonlySet<Permission> {
-  const found = new Set<Permission>()
-  someTextsOf(field, '[read, InsertIntoTable]', report, (name, item) => {
-    const permission = permissionNames.find((candidate) => candidate === name)
-    const members = permission === undefined ? permissionGroups.get(name) : [permission]
-    for (const member of members ?? []) found.add(member)
-    if (members === undefined) {
-      const suggestion = didYouMean(name, [...permissionNames, ...permissionGroups.keys()])
-      report(
-        item.offset,
-        `${item.name}: no operation or group is called ${JSON.stringify(name)}${suggestion}`,
-      )
-    }
-  })
-  return found
+function membersOf(name: string): readonly Permission[] | undefined {
+  const permission = permissionNames.find((candidate) => candidate === name)
+  return permission === undefined ? permissionGroups.get(name) : [permission]
 }
 
 function concernsTables(permission: Permission): boolean {
@@ -113,23 +120,4 @@ function assertUsable(name: string, field: Field, report: Report): void {
     if (!(error instanceof InterfaceError)) throw error
     report(field.offset, error.message)
   }
-}
-
-function someTextsOf(field: Field, example: string, report: Report, check: CheckText): readonly string[] {
-  const texts = textsOf(field, example, report, check)
-  if (isSeq(field.node) && field.node.items.length === 0) {
-    report(field.offset, `${field.name} is empty; expected a list, such as ${example}`)
-  }
-  return texts
-}
-
-type CheckText = (text: string, item: Field) => void
-
-function textsOf(field: Field, example: string, report: Report, check: CheckText): readonly string[] {
-  return (itemsOf(field, example, report) ?? []).flatMap((item) => {
-    const text = textOf(item, report)
-    if (text === undefined) return []
-    check(text, item)
-    return [text]
-  })
 }

@@ -1,19 +1,23 @@
-import type { Principal } from '../identity/principal.ts'
 import type { Identifier } from '../interface/identifiers.ts'
-import type { ObjectKind } from '../interface/operations.ts'
-import type { Permission } from '../interface/permissions.ts'
-import type { Decision } from './decision.ts'
-import { matcherOf } from './name-pattern.ts'
-import type { PolicyDocument, PolicyRule } from './policy-document.ts'
+import { concealmentOf } from './concealment.ts'
+import type { Allowed, Decision, RuleReference } from './decision.ts'
+import { decisiveRule } from './decisive-rule.ts'
+import { matcherOf, sampleOf } from './name-pattern.ts'
+import type { PolicyDocument, PolicyRule, Subjects } from './policy-document.ts'
+import { bitOf, bitsOf, withBits } from './permission-bits.ts'
+import { emptyNode, nearest, reach, subtree, type PolicyNode } from './policy-node.ts'
+import type { EarlyQuestion, Inquiry, Question } from './question.ts'
 import { revisionOf } from './revision.ts'
 import {
   addRule,
   anyTable,
   emptyIndex,
   firstApplying,
+  type Asked,
   type CompiledRule,
-  type RuleIndex,
+  type Outlook,
 } from './rule-index.ts'
+import { visibilityOf, type Sight, type View, type Viewer } from './visible.ts'
 
 /** The policies of a folder, ready to decide; never changes. */
 export interface PolicySet {
@@ -27,91 +31,102 @@ export interface PolicySet {
   /**
    * Whether the principal may use the permission on the object. Of several rules that allow, or several that deny,
    * the answer names the one of the deepest namespace, and of these the first by file and line.
-   * The id of a namespace is its path; any other id is the path of a namespace and a name in it.
    */
-  decide(principal: Principal, permission: Permission, kind: ObjectKind, id: Identifier): Decision
+  decide(question: Question): Decision
+  /**
+   * What `decide` will answer whatever the body says, as far as that is certain before the body has been read;
+   * undefined where the body decides. A denial may then name another rule, or give another reason.
+   */
+  foresee(question: EarlyQuestion): Decision | undefined
   /**
    * Whether the principal may use the permission on a namespace and on everything that is or could come to be
    * beneath it. It does not know what exists: a rule that denies something beneath denies, also if there is
    * nothing it would apply to, and so does a namespace with `inherit: false` beneath that does not itself allow
-   * the permission. Denies where `decide` denies on the namespace. Takes longer the more policies lie beneath.
+   * the permission. A condition that asks for the id counts against the caller. Denies where `decide` denies on
+   * the namespace. Takes longer the more policies lie beneath.
    */
-  decideBeneath(principal: Principal, permission: Permission, id: Identifier): Decision
+  decideBeneath(question: Question): Decision
+  /** Whether to answer a denial of this question as if the object were not there. */
+  conceals(question: EarlyQuestion): boolean
+  /** Whether the principal may know that the object is there, so that refusals may admit it. */
+  mayKnow(question: EarlyQuestion): boolean
+  /**
+   * What listings show to the principal: a table that he may describe; a namespace that he may describe, or beneath
+   * which he may see something. The latter is told from the policies alone, which do not know what exists: a name
+   * that only a condition on the id decides about counts as one that may be seen. Takes longer only the more rules
+   * beneath concern the principal without allowing him anything.
+   */
+  viewOf(viewer: Viewer): View
+  /** The decision that makes something beneath a namespace visible; undefined where nothing there can be. */
+  showsBeneath(sight: Sight): Allowed | undefined
 }
 
-interface TrieNode {
-  readonly parent: TrieNode | undefined
-  readonly depth: number
-  /** Whether what is allowed above stops here. */
-  isBoundary: boolean
-  allows: RuleIndex | undefined
-  denies: RuleIndex | undefined
-  readonly children: Map<string, TrieNode>
-}
+/** Takes the errors of conditions: an allow did not apply, or a deny applied, because it could not be told. */
+export type ConditionFailed = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
 
 /** Compiles documents that are valid and whose names are unique, in the order of their files. */
-export function compilePolicies(documents: readonly PolicyDocument[]): PolicySet {
+export function compilePolicies(
+  documents: readonly PolicyDocument[],
+  conditionFailed: ConditionFailed = () => undefined,
+): PolicySet {
   const revision = revisionOf(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
-  const root = buildTrie(documents, revision)
+  const root = buildTrie(documents, revision, conditionFailed)
 
-  function decide(principal: Principal, permission: Permission, kind: ObjectKind, id: Identifier): Decision {
-    const isNamespace = kind === 'namespace' || kind === 'none'
-    return decisiveRule(root, principal, permission, id, !isNamespace)?.decision ?? noRule
+  function look(question: EarlyQuestion, outlook: Outlook): Decision {
+    const asked = askedOf(question, question.id, outlook)
+    return decisiveRule(nearest(root, question.id, asked.depth), asked)?.decision ?? noRule
   }
 
-  function decideBeneath(principal: Principal, permission: Permission, id: Identifier): Decision {
-    const own = decide(principal, permission, 'namespace', id)
-    const node = nearest(root, id, id.length)
+  function decide(question: EarlyQuestion): Decision {
+    return look(question, 'worst')
+  }
+
+  /** Certain is what the worst body would still be allowed, and the best body still denied. */
+  function foresee(question: EarlyQuestion): Decision | undefined {
+    const worst = look(question, 'worst')
+    if (worst.allowed || question.operation !== undefined) return worst
+    const best = look(question, 'best')
+    return best.allowed ? undefined : best
+  }
+
+  function decideBeneath(question: Question): Decision {
+    const own = decide(question)
+    const node = nearest(root, question.id, question.id.length)
+    if (!own.allowed) return own
+    const asked = askedOf({ ...question, id: undefined }, question.id, 'worst')
+    const reaching = decisiveRule(node, asked)?.decision ?? noRule
     // Where no policy speaks of the namespace, none speaks of what is beneath it.
-    if (!own.allowed || node.depth < id.length) return own
-    const denied = denyBeneath(node, principal, permission)?.decision
-    return denied ?? (isStoppedBeneath(node, principal, permission) ? noRule : own)
+    if (!reaching.allowed || node.depth < question.id.length) return reaching
+    const denied = denyBeneath(node, asked)?.decision
+    return denied ?? (isStoppedBeneath(node, asked) ? noRule : own)
   }
 
-  return Object.freeze({ revision, size: documents.length, decide, decideBeneath })
+  const visibility = visibilityOf(root, decide)
+  return Object.freeze({
+    revision,
+    size: documents.length,
+    decide,
+    foresee,
+    decideBeneath,
+    ...visibility,
+    ...concealmentOf(root, decide, visibility.showsBeneath),
+  })
 }
 
-/** Walks from the namespace of the object up to the root: the first rule found is of the deepest namespace. */
-function decisiveRule(
-  root: TrieNode,
-  principal: Principal,
-  permission: Permission,
-  id: Identifier,
-  isInNamespace: boolean,
-): CompiledRule | undefined {
-  const depth = isInNamespace ? id.length - 1 : id.length
-  let allow: CompiledRule | undefined
-  let isStopped = false
-  for (let node: TrieNode | undefined = nearest(root, id, depth); node !== undefined; node = node.parent) {
-    const table = isInNamespace && node.depth === depth ? id[depth] : undefined
-    const deny = node.denies && firstApplying(node.denies, principal, permission, table)
-    if (deny !== undefined) return deny
-    if (allow === undefined && !isStopped && node.allows) {
-      allow = firstApplying(node.allows, principal, permission, table)
-    }
-    isStopped ||= node.isBoundary
-  }
-  return allow
-}
-
-/** The namespace of the first `depth` parts of the id, or the nearest above it that a policy speaks of. */
-function nearest(root: TrieNode, id: Identifier, depth: number): TrieNode {
-  let node = root
-  while (node.depth < depth) {
-    const child = node.children.get(id[node.depth] ?? '')
-    if (child === undefined) return node
-    node = child
-  }
-  return node
+function askedOf(inquiry: Inquiry, id: Identifier, outlook: Outlook): Asked {
+  const { kind, permission } = inquiry
+  const isNamespace = kind === 'namespace' || kind === 'none'
+  const depth = isNamespace ? id.length : id.length - 1
+  return { inquiry, bit: bitOf(permission), table: isNamespace ? undefined : id[depth], depth, outlook }
 }
 
 /** The rule that denies the permission on something in the namespace or beneath: the deepest, of these the first. */
-function denyBeneath(top: TrieNode, principal: Principal, permission: Permission): CompiledRule | undefined {
+function denyBeneath(top: PolicyNode, asked: Asked): CompiledRule | undefined {
   let deny: CompiledRule | undefined
   let depth = 0
   for (const node of subtree(top)) {
-    const rule = node.denies && firstApplying(node.denies, principal, permission, anyTable)
+    const rule = node.denies && firstApplying(node.denies, asked, anyTable)
     const isDeeper = deny === undefined || node.depth > depth
     if (rule && (isDeeper || (node.depth === depth && rule.order < (deny?.order ?? 0)))) {
       deny = rule
@@ -121,73 +136,78 @@ function denyBeneath(top: TrieNode, principal: Principal, permission: Permission
   return deny
 }
 
-/** Whether some namespace there takes nothing from above and does not itself allow the permission. */
-function isStoppedBeneath(top: TrieNode, principal: Principal, permission: Permission): boolean {
+/** Whether some namespace there takes nothing from above and is not itself allowed the permission. */
+function isStoppedBeneath(top: PolicyNode, asked: Asked): boolean {
   for (const node of subtree(top)) {
-    if (!node.isBoundary) continue
-    if (!node.allows || !firstApplying(node.allows, principal, permission, undefined)) return true
+    if (node.isBoundary && decisiveRule(node, asked)?.effect !== 'allow') return true
   }
   return false
 }
 
-function* subtree(top: TrieNode): Generator<TrieNode> {
-  const pending = [top]
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    yield node
-    for (const child of node.children.values()) pending.push(child)
-  }
-}
-
-function buildTrie(documents: readonly PolicyDocument[], revision: string): TrieNode {
+function buildTrie(
+  documents: readonly PolicyDocument[],
+  revision: string,
+  conditionFailed: ConditionFailed,
+): PolicyNode {
   const root = emptyNode(undefined)
+  const share = sharing()
   let order = 0
   for (const document of documents) {
     const node = reach(root, document.namespace)
     if (!document.inherit) node.isBoundary = true
+    node.final = withBits(node.final, bitsOf(document.final))
+    // Of two policies for one namespace, the one that hides more is heard.
+    if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404
     for (const rule of document.rules) {
       const index = rule.effect === 'allow' ? (node.allows ??= emptyIndex()) : (node.denies ??= emptyIndex())
-      addRule(index, compileRule(rule, document, order++, revision))
+      addRule(
+        index,
+        compileRule(
+          { ...rule, subjects: share(rule.subjects) },
+          document,
+          order++,
+          revision,
+          conditionFailed,
+        ),
+      )
     }
   }
   return root
 }
 
+/** One text for all that say the same: many policies name the same callers, and a decision compares them. */
+function sharing(): (subjects: Subjects) => Subjects {
+  const texts = new Map<string, string>()
+  const shared = (text: string): string => texts.get(text) ?? (texts.set(text, text), text)
+  return (subjects) => ({
+    ...subjects,
+    users: subjects.users.map(shared),
+    groups: subjects.groups.map(shared),
+    keys: subjects.keys.map(shared),
+  })
+}
+
 function compileRule(
-  rule: PolicyRule,
+  { id, effect, subjects, permissions, tables, condition, line }: PolicyRule,
   document: PolicyDocument,
   order: number,
   revision: string,
+  conditionFailed: ConditionFailed,
 ): CompiledRule {
-  const reference = Object.freeze({
-    policy: document.name,
-    rule: rule.id,
-    file: document.file,
-    line: rule.line,
-  })
+  const rule = Object.freeze({ policy: document.name, rule: id, file: document.file, line })
   return {
     order,
-    subjects: rule.subjects,
-    permissions: rule.permissions,
-    tables: rule.tables?.map(matcherOf),
+    effect,
+    subjects,
+    ...bitsOf(permissions),
+    tables: tables?.map(matcherOf),
+    samples: tables?.map(sampleOf),
+    condition,
+    failed: (error) => conditionFailed(rule, effect, error),
     decision: Object.freeze(
-      rule.effect === 'allow'
-        ? { allowed: true, rule: reference, revision }
-        : { allowed: false, reason: 'denied', rule: reference, revision },
+      effect === 'allow'
+        ? { allowed: true, rule, revision }
+        : { allowed: false, reason: 'denied', rule, revision },
     ),
   }
-}
-
-function emptyNode(parent: TrieNode | undefined): TrieNode {
-  const depth = parent === undefined ? 0 : parent.depth + 1
-  return { parent, depth, isBoundary: false, allows: undefined, denies: undefined, children: new Map() }
-}
-
-function reach(root: TrieNode, namespace: Identifier): TrieNode {
-  let node = root
-  for (const part of namespace) {
-    const child = node.children.get(part) ?? emptyNode(node)
-    node.children.set(part, child)
-    node = child
-  }
-  return node
 }

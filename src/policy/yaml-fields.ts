@@ -1,4 +1,5 @@
 import { isMap, isNode, isScalar, isSeq, Scalar, type Node } from 'yaml'
+import { misplacedFields, otherNames } from './language.ts'
 import { didYouMean } from './suggestion.ts'
 
 /** A value in a YAML document: its node, the name by which messages call it, and where messages about it point. */
@@ -8,6 +9,8 @@ export interface Field {
   /** Undefined where the document has no such field. */
   readonly node: Node | undefined
   readonly offset: number
+  /** The text of the whole file. */
+  readonly file: string
 }
 
 /** Takes a fault: where it is, and what would be right. */
@@ -24,9 +27,10 @@ export function optional<Value>(field: Field, read: (field: Field) => Value): Va
  */
 export function fieldsOf<Name extends string>(
   field: Field,
-  known: readonly Name[],
+  fieldsOfIt: Readonly<Record<Name, string>>,
   report: Report,
 ): Readonly<Record<Name, Field>> | undefined {
+  const known = Object.keys(fieldsOfIt) as Name[]
   if (!isMap(field.node)) return reportKind(field, `fields: ${known.join(', ')}`, report)
   const fields = new Map<string, Field>()
   for (const { key, value } of field.node.items) {
@@ -35,17 +39,12 @@ export function fieldsOf<Name extends string>(
     if (known.some((candidate) => candidate === name)) {
       // `{ inherit }` has no value at all: that is empty, not left out.
       const node = (value as Node | null) ?? new Scalar(null)
-      fields.set(name, { name: join(field.name, name), node, offset: startOf(node, offset) })
+      fields.set(name, { ...field, name: join(field.name, name), node, offset: startOf(node, offset) })
     } else {
-      const suggestion = didYouMean(name, known) || `; the fields here are ${known.join(', ')}`
-      report(offset, `unknown field "${join(field.name, name)}"${suggestion}`)
+      report(offset, `unknown field "${join(field.name, name)}"${suggestionFor(name, field, known)}`)
     }
   }
-  const absent = (name: string): Field => ({
-    name: join(field.name, name),
-    node: undefined,
-    offset: field.offset,
-  })
+  const absent = (name: string): Field => ({ ...field, name: join(field.name, name), node: undefined })
   return Object.fromEntries(known.map((name) => [name, fields.get(name) ?? absent(name)])) as Record<
     Name,
     Field
@@ -57,7 +56,7 @@ export function itemsOf(field: Field, example: string, report: Report): readonly
   if (!isSeq(field.node)) return reportKind(field, `a list, such as ${example}`, report)
   return field.node.items.map((item, index) => {
     const node = item as Node
-    return { name: `${field.name}[${index}]`, node, offset: startOf(node, field.offset) }
+    return { ...field, name: `${field.name}[${index}]`, node, offset: startOf(node, field.offset) }
   })
 }
 
@@ -68,8 +67,35 @@ export function textOf(field: Field, report: Report): string | undefined {
   return reportKind(field, value === null ? 'text' : 'text: put it in quotes', report)
 }
 
+/** The texts of a list that is not empty. */
+export function someTextsOf(
+  field: Field,
+  example: string,
+  report: Report,
+  check: CheckText,
+): readonly string[] {
+  const texts = textsOf(field, example, report, check)
+  if (isSeq(field.node) && field.node.items.length === 0) {
+    report(field.offset, `${field.name} is empty; expected a list, such as ${example}`)
+  }
+  return texts
+}
+
+/** Judges one text of a list; what is wrong with it is reported. */
+type CheckText = (text: string, item: Field) => void
+
+/** The texts of a list, which may be empty. */
+export function textsOf(field: Field, example: string, report: Report, check: CheckText): readonly string[] {
+  return (itemsOf(field, example, report) ?? []).flatMap((item) => {
+    const text = textOf(item, report)
+    if (text === undefined) return []
+    check(text, item)
+    return [text]
+  })
+}
+
 /** The value of a field that holds one of a few. Reports and answers undefined for anything else. */
-export function choiceOf<Value extends string | boolean>(
+export function choiceOf<Value extends string | boolean | number>(
   field: Field,
   choices: readonly Value[],
   report: Report,
@@ -80,6 +106,14 @@ export function choiceOf<Value extends string | boolean>(
   const mayMean = choices.length > 1 && typeof value === 'string'
   const suggestion = mayMean ? didYouMean(value, choices.map(String)) : ''
   return reportKind(field, choices.join(' or ') + suggestion, report)
+}
+
+function suggestionFor(name: string, parent: Field, known: readonly string[]): string {
+  const misplaced = misplacedFields[join(parent.name.replaceAll(/\[\d+\]/g, ''), name)]
+  if (misplaced !== undefined) return misplaced
+  const other = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined
+  if (other !== undefined && known.includes(other)) return `; did you mean "${other}"?`
+  return didYouMean(name, known) || `; the fields here are ${known.join(', ')}`
 }
 
 function reportKind(field: Field, expected: string, report: Report): undefined {

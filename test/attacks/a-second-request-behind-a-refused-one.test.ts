@@ -46,7 +46,7 @@ it.each<[what: string, target: string, keys: string[], body: string, ExpectedErr
       gateway.url,
       rawRequest([`POST ${target} HTTP/1.1`, 'host: g', ...credentials, header], sent) +
         rawRequest([
-          'GET /v1/table HTTP/1.1',
+          'GET /v1/table/o/tags/list HTTP/1.1',
           'host: g',
           `x-api-key: ${gateway.key('dev')}`,
           'connection: close',
@@ -55,7 +55,7 @@ it.each<[what: string, target: string, keys: string[], body: string, ExpectedErr
     expectError(refused, expected)
     expect(next?.status).toBe(200)
     expect(others).toEqual([])
-    expect(upstream.arrivals.splice(0)).toMatchObject([{ method: 'GET', target: '/v1/table' }])
+    expect(upstream.arrivals.splice(0)).toMatchObject([{ target: '/v1/table/o/tags/list' }])
   }
 })
 
@@ -86,10 +86,32 @@ it('garbage behind a request is not answered in its place', async () => {
   expect([undefined, 200]).toContain(first?.status)
 })
 
+it('a body that turns out malformed behind its answer is not answered a second time', async () => {
+  const { gateway, upstream } = attacked
+  const lines = ['POST /v1/nothing HTTP/1.1', 'host: g', 'transfer-encoding: chunked']
+  async function* parts(): AsyncGenerator<string> {
+    const before = await unparsedRequests()
+    const refusedBefore = await refusedRequests()
+    yield rawRequest(lines, '2\r\n{}\r\n')
+    await eventually(async () => expect(await refusedRequests()).toBeGreaterThan(refusedBefore))
+    yield `zz\r\n${smuggled}`
+    await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
+  }
+  const found = await exchangeRaw(gateway.url, parts())
+  expect(found.map(({ status }) => status)).toEqual([404])
+  expect(upstream.arrivals).toEqual([])
+})
+
+/** How many times the gateway has answered that there is no such operation. */
+async function refusedRequests(): Promise<number> {
+  const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
+  return Number(/status="404",decision="none"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
+}
+
 /** How many times the gateway has counted what was no request. */
 async function unparsedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
-  return Number(/reason="unparsed"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
+  return Number(/reason="malformed"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
 it('garbage behind a request does not get into an answer that has begun', async () => {

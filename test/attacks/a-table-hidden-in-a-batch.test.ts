@@ -23,6 +23,19 @@ it.each([
   expect(ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')).toEqual([])
 })
 
+it('a batch as a whole names no object, for its route names none', async () => {
+  for (const body of [
+    { id: ['production', 'orders'], entries: [mine] },
+    { entries: [mine], id: ['sandbox', 'orders'] },
+  ]) {
+    await attacked.isRefused(
+      { target: batchCreate, body },
+      { kind: 'InvalidInput', says: /"id" is .* in the body and \[\] in the route; they must not differ/ },
+    )
+  }
+  await attacked.passes({ target: batchCreate, body: { id: [], entries: [mine] } })
+})
+
 it.each([
   ['deregister_table', { id: ['sandbox', 'orders'] }, 'DeregisterTable'],
   ['delete_table_versions', { id: ['sandbox', 'orders'], ranges: [] }, 'BatchDeleteTableVersions'],

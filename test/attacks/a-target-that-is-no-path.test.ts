@@ -27,6 +27,7 @@ it.each<[method: string, target: string, ExpectedError]>([
 
 it.each([
   ['many bytes', `sandbox$${'x'.repeat(4_100)}`, /at most 4096|longer than 4096/],
+  ['8 KiB', `sandbox$${'x'.repeat(8_192)}`, /at most 4096|longer than 4096/],
   ['many bytes of few characters', `sandbox$${'%E2%82%AC'.repeat(1_400)}`, /at most 4096|longer than 4096/],
   ['many parts', `sandbox${'$x'.repeat(64)}`, /has 65 parts; an id has at most 64/],
 ])('an id of %s is refused', async (_what, id, says) => {

@@ -94,8 +94,8 @@ export function attackedGateway(): AttackedGateway {
     async isRefused(attack, expected) {
       expectError(await send(attack), expected)
       // Another request shows that nothing is still on its way, and that the gateway is well.
-      expect(await shared.gateway.get('/v1/table')).toMatchObject({ status: 200 })
-      expect(shared.upstream.arrivals.splice(0)).toMatchObject([{ method: 'GET', target: '/v1/table' }])
+      expect(await shared.gateway.post('/v1/table/well/exists')).toMatchObject({ status: 200 })
+      expect(shared.upstream.arrivals.splice(0)).toMatchObject([{ target: '/v1/table/well/exists' }])
     },
     async passes(attack) {
       expect(await send(attack)).toMatchObject({ status: 200 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ExpectedError } from '../gateway/expect-error.ts'
+import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
 import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
@@ -64,13 +64,41 @@ it.each([
   expect(attacked.upstream.arrivals).toEqual([])
 })
 
+it.each<[what: string, bytes: string, ExpectedError]>([
+  [
+    'HTTP/1.0 with chunks',
+    `POST /v1/table/sandbox$orders/describe HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n${chunked}`,
+    { kind: 'InvalidInput', says: 'HTTP/1.0 has no transfer-encoding' },
+  ],
+  ['HTTP/0.9', 'GET /v1/table\r\n\r\n', { kind: 'InvalidInput', status: 505, says: 'expected HTTP/1.1' }],
+  [
+    'HTTP/2.0 in the words of HTTP/1.1',
+    'GET /v1/table HTTP/2.0\r\nhost: g\r\n\r\n',
+    { kind: 'InvalidInput', status: 505, says: 'expected HTTP/1.1' },
+  ],
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', malformed],
+  [
+    'CONNECT',
+    `CONNECT inside.example:443 HTTP/1.1\r\nhost: g\r\n\r\n${smuggled}`,
+    { kind: 'Unsupported', status: 405, says: 'CONNECT' },
+  ],
+])('%s is refused, and its connection closed', async (_what, bytes, expected) => {
+  const answers = await exchangeRaw(attacked.gateway.url, bytes)
+  expect(answers).toHaveLength(1)
+  expectError(answers[0], expected)
+  expect(attacked.upstream.arrivals).toEqual([])
+})
+
 it('an upload that turns out malformed is cut off upstream, never completed', async () => {
   const { gateway, upstream } = attacked
   upstream.answering = () => undefined
   async function* parts(): AsyncGenerator<string> {
     const key = `x-api-key: ${gateway.key('writer')}`
     const lines = ['POST /v1/table/sandbox$orders/insert HTTP/1.1', 'host: g', key]
-    yield rawRequest([...lines, 'transfer-encoding: chunked'], '5\r\nARROW\r\n')
+    yield rawRequest(
+      [...lines, 'transfer-encoding: chunked'],
+      `4000\r\n${'ARROW'.repeat(4_000).slice(0, 0x4000)}\r\n`,
+    )
     await eventually(() => expect(upstream.arrivals).toHaveLength(1))
     yield 'zz\r\n'
   }

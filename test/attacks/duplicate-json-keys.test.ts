@@ -32,6 +32,17 @@ it.each(['ID', 'Id', 'iD', 'Vend_Credentials', 'CONTEXT', 'Branch'])(
   },
 )
 
+it.each(['id\0', 'id\0x', 'ID\0', 'identity\0'])(
+  'the key %j is refused: readers that end a text at NUL take it for another',
+  async (key) => {
+    const [name = ''] = key.toLowerCase().split('\0')
+    await attacked.isRefused(
+      { body: { [key]: ['production', 'orders'] } },
+      { kind: 'InvalidInput', says: `could be taken for "${name}"` },
+    )
+  },
+)
+
 it('a key with a letter that folds to another one is refused too', async () => {
   // U+017F, the long s, is an s to readers that ignore case as Unicode does.
   await attacked.isRefused(

@@ -27,7 +27,7 @@ it.each<[what: string, body: string | Buffer, says: RegExp]>([
   ['text', '"id"', /not an object/],
   ['a number', '1', /not an object/],
   ['objects in 65 levels', '{"a":'.repeat(65) + '1' + '}'.repeat(65), /more than 64 levels deep/],
-  ['lists in a million levels', '['.repeat(1_000_000), /more than 64 levels deep/],
+  ['lists in a million levels', `{"a":${'['.repeat(1_000_000)}`, /more than 64 levels deep/],
 ])('%s is refused', async (_what, body, says) => {
   await attacked.isRefused(
     { body, lines: ['content-type: application/json'] },

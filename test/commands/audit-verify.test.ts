@@ -17,13 +17,15 @@ test('a log as the gateway wrote it is good; with any change it is broken', asyn
   const { folder, file } = await writtenLog()
   const verify = () => runProgram(['audit', 'verify', folder])
   const text = await readFile(file, 'utf8')
-  const good = { status: 0, output: expect.stringMatching(/^good: 7 records in 1 chains, 0 changes without/) }
+  const good = { status: 0, output: expect.stringMatching(/^good: 9 records in 1 chains, 0 changes without/) }
   expect(await verify()).toMatchObject(good)
 
   await writeFile(file, text.replace('"two"', '"six"'))
   const changed = await verify()
   expect(changed).toMatchObject({ status: 1, output: '' })
-  expect(changed.messages).toMatch(/^broken: \S+\.jsonl:\d+: the hash does not match the line\n/)
+  expect(changed.messages).toMatch(
+    /^broken: \S+\.jsonl:\d+ \(record \d+\): the hash does not match the line\n/,
+  )
 
   await writeFile(file, text.split('\n').toSpliced(3, 1).join('\n'))
   expect((await verify()).status).toBe(1)

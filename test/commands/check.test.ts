@@ -42,7 +42,7 @@ test('what is good is printed with all defaults, what the environment says, and 
   expect({ status, messages }).toEqual({ status: 0, messages: '' })
   expect(parse(output)).toMatchObject({
     listen: { host: '127.0.0.1', port: 4444 },
-    upstream: { delimiter: '$', credential: { header: 'authorization', value: '(hidden)' } },
+    upstreams: [{ delimiter: '$', credential: { header: 'authorization', value: '(hidden)' } }],
     policies: { folder: join(folder, 'policies') },
   })
   expect(output).not.toContain('of-the-file')
@@ -60,7 +60,7 @@ test('all mistakes of the settings are told at once, where they stand', async ()
     `${file}:2: listen.port: `,
     `${file}:3: upstream.url: `,
     `${file}:4: upstream.ulr: there is no such setting`,
-    `${file}:5: policies.folder: `,
+    `${file}:5: policies: expected either folder or bundle`,
     'identity: ',
     'audit: ',
     'environment: CATALOG_GATEWAY__BOGUS is no setting',

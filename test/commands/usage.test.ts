@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
 
 const commands: [command: string, names: string[]][] = [
-  ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'audit', '--version']],
+  ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', '--version']],
   ['dev', ['--port', '--admin-port', '--data-dir', '--api-key', '--policies']],
   ['demo', ['--url', '--data-dir', '--api-key', '--rows']],
   ['serve', ['--config']],
@@ -12,6 +12,17 @@ const commands: [command: string, names: string[]][] = [
   ['keys create', ['--store', '--pepper-file', '--principal', '--group', '--expires', '--description']],
   ['keys list', ['--store']],
   ['keys revoke', ['--store', '<key-id>']],
+  ['policy', ['test', 'explain', 'who-can', 'what-can', 'lint', 'diff', 'replay']],
+  ['policy test', ['--policies', '--tests', '--junit', '--minimum-coverage', '--json', 'Example:']],
+  [
+    'policy explain',
+    ['--as', '--group', '--key', '--issuer', '--claim', '--fact', '<operation>', 'Example:'],
+  ],
+  ['policy who-can', ['--policies', '--json', '<operation>', '<id>', 'Example:']],
+  ['policy what-can', ['--policies', '--as', '--group', '--json', 'Example:']],
+  ['policy lint', ['--policies', '--strict', '--json', 'Example:']],
+  ['policy diff', ['<before>', '<after>', '--fail-on-change', '--json', 'Example:']],
+  ['policy replay', ['--audit', '--candidate', '--current', '--keys', '--since', '--json', 'Example:']],
   ['audit', ['verify']],
   ['audit verify', ['<dir>']],
 ]
@@ -45,6 +56,17 @@ const mistakes: [line: string, message: RegExp][] = [
   ['keys create --store keys.yaml', /required option '--pepper-file <file>'/],
   ['keys create --store a --pepper-file b --principal c --expires never', /expected a time/],
   ['keys revoke --store keys.yaml', /missing required argument 'key-id'/],
+  ['policy', /Usage/],
+  ['policy test', /required option '--policies <dir>'/],
+  ['policy test --policies a --minimum-coverage 101', /expected a number from 0 to 100/],
+  [
+    'policy who-can --policies a DropTabel a',
+    /no operation is called "DropTabel"; did you mean "DropTable"\?/,
+  ],
+  ['policy who-can --policies a DropTable a//b', /a part of the id is empty/],
+  ['policy explain --policies a --fact brunch=x DropTable a', /"brunch" is no fact/],
+  ['policy diff a', /missing required argument 'after'/],
+  ['policy replay --audit a --candidate b --since never', /expected a time/],
   ['audit verify', /missing required argument 'dir'/],
 ]
 

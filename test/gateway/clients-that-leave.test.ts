@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
+import { withUpstream } from './open-gateway.ts'
 import { answers } from './recording-upstream.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
 import { deferred, eventually } from './waiting.ts'
@@ -12,7 +13,7 @@ it('an upload whose client leaves is cut off upstream, and its outcome is on rec
   const leave = new AbortController()
   const body = new PassThrough()
   body.on('error', () => undefined)
-  body.write('half of it')
+  body.write(Buffer.alloc(64 * 1024))
   const answer = gateway.post('/v1/table/orders/insert', { body, signal: leave.signal })
   await eventually(() => expect(upstream.arrivals).toHaveLength(1))
   leave.abort()
@@ -30,6 +31,26 @@ it('a change goes on when its client leaves, and its outcome is on record', asyn
   upstream.answering = async (arrival, response, request) => {
     await clientHasLeft.promise
     return answers(200, { version: 7 })(arrival, response, request)
+  }
+  const leave = new AbortController()
+  const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
+  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  leave.abort()
+  await expect(answer).rejects.toThrow()
+  clientHasLeft.resolve(undefined)
+  await eventually(async () => {
+    const records = await recordsOf(gateway.auditFolder)
+    expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
+  })
+})
+
+it('a change whose client leaves in the middle of the answer is read to its end, and its outcome is on record', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  const clientHasLeft = deferred()
+  upstream.answering = async (_arrival, response) => {
+    response.writeHead(200).write('{"version":')
+    await clientHasLeft.promise
+    response.end('7}')
   }
   const leave = new AbortController()
   const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
@@ -66,27 +87,25 @@ it.each(['before the answer', 'in the middle of it'])(
     }
     await abandoned.promise
     upstream.answering = answers(200, {})
-    await gateway.get('/v1/table')
-    expect(upstream.arrivals.map(({ target }) => target)).toEqual(['/v1/table/orders/query', '/v1/table'])
+    await gateway.get('/v1/table/o/tags/list')
+    expect(upstream.arrivals.map(({ target }) => target)).toEqual([
+      '/v1/table/orders/query',
+      '/v1/table/o/tags/list',
+    ])
   },
 )
 
 it('clients that leave take no connection to the upstream with them', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
-    adjust: ({ upstream, ...settings }) => ({
-      ...settings,
-      upstream: { ...upstream, maximumConnections: 2 },
-    }),
-  })
+  const { gateway, upstream } = await gatewayAndUpstream(withUpstream(() => ({ maximumConnections: 2 })))
   const good = upstream.answering
   upstream.answering = () => undefined
   for (let count = 0; count < 10; count += 1) {
     const leave = new AbortController()
-    const answer = gateway.get('/v1/table', { signal: leave.signal })
+    const answer = gateway.get('/v1/table/o/tags/list', { signal: leave.signal })
     await eventually(() => expect(upstream.arrivals).toHaveLength(count + 1))
     leave.abort()
     await expect(answer).rejects.toThrow()
   }
   upstream.answering = good
-  expect(await gateway.get('/v1/table')).toMatchObject({ status: 200 })
+  expect(await gateway.get('/v1/table/o/tags/list')).toMatchObject({ status: 200 })
 })

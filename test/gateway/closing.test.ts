@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
+import { openRaw } from './raw-connection.ts'
 import { exchangeRaw, rawRequest } from './raw-exchange.ts'
 import { answers } from './recording-upstream.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
@@ -55,7 +56,7 @@ it('a request that comes while the gateway closes is served, or refused in the s
   const { gateway, upstream } = await gatewayAndUpstream()
   const finish = deferred()
   upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => answers(200, {})(arrival, response, request))
+    finish.promise.then(() => answers(200, { tables: [] })(arrival, response, request))
   const lines = ['GET /v1/table HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
   async function* requests(): AsyncGenerator<string> {
     yield rawRequest(lines)
@@ -68,4 +69,80 @@ it('a request that comes while the gateway closes is served, or refused in the s
   const [first, second] = await exchangeRaw(gateway.url, requests())
   expect(first).toMatchObject({ status: 200 })
   if (second?.status !== 200) expectError(second, { kind: 'ServiceUnavailable', says: /clos|shut/ })
+})
+
+it('the end is announced before connections are refused, and the admin port tells of it', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainDelayMs: 1_500 } }),
+  })
+  const finish = deferred()
+  const hung = answers(200, { tables: [] })
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => hung(arrival, response, request))
+  const connection = openRaw(gateway.url)
+  const lines = ['GET /v1/table HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  connection.write(rawRequest(lines))
+  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  const stopped = gateway.stop()
+  const ready = await fetch(`${gateway.adminUrl}/readyz`)
+  expect([ready.status, await ready.json()]).toMatchObject([
+    503,
+    { problems: { gateway: 'the gateway is shutting down' } },
+  ])
+  upstream.answering = hung
+  const late = openRaw(gateway.url)
+  late.write(rawRequest(lines))
+  expect(await late.end()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
+  finish.resolve(undefined)
+  expect(await connection.end()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
+  expect(await outcomeOf(stopped)).toBe('closed')
+  await expect(fetch(gateway.adminUrl)).rejects.toThrow()
+})
+
+it('what takes longer than the grace is cut off, and the outcome of a change is on record', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainGraceMs: 300 } }),
+  })
+  upstream.answering = () => undefined
+  const update = gateway.post('/v1/table/orders/update', { body: {} })
+  const query = gateway.post('/v1/table/orders/query', { body: {} })
+  const key = `x-api-key: ${gateway.key('dev')}`
+  const upload = openRaw(gateway.url)
+  const lines = ['POST /v1/table/orders/insert HTTP/1.1', 'host: g', key]
+  upload.write(
+    rawRequest(
+      [...lines, 'transfer-encoding: chunked'],
+      `4000\r\n${'ARROW'.repeat(4_000).slice(0, 0x4000)}\r\n`,
+    ),
+  )
+  const stalled = openRaw(gateway.url)
+  stalled.write(
+    rawRequest(['POST /v1/table/orders/describe HTTP/1.1', 'host: g', key, 'content-length: 9'], '{'),
+  )
+  await eventually(() => expect(upstream.arrivals).toHaveLength(3))
+  const ends = Promise.allSettled([update, query])
+  expect(await outcomeOf(gateway.stop())).toBe('closed')
+  expect(await ends).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
+  await Promise.all([upload.end(), stalled.end()])
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
+    { result: 'unknown' },
+    { result: 'unknown' },
+  ])
+})
+
+it('a change whose client has left is finished before the gateway is closed', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  const finish = deferred()
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => answers(200, { version: 9 })(arrival, response, request))
+  const leave = new AbortController()
+  const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
+  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  leave.abort()
+  await expect(answer).rejects.toThrow()
+  const stopped = gateway.stop()
+  await pause(500)
+  finish.resolve(undefined)
+  expect(await outcomeOf(stopped)).toBe('closed')
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ version: 9 }])
 })

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
+import { withUpstream } from './open-gateway.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
 import { deferred, standstill } from './waiting.ts'
 
@@ -25,12 +26,9 @@ function table(see: (bytes: number) => void): Readable {
 
 it('an answer waits for a slow client, longer than the upstream may be silent, and is then whole', async () => {
   const idleMs = 300
-  const { gateway, upstream } = await gatewayAndUpstream({
-    adjust: ({ upstream, ...settings }) => ({
-      ...settings,
-      upstream: { ...upstream, timeouts: { ...upstream.timeouts, idleMs } },
-    }),
-  })
+  const { gateway, upstream } = await gatewayAndUpstream(
+    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, idleMs } })),
+  )
   let given = 0
   upstream.answering = (_arrival, response) => {
     response.writeHead(200, arrow)

@@ -1,9 +1,11 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { expectError } from './expect-error.ts'
 import { exchangeRaw, rawRequest } from './raw-exchange.ts'
 import { answers, type Answering } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { gatewayBefore, sharedGateway } from './running-gateway.ts'
 
 const shared = sharedGateway()
 const insert = '/v1/table/orders/insert'
@@ -43,6 +45,32 @@ it.each(polite)('an upstream that answers in mid-upload and %s is heard', async 
   }
 })
 
+it('an upstream that answers in mid-upload and then resets the connection is heard', async () => {
+  const gateway = await gatewayBefore(await resettingUpstream())
+  for (let count = 0; count < 50; count += 1) {
+    const body = endless()
+    expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
+    body.destroy()
+  }
+})
+
+/** Closes the connection with its answer, while there is more to read: the kernel then sends a reset. */
+async function resettingUpstream(): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', (chunk) => {
+      const text = chunk.toString('latin1')
+      const answer = text.startsWith('GET') ? 'HTTP/1.1 204 No Content' : 'HTTP/1.1 413 Content Too Large'
+      socket.pause()
+      socket.write(`${answer}\r\nconnection: close\r\n\r\n`, () => socket.destroy())
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 it('the rest of an upload that was answered early is not taken for the next request', async () => {
   const { gateway, upstream } = shared
   const drop = rawRequest(['POST /v1/table/orders/drop HTTP/1.1', 'host: g', 'content-length: 0'])
@@ -54,10 +82,10 @@ it('the rest of an upload that was answered early is not taken for the next requ
     rawRequest(
       [`POST ${insert} HTTP/1.1`, ...head, `content-length: ${length}`],
       drop.repeat(Math.ceil(length / drop.length)).slice(0, length),
-    ) + rawRequest(['GET /v1/table HTTP/1.1', ...head, 'connection: close']),
+    ) + rawRequest(['GET /v1/table/o/tags/list HTTP/1.1', ...head, 'connection: close']),
   )
   expectError(found[0], { kind: 'InvalidInput', status: 413, says: '413' })
   // Either the connection is closed, or it goes on with what stands behind the upload.
   const targets = upstream.arrivals.map(({ target }) => target)
-  expect(targets).toEqual(found.length === 1 ? [insert] : [insert, '/v1/table'])
+  expect(targets).toEqual(found.length === 1 ? [insert] : [insert, '/v1/table/o/tags/list'])
 })

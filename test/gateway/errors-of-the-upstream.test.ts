@@ -1,6 +1,9 @@
+import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../audit/entries.ts'
+import { errorCodes } from '../../src/interface/errors.ts'
 import { expectError, type ExpectedError } from './expect-error.ts'
-import { answers } from './recording-upstream.ts'
+import { answers, type Answering } from './recording-upstream.ts'
 import { sharedGateway } from './running-gateway.ts'
 
 const shared = sharedGateway()
@@ -73,6 +76,87 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
     expectError(answer, expected)
     expect(answer.headers).not.toHaveProperty('location')
     expect(answer.headers).not.toHaveProperty('x-inside')
+  }
+})
+
+/** Sends the head of a 413 and this much of its body, of which more is promised. */
+function brokenOff(text: string): Answering {
+  return (_arrival, response) => {
+    response.writeHead(413, { 'content-length': 100_000, 'content-type': 'application/json' })
+    response.write(text, () => response.destroy())
+  }
+}
+
+const compressed = gzipSync(JSON.stringify({ error: trace, code: 4 }))
+
+it.each<[what: string, Answering, ExpectedError]>([
+  [
+    'larger than anybody reads',
+    answers(413, 'x'.repeat(1024 * 1024)),
+    { kind: 'InvalidInput', status: 413, says: 'status 413' },
+  ],
+  ['endless', endlessly(413), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
+  ['broken off', brokenOff('{"error":"too'), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
+  ['broken off at once', brokenOff(''), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
+  [
+    'compressed, though nobody asked for that',
+    answers(404, compressed, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
+    { kind: 'Unsupported', status: 404, says: 'status 404' },
+  ],
+  [
+    'JSON under another name',
+    answers(404, '{"error":"no table","code":4}', { 'content-type': 'text/html' }),
+    { kind: 'TableNotFound', says: /^no table$/ },
+  ],
+  [
+    'in no encoding there is',
+    answers(400, Buffer.from([0xff, 0xfe, 0x00])),
+    { kind: 'InvalidInput', says: 'status 400' },
+  ],
+])('an error whose body is %s', async (_what, answering, expected) => {
+  const { gateway, upstream } = shared
+  upstream.answering = answering
+  for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
+    const answer = await gateway.post(target)
+    expectError(answer, expected)
+    expect(answer.headers).not.toHaveProperty('content-encoding')
+  }
+  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  expect(outcomes.at(-1)).toMatchObject({
+    result: 'rejected',
+    status: expected.status ?? errorCodes[expected.kind].status,
+  })
+})
+
+function endlessly(status: number): Answering {
+  return (_arrival, response) => {
+    response.writeHead(status)
+    const push = (): void => {
+      while (!response.destroyed && response.write('x'.repeat(16 * 1024)));
+    }
+    response.on('drain', push)
+    push()
+  }
+}
+
+it('hints before the answer are no answer', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = (arrival, response, request) => {
+    response.writeProcessing()
+    response.writeEarlyHints({ link: '</x>; rel=preload' })
+    return answers(404, { error: 'no table', code: 4 })(arrival, response, request)
+  }
+  expectError(await gateway.post('/v1/table/orders/drop'), { kind: 'TableNotFound', says: 'no table' })
+})
+
+it('an answer without content has no length, also where it is held back', async () => {
+  const { gateway, upstream } = shared
+  upstream.answering = (_arrival, response) => response.writeHead(204).end()
+  for (const target of ['/v1/namespace/a/exists', '/v1/namespace/a/drop']) {
+    const answer = await gateway.post(target)
+    expect(answer.status).toBe(204)
+    expect(answer.headers).not.toHaveProperty('content-length')
+    expect(answer.headers).not.toHaveProperty('transfer-encoding')
   }
 })
 

@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest'
+import { withUpstream } from './open-gateway.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 it('the gateway lives on without its upstream, but is not ready', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await gatewayAndUpstream(
+    withUpstream(({ health }) => ({ health: { ...health, intervalMs: 50 } })),
+  )
   const ask = async (path: string) => {
     const response = await fetch(gateway.adminUrl + path)
     return { status: response.status, body: await response.json() }
@@ -14,7 +17,7 @@ it('the gateway lives on without its upstream, but is not ready', async () => {
   await eventually(async () =>
     expect(await ask('/readyz')).toEqual({
       status: 503,
-      body: { status: 'not ready', problems: { 'upstream catalog': expect.stringMatching(/reached/) } },
+      body: { status: 'not ready', problems: { upstreams: expect.stringMatching(/reached/) } },
     }),
   )
   expect(await ask('/livez')).toMatchObject({ status: 200 })

@@ -4,11 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { Pool, type Dispatcher } from 'undici'
+import { auditSchema } from '../../src/audit/settings.ts'
 import type { GatewaySettings } from '../../src/config.ts'
+import { limitsSchema, timeoutsSchema } from '../../src/gateway/edge-settings.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
+import { upstreamSchema, type UpstreamSettings } from '../../src/gateway/upstream-settings.ts'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
 import { answerOf, type Answer } from './answer.ts'
+import { healthPath } from './recording-upstream.ts'
 
 /** What a gateway of a test is like, where it is not as most are. */
 export interface GatewaySetup {
@@ -48,11 +52,22 @@ export interface TestedGateway {
   close(): Promise<void>
 }
 
-/** Everything, for `dev`. */
+/** Everything, for `dev`; what others may not do is refused as such, also where they may not list. */
 export const everything: WrittenPolicy = {
   name: 'everything',
   namespace: [],
+  onDeny: 403,
   rules: [{ id: 'all', effect: 'allow', subjects: { users: ['dev'] }, operations: ['all'] }],
+}
+
+/** A setup whose upstream is as most are, but for what is changed. */
+export function withUpstream(change: (usual: UpstreamSettings) => Partial<UpstreamSettings>): GatewaySetup {
+  return {
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.map((usual) => ({ ...usual, ...change(usual) })),
+    }),
+  }
 }
 
 /** Starts a gateway in front of that URL; whoever starts it closes it. */
@@ -109,21 +124,23 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
-    upstream: {
-      name: 'catalog',
-      url: upstreamUrl,
-      delimiter: '$',
-      maximumConnections: 16,
-      timeouts: { connectMs: 5_000, answerMs: 20_000, idleMs: 20_000 },
-    },
+    upstreams: [
+      upstreamSchema.parse({
+        url: upstreamUrl,
+        maximumConnections: 16,
+        timeouts: { answerMs: 20_000, idleMs: 20_000 },
+        health: { path: healthPath, intervalMs: 60_000 },
+      }),
+    ],
     identity: {
       apiKeys: { store: join(folder, 'keys.yaml'), pepperFile: join(folder, 'pepper') },
       issuers: [],
     },
-    policies: { folder: join(folder, 'policies') },
-    audit: { folder: join(folder, 'audit') },
+    policies: { folder: join(folder, 'policies'), showRevision: true },
+    audit: auditSchema.parse({ folder: join(folder, 'audit'), reserveBytes: 0 }),
     dialects: [],
-    limits: { jsonBytes: 1024 * 1024 },
+    limits: limitsSchema.parse({ jsonBytes: 1024 * 1024 }),
+    timeouts: timeoutsSchema.parse({}),
     log: { level: 'silent' },
   }
 }

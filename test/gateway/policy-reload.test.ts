@@ -27,6 +27,10 @@ it('a change of the policies takes effect without a restart, and a broken one do
   await eventually(async () => expect(await status()).toBe(200))
 
   const reloads = ofKind(await recordsOf(gateway.auditFolder), 'reload')
-  expect(reloads).toMatchObject([{ what: 'policies' }, { what: 'policies' }])
-  expect(await metrics()).toContain(`catalog_gateway_policy_info{revision="${reloads[1]?.revision}"} 1`)
+  expect(reloads).toMatchObject([
+    { what: 'policies' },
+    { what: 'policies', details: { result: 'failure' } },
+    { what: 'policies' },
+  ])
+  expect(await metrics()).toContain(`catalog_gateway_policy_info{revision="${reloads[2]?.revision}"} 1`)
 })

@@ -14,6 +14,9 @@ export interface Arrival {
   readonly body: Promise<Buffer>
 }
 
+/** Where gateways of tests ask for the health of the upstream; it is no arrival. */
+export const healthPath = '/healthz'
+
 /** What the upstream does with a request. It may pause the request to leave the body unread. */
 export type Answering = (arrival: Arrival, response: ServerResponse, request: IncomingMessage) => unknown
 
@@ -24,7 +27,9 @@ export interface RecordingUpstream {
   readonly arrivals: Arrival[]
   /** How the next requests are answered; `{}` with 200 unless told. */
   answering: Answering
-  /** How many bytes ever came, over all connections. */
+  /** What is answered where gateways ask for its health; undefined for nothing at all. */
+  healthStatus: number | undefined
+  /** How many bytes ever came, over all connections but those that ask for the health. */
   bytesReceived(): number
   close(): Promise<void>
 }
@@ -32,22 +37,28 @@ export interface RecordingUpstream {
 /** Starts an upstream on a free port; with a certificate it speaks TLS. */
 export async function startRecordingUpstream(certificate?: ServerOptions): Promise<RecordingUpstream> {
   const arrivals: Arrival[] = []
-  const connections: Socket[] = []
+  const connections = new Set<Socket>()
   const listener: RequestListener = (request, response) => {
+    if (request.url === healthPath) {
+      connections.delete(request.socket)
+      if (upstream.healthStatus !== undefined) response.writeHead(upstream.healthStatus).end()
+      return
+    }
     const arrival = arrivalOf(request)
     arrivals.push(arrival)
     upstream.answering(arrival, response, request)
   }
   const server = certificate ? createTlsServer(certificate, listener) : createServer(listener)
-  server.on('connection', (socket) => connections.push(socket))
+  server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => connections.add(socket))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const upstream: RecordingUpstream = {
     url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`,
     arrivals,
-    bytesReceived: () => connections.reduce((sum, { bytesRead }) => sum + bytesRead, 0),
+    bytesReceived: () => [...connections].reduce((sum, { bytesRead }) => sum + bytesRead, 0),
     answering: answers(200, {}),
+    healthStatus: 200,
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -64,7 +64,9 @@ it('a refusal says how to do it right in the headers of HTTP', async () => {
   const tolerant = await shared.gateway.send('PUT', '/v1/table/orders/count_rows')
   expect(tolerant.headers['allow']).toBe('GET, POST')
   const nobody = await shared.gateway.post(describe, { as: null })
-  expect(nobody.headers['www-authenticate']).toBe('Bearer realm="catalog-gateway"')
+  expect(nobody.headers['www-authenticate']).toBe(
+    'Bearer realm="catalog-gateway", ApiKey realm="catalog-gateway", header="x-api-key"',
+  )
 })
 
 it('HEAD is refused without a body', async () => {

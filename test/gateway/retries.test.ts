@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { answers, type Answering } from './recording-upstream.ts'
+import { withUpstream } from './open-gateway.ts'
 import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'
 
 const shared = sharedGateway()
@@ -37,6 +38,31 @@ it('a read is sent once more where the connection was closed, and then no more',
   expect(upstream.arrivals).toHaveLength(2)
 })
 
+it.each<[what: string, answering: Answering]>([
+  ['streams', (_arrival, response) => response.writeHead(200).write('{', () => response.destroy())],
+  ['is an error', (_arrival, response) => response.writeHead(503).write('{', () => response.destroy())],
+])('a read whose answer %s is not sent again when it breaks off', async (_what, answering) => {
+  const { gateway, upstream } = shared
+  upstream.answering = answering
+  await gateway.post('/v1/table/orders/describe').catch(() => undefined)
+  expect(upstream.arrivals).toHaveLength(1)
+})
+
+it('as many repeats are made as the settings allow, and no more than the budget has', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(
+    withUpstream(({ breaker }) => ({
+      retries: { attempts: 2, budgetPercent: 1 },
+      breaker: { ...breaker, failures: 1_000 },
+    })),
+  )
+  upstream.answering = cutOff
+  await gateway.post('/v1/table/orders/exists')
+  expect(upstream.arrivals).toHaveLength(3)
+  for (let count = 0; count < 60; count += 1) await gateway.post('/v1/table/orders/exists')
+  // What was saved for a bad time, 50, and nothing for each of so few requests.
+  expect(upstream.arrivals).toHaveLength(61 + 50)
+})
+
 it('a read does not notice that the upstream has closed an idle connection', async () => {
   const { gateway, upstream } = await gatewayAndUpstream()
   upstream.answering = (_arrival, response, request) => {
@@ -50,6 +76,6 @@ it('a read does not notice that the upstream has closed an idle connection', asy
 it.each([429, 500, 502, 503, 504])('a read that is answered %i is not sent again', async (status) => {
   const { gateway, upstream } = shared
   upstream.answering = answers(status, '')
-  await gateway.get('/v1/table')
+  await gateway.post('/v1/table/orders/exists')
   expect(upstream.arrivals).toHaveLength(1)
 })

@@ -1,26 +1,24 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { GatewaySettings } from '../../src/config.ts'
+import type { UpstreamSettings } from '../../src/gateway/upstream-settings.ts'
 import { expectError } from './expect-error.ts'
+import { withUpstream, type GatewaySetup } from './open-gateway.ts'
 import { answers, valuesOf } from './recording-upstream.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
 
-type Credential = NonNullable<GatewaySettings['upstream']['credential']>
+type Credential = NonNullable<UpstreamSettings['credential']>
 
-function withCredential(credential: Credential) {
-  return (settings: GatewaySettings): GatewaySettings => ({
-    ...settings,
-    upstream: { ...settings.upstream, credential },
-  })
+function withCredential(credential: Credential): GatewaySetup {
+  return withUpstream(() => ({ credential }))
 }
 
 it.each(['authorization', 'x-api-key'] as const)(
   'the gateway authenticates itself with %s, and passes on nothing else',
   async (header) => {
-    const { gateway, upstream } = await gatewayAndUpstream({
-      adjust: withCredential({ header, value: 'Bearer of-the-gateway' }),
-    })
+    const { gateway, upstream } = await gatewayAndUpstream(
+      withCredential({ header, value: 'Bearer of-the-gateway' }),
+    )
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
     const [arrival = { rawHeaders: [] }] = upstream.arrivals
     const sent = [...valuesOf(arrival, 'authorization'), ...valuesOf(arrival, 'x-api-key')]
@@ -34,7 +32,7 @@ it('the credential may stand in a file, as secrets are mounted', async () => {
     async adjust(settings, folder) {
       const file = join(folder, 'secret')
       await writeFile(file, 'Bearer from-a-file\n')
-      return withCredential({ header: 'authorization', file })(settings)
+      return withCredential({ header: 'authorization', file }).adjust?.(settings, folder) ?? settings
     },
   })
   await gateway.post('/v1/table/orders/describe')

@@ -1,19 +1,17 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { expect, it, onTestFinished } from 'vitest'
+import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
-import type { Answering } from './recording-upstream.ts'
-import type { GatewaySetup } from './open-gateway.ts'
+import { answers, type Answering } from './recording-upstream.ts'
+import { withUpstream } from './open-gateway.ts'
 import { gatewayAndUpstream, gatewayBefore } from './running-gateway.ts'
 
 const read = '/v1/table/orders/describe'
 const change = '/v1/table/orders/drop'
-const impatient: GatewaySetup = {
-  adjust: (settings) => ({
-    ...settings,
-    upstream: { ...settings.upstream, timeouts: { connectMs: 2_000, answerMs: 300, idleMs: 300 } },
-  }),
-}
+const impatient = withUpstream(({ timeouts }) => ({
+  timeouts: { ...timeouts, connectMs: 2_000, answerMs: 300, idleMs: 300 },
+}))
 
 function writes(bytes: string): Answering {
   return (_arrival, response) => response.socket?.end(bytes)
@@ -34,6 +32,42 @@ it.each<[what: string, answering: Answering, status: number, says: RegExp]>([
   }
 })
 
+it('an exchange ends after its time, however busy it is, and what became of a change is unknown', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(
+    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, totalMs: 300 } })),
+  )
+  upstream.answering = (_arrival, response) => {
+    response.writeHead(200)
+    const timer = setInterval(() => response.write(' '), 20)
+    response.once('close', () => clearInterval(timer))
+  }
+  await expect(gateway.post(read)).rejects.toThrow()
+  const late = { kind: 'ServiceUnavailable', status: 504, says: 'did not answer in time' } as const
+  expectError(await gateway.post(change), late)
+  const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
+  expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'ExchangeTimedOut' } }])
+})
+
+it('a client that takes nothing of its answer for too long is cut off, and the upstream is free', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(
+    withUpstream(({ timeouts }) => ({ maximumConnections: 1, timeouts: { ...timeouts, takeMs: 300 } })),
+  )
+  upstream.answering = (_arrival, response) => {
+    response.writeHead(200)
+    const push = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
+    }
+    response.on('drain', push)
+    push()
+  }
+  const { body } = await gateway.open('POST', '/v1/table/orders/query', { body: { k: 1 } })
+  body.on('error', () => undefined)
+  upstream.answering = answers(200, {})
+  // It has the only connection to the upstream.
+  expect(await gateway.post(read)).toMatchObject({ status: 200 })
+  await expect(body.arrayBuffer()).rejects.toThrow()
+})
+
 it('an upstream that is down is answered 502', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -51,12 +85,10 @@ it('an upstream that accepts connections and then says nothing is answered 504',
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const gateway = await gatewayBefore(`https://127.0.0.1:${port}`, {
-    adjust: (settings) => ({
-      ...settings,
-      upstream: { ...settings.upstream, timeouts: { ...settings.upstream.timeouts, connectMs: 300 } },
-    }),
-  })
+  const gateway = await gatewayBefore(
+    `https://127.0.0.1:${port}`,
+    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, connectMs: 300 } })),
+  )
   expectError(await gateway.post(read), {
     kind: 'ServiceUnavailable',
     status: 504,

@@ -2,11 +2,20 @@ import { execFile, execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ServerOptions } from 'node:https'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { UpstreamSettings } from '../../src/gateway/upstream-settings.ts'
 import { expectError } from './expect-error.ts'
+import { withUpstream } from './open-gateway.ts'
 import { startRecordingUpstream } from './recording-upstream.ts'
 import { gatewayBefore } from './running-gateway.ts'
+
+/** What an upstream or the gateway is like besides its certificate. */
+interface Setting {
+  readonly server?: ServerOptions
+  readonly upstream?: Partial<UpstreamSettings>
+}
 
 const openssl = (...words: string[]) => promisify(execFile)('openssl', words)
 
@@ -29,6 +38,8 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     await makeAuthority('foreign')
     await makeCertificate('good', 'own', 'IP:127.0.0.1')
     await makeCertificate('other-name', 'own', 'DNS:catalog.example')
+    await makeCertificate('client', 'own', 'DNS:gateway.example')
+    await makeCertificate('foreign-client', 'foreign', 'DNS:gateway.example')
     await makeCertificate('expired', 'own', 'IP:127.0.0.1', ['-days', '-1'])
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -50,28 +61,71 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     return ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', file(`${name}.key`)]
   }
 
-  async function pair(certificate: string, authority?: string) {
+  async function pair(certificate: string, authority?: string, more: Setting = {}) {
     const upstream = await startRecordingUpstream({
       key: await readFile(file(`${certificate}.key`)),
       cert: await readFile(file(`${certificate}.pem`)),
+      ...more.server,
     })
     onTestFinished(() => upstream.close())
-    const gateway = await gatewayBefore(upstream.url, {
-      adjust: (settings) => ({
-        ...settings,
-        upstream: {
-          ...settings.upstream,
-          ...(authority !== undefined && { certificateAuthority: file(`${authority}.pem`) }),
-        },
-      }),
-    })
+    const gateway = await gatewayBefore(
+      upstream.url,
+      withUpstream(() => ({
+        ...(authority !== undefined && { certificateAuthority: file(`${authority}.pem`) }),
+        ...more.upstream,
+      })),
+    )
     return { gateway, upstream }
+  }
+
+  /** An upstream that wants to see a certificate of the gateway, and what it is shown. */
+  async function mutual(shown: string | undefined) {
+    const clientCertificate = shown && { certificate: file(`${shown}.pem`), key: file(`${shown}.key`) }
+    return pair('good', 'own', {
+      server: { requestCert: true, rejectUnauthorized: true, ca: await readFile(file('own.pem')) },
+      ...(clientCertificate && { upstream: { clientCertificate } }),
+    })
   }
 
   it('a certificate of an authority that is configured is accepted', async () => {
     const { gateway, upstream } = await pair('good', 'own')
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
     expect(upstream.arrivals).toHaveLength(1)
+  })
+
+  it('the gateway shows a certificate of its own where it has one', async () => {
+    const { gateway, upstream } = await mutual('client')
+    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+    expect(upstream.arrivals).toHaveLength(1)
+  })
+
+  it.each([undefined, 'foreign-client'])(
+    'an upstream that wants another one (%s) gets no request',
+    async (shown) => {
+      const { gateway, upstream } = await mutual(shown)
+      const expected = { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' } as const
+      expectError(await gateway.post('/v1/table/orders/describe'), expected)
+      expect(upstream.arrivals).toEqual([])
+    },
+  )
+
+  it('the certificate may be for another name than that of the URL, where the settings say so', async () => {
+    const upstream = { serverName: 'catalog.example' }
+    const { gateway } = await pair('other-name', 'own', { upstream })
+    expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+    const { gateway: deceived } = await pair('good', 'own', { upstream })
+    expect(await deceived.post('/v1/table/orders/describe')).toMatchObject({ status: 502 })
+  })
+
+  it.each<[what: string, paths: [certificate: string, key: string, authority: string]]>([
+    ['a key of another certificate', ['client.pem', 'good.key', 'own.pem']],
+    ['an authority that is none', ['client.pem', 'client.key', 'own.key']],
+    ['a certificate that is none', ['client.ext', 'client.key', 'own.pem']],
+    ['a key that is not there', ['client.pem', 'absent.key', 'own.pem']],
+  ])('%s keeps the gateway from starting', async (_what, [certificate, key, authority]) => {
+    const clientCertificate = { certificate: file(certificate), key: file(key) }
+    const upstream = { clientCertificate, certificateAuthority: file(authority) }
+    await expect(pair('good', 'own', { upstream })).rejects.toThrow(/upstream|ENOENT/)
   })
 
   it.each([

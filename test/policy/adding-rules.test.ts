@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { policies, question, questionBeneath, rule } from './generated-policies.ts'
-import { setOf, type Question, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
+import type { Question } from '../../src/policy/question.ts'
+import { setOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
 
 const questions = fc.array(fc.oneof(question, questionBeneath), { minLength: 10, maxLength: 10 })
 const namespace = fc.array(fc.constantFrom('a', 'b'), { maxLength: 3 })
@@ -39,13 +40,13 @@ it('adding an allow denies nothing more', () => {
 it('without rules everything is denied', () => {
   fc.assert(
     fc.property(policies, questions, (policies, questions) => {
-      const set = setOf(policies.map((policy) => ({ ...policy, rules: [] })))
-      for (const { principal, permission, kind, id } of questions) {
-        expect(set.decide(principal, permission, kind, id)).toMatchObject({
+      const set = setOf(policies.map(({ name, namespace }) => ({ name, namespace, rules: [] })))
+      for (const question of questions) {
+        expect(set.decide(question)).toMatchObject({
           allowed: false,
           reason: 'no_rule',
         })
-        expect(set.decideBeneath(principal, permission, id)).toMatchObject({
+        expect(set.decideBeneath({ ...question, kind: 'namespace' })).toMatchObject({
           allowed: false,
           reason: 'no_rule',
         })
@@ -68,12 +69,12 @@ function expectNoneMore(
   questions: readonly Question[],
 ): void {
   const [lesser, greater] = [setOf(fewer), setOf(more)]
-  for (const { principal, permission, kind, id } of questions) {
-    if (lesser.decide(principal, permission, kind, id).allowed) {
-      expect(greater.decide(principal, permission, kind, id).allowed).toBe(true)
+  for (const question of questions) {
+    if (lesser.decide(question).allowed) {
+      expect(greater.decide(question).allowed).toBe(true)
     }
-    if (kind === 'namespace' && lesser.decideBeneath(principal, permission, id).allowed) {
-      expect(greater.decideBeneath(principal, permission, id).allowed).toBe(true)
+    if (question.kind === 'namespace' && lesser.decideBeneath(question).allowed) {
+      expect(greater.decideBeneath(question).allowed).toBe(true)
     }
   }
 }

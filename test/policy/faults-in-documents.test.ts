@@ -38,13 +38,16 @@ rules:
   expect(documents).toEqual([
     {
       name: 'p',
+      isShadow: false,
       namespace: ['a'],
       inherit: false,
+      final: new Set(),
+      onDeny: undefined,
       rules: [
         {
           id: 'r',
           effect: 'deny',
-          subjects: { users: ['corp:alice'], groups: ['g'], any: false },
+          subjects: { users: ['corp:alice'], groups: ['g'], keys: [], any: false, except: undefined },
           permissions: new Set([
             'QueryTable',
             'CountTableRows',
@@ -53,6 +56,7 @@ rules:
             'DropTable',
           ]),
           tables: ['evt_*'],
+          condition: undefined,
           line: 9,
         },
       ],
@@ -100,7 +104,7 @@ ${head}rules:
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: no operation or group is called "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: the rule of line 17 is "r" too',
-    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, namespace, inherit, rules',
+    '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, commits, rules, tests',
   ])
 })
 
@@ -139,10 +143,29 @@ it.each([
     'rules[0].tables[0] holds "**"; leave "tables" out for everything beneath the namespace',
   ],
   [
-    'when',
-    'true',
-    'unknown field "rules[0].when"; the fields here are id, effect, subjects, operations, tables',
+    'subjects',
+    '{ except: { users: [a] } }',
+    'rules[0].subjects names nobody; expected users, groups or "any: true"',
   ],
+  [
+    'subjects',
+    '{ any: true, except: {} }',
+    'rules[0].subjects.except names nobody; expected users or groups',
+  ],
+
+  [
+    'subjects',
+    '{ serviceAccounts: [etl/loader] }',
+    'rules[0].subjects.serviceAccounts[0] is "etl/loader"; expected issuer:namespace/name',
+  ],
+  ['verbs', '[read]', 'unknown field "rules[0].verbs"; did you mean "operations"?'],
+  [
+    'final',
+    'true',
+    'unknown field "rules[0].final"; a deny cannot be undone anyway, and "final" stands beside "rules", as the list ' +
+      'of operations that policies beneath cannot allow',
+  ],
+  ['when', 'true', 'rules[0].when is true; expected text: put it in quotes'],
 ])('%s: %s', (field, value, fault) => {
   expect(faultsOfRule(field, value)).toEqual([fault])
 })
@@ -191,5 +214,43 @@ it('keeps the meaning of words whatever version of YAML the text claims', () => 
 })
 
 it('holds nothing for a text of comments', () => {
-  expect(parsePolicies('# nothing yet\n---\n\n---\n', 'p.yaml')).toEqual({ documents: [], problems: [] })
+  expect(parsePolicies('# nothing yet\n---\n\n---\n', 'p.yaml')).toEqual({
+    documents: [],
+    tests: [],
+    problems: [],
+  })
+})
+
+it.each([
+  ['onDeny: 401', '5:9 onDeny is 401; expected 403 or 404'],
+  ['final: [drp]', '5:9 final[0]: no operation or group is called "drp"; did you mean "drop"?'],
+  ['commits: {}', '5:10 commits.require is missing; expected a list, such as [{ id, branches }]'],
+  [
+    'commits: { require: [{ id: c }] }',
+    '5:22 commits.require[0] demands nothing; expected exactly one of metadata, branches, notBranches, folders, freeze',
+  ],
+  [
+    'commits: { require: [{ id: c, branches: [a], freeze: {} }] }',
+    '5:22 commits.require[0] demands branches and freeze; expected exactly one of metadata, branches, notBranches, ' +
+      'folders, freeze',
+  ],
+  [
+    'commits: { require: [{ id: c, folders: [a/../b] }] }',
+    '5:41 commits.require[0].folders[0]: "a/../b" is no folder; expected one such as "s3://bucket/team" or ' +
+      '"warehouse/team"',
+  ],
+  [
+    'commits: { require: [{ id: c, freeze: { from: 2026-12-20 } }] }',
+    '5:47 commits.require[0].freeze.from is "2026-12-20"; expected a time such as 2026-12-20T00:00:00Z',
+  ],
+  [
+    "commits: { require: [{ id: c, freeze: { from: '2026-12-20T00:00:00Z', until: '2026-12-20T00:00:00Z' } }] }",
+    '5:78 commits.require[0].freeze.until is not after commits.require[0].freeze.from',
+  ],
+  [
+    'commits: { require: [{ id: r, branches: [a] }] }\nrules: [{ id: r, effect: deny, subjects: { any: true }, operations: [all] }]',
+    '6:9 rules[0]: the rule of line 5 is "r" too',
+  ],
+])('%s', (fields, fault) => {
+  expect(faults(`${head}${fields}\n${fields.includes('rules:') ? '' : 'rules: []\n'}`)).toEqual([fault])
 })

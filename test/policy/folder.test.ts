@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadPolicies } from '../../src/policy/folder.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from './temporary-folder.ts'
-import { caller } from './written-policy.ts'
+import { ask, caller } from './written-policy.ts'
 
 it('reads every YAML file, in sub-folders too, and nothing else', async () => {
   const folder = await temporaryFolder()
@@ -17,7 +17,7 @@ it('reads every YAML file, in sub-folders too, and nothing else', async () => {
   })
   const set = await loadPolicies(folder)
   expect(set.size).toBe(3)
-  expect(set.decide(caller('alice'), 'ListTables', 'namespace', ['c'])).toMatchObject({
+  expect(set.decide(ask(caller('alice'), 'ListTables', 'namespace', ['c']))).toMatchObject({
     allowed: true,
     rule: { policy: 'three', rule: 'reads', file: 'team/two.yml', line: 13 },
   })
@@ -26,7 +26,7 @@ it('reads every YAML file, in sub-folders too, and nothing else', async () => {
 it('denies everything where there is no policy', async () => {
   const set = await loadPolicies(await temporaryFolder())
   expect(set.size).toBe(0)
-  expect(set.decide(caller('alice'), 'ListTables', 'namespace', [])).toMatchObject({ reason: 'no_rule' })
+  expect(set.decide(ask(caller('alice'), 'ListTables', 'namespace', []))).toMatchObject({ reason: 'no_rule' })
 })
 
 it('takes files in the order of their names, whatever order they were made in', async () => {
@@ -35,7 +35,7 @@ it('takes files in the order of their names, whatever order they were made in', 
     await writeFiles(folder, { [`${name}.yaml`]: readerPolicy(name.replace('/', '-'), 'x') })
   }
   const set = await loadPolicies(folder)
-  expect(set.decide(caller('x'), 'ListTables', 'namespace', ['a'])).toMatchObject({
+  expect(set.decide(ask(caller('x'), 'ListTables', 'namespace', ['a']))).toMatchObject({
     rule: { file: 'a.yaml' },
   })
 })

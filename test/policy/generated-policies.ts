@@ -1,35 +1,51 @@
 import fc from 'fast-check'
-import { caller, type Question, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
+import type { Question } from '../../src/policy/question.ts'
+import { writtenConditions } from './written-conditions.ts'
+import {
+  ask,
+  caller,
+  type WrittenPolicy,
+  type WrittenRequirement,
+  type WrittenRule,
+} from './written-policy.ts'
 
 // Few names of each kind, so that policies and questions meet. The last two look the same and are not.
 const part = fc.constantFrom('a', 'b', '\u00e9', 'e\u0301')
 const path = fc.array(part, { maxLength: 3 })
 const users = ['alice', 'bob', 'corp:alice']
 const groups = ['sales', 'ops', 'alice']
+const keys = ['k1', 'k2']
 const permission = fc.constantFrom(
   'DropTable',
   'DropNamespace',
   'ListTables',
   'QueryTable',
+  'CreateTableVersion',
   'VendCredentials',
 )
-const operation = fc.oneof(permission, fc.constantFrom('all', 'read', 'drop', 'write'))
+const operation = fc.oneof(permission, fc.constantFrom('all', 'read', 'drop', 'write', 'commit'))
 const tableName = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 3 })
 const pattern = fc
   .string({ unit: fc.constantFrom('a', 'b', '*'), minLength: 1, maxLength: 4 })
   .filter((text) => !text.includes('**'))
 
-const subjects = fc.oneof(
+const named = fc.oneof(
   fc.record({ users: fc.subarray(users, { minLength: 1 }) }),
   fc.record({ groups: fc.subarray(groups, { minLength: 1 }) }),
+  fc.record({ keys: fc.subarray(keys, { minLength: 1 }) }),
   fc.record({ users: fc.subarray(users, { minLength: 1 }), groups: fc.subarray(groups, { minLength: 1 }) }),
-  fc.constant({ any: true as const }),
 )
+const subjects = fc.oneof(
+  { weight: 3, arbitrary: named },
+  { weight: 1, arbitrary: fc.constant({ any: true as const }) },
+  { weight: 1, arbitrary: named.map((except) => ({ any: true as const, except })) },
+)
+const when = fc.constantFrom(...writtenConditions.keys())
 
 /** A rule with an effect; `tables` only beside operations that tables have. */
 export function rule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
   const common = { effect, subjects, operations: fc.uniqueArray(operation, { minLength: 1, maxLength: 3 }) }
-  return fc.oneof(
+  const plain = fc.oneof(
     { weight: 3, arbitrary: fc.record(common) },
     {
       weight: 2,
@@ -38,7 +54,23 @@ export function rule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<
         .map((written) => ({ ...written, operations: [...written.operations, 'drop'] })),
     },
   )
+  return fc.oneof(
+    { weight: 2, arbitrary: plain },
+    { weight: 1, arbitrary: fc.tuple(plain, when).map(([rule, when]) => ({ ...rule, when })) },
+  )
 }
+
+const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
+  fc.constantFrom({ metadata: ['ticket'] }, { branches: ['dev', 'ci/*'] }, { notBranches: ['main'] }),
+  fc.constantFrom(
+    { freeze: { until: '2026-06-15T12:00:00Z' } },
+    { freeze: { from: '2026-06-15T12:00:00Z' } },
+  ),
+)
+const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
+  demand,
+  fc.tuple(demand, named).map(([demand, except]) => ({ ...demand, except })),
+)
 
 /** Any policies of one folder. */
 export const policies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
@@ -49,6 +81,14 @@ export const policies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
         { weight: 4, arbitrary: fc.constant(true) },
         { weight: 1, arbitrary: fc.constant(false) },
       ),
+      final: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(undefined) },
+        { weight: 1, arbitrary: fc.uniqueArray(operation, { minLength: 1, maxLength: 2 }) },
+      ),
+      required: fc.oneof(
+        { weight: 5, arbitrary: fc.constant<Omit<WrittenRequirement, 'id'>[]>([]) },
+        { weight: 1, arbitrary: fc.array(requirement, { minLength: 1, maxLength: 2 }) },
+      ),
       rules: fc.array(rule(fc.oneof(fc.constant('allow' as const), fc.constantFrom('allow', 'deny'))), {
         maxLength: 3,
       }),
@@ -56,10 +96,14 @@ export const policies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
     { maxLength: 7 },
   )
   .map((written) =>
-    written.map((policy, index) => ({
+    written.map(({ final, required, rules, ...policy }, index) => ({
       ...policy,
       name: `p${index}`,
-      rules: policy.rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
+      ...(final && { final }),
+      ...(required.length > 0 && {
+        commits: { require: required.map((demand, index) => ({ ...demand, id: `c${index}` })) },
+      }),
+      rules: rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
     })),
   )
 
@@ -67,22 +111,37 @@ const principal = fc
   .tuple(fc.constantFrom(...users, 'eve'), fc.subarray([...groups, 'others', 'more', 'most']))
   .map(([name, groups]) => caller(name, ...groups))
 
-/** A question about a namespace or something in one. */
-export const question: fc.Arbitrary<Question> = fc.oneof(
-  fc.record({ principal, permission, kind: fc.constant('namespace' as const), id: path }),
-  fc.record({ principal, permission, kind: fc.constant('none' as const), id: fc.constant([]) }),
-  fc.record({
-    principal,
-    permission,
-    kind: fc.constantFrom('table' as const, 'transaction' as const, 'materialized_view' as const),
-    id: fc.tuple(path, tableName).map(([namespace, name]) => [...namespace, name]),
+/** What requests and operations say that generated conditions ask for. */
+const told = fc.record({
+  request: fc.record({
+    context: fc.constantFrom(
+      new Map<string, string>(),
+      new Map([['env', 'prod']]),
+      new Map([['env', 'test']]),
+    ),
   }),
-)
+  operation: fc.record({
+    branch: fc.constantFrom('main', 'dev', 'ci/7'),
+    metadata: fc.constantFrom(new Map<string, string>(), new Map([['ticket', 'T-1']])),
+  }),
+})
+
+/** A question about a namespace or something in one. */
+export const question: fc.Arbitrary<Question> = fc
+  .oneof(
+    fc.record({ principal, permission, told, kind: fc.constant('namespace' as const), id: path }),
+    fc.record({ principal, permission, told, kind: fc.constant('none' as const), id: fc.constant([]) }),
+    fc.record({
+      principal,
+      permission,
+      told,
+      kind: fc.constantFrom('table' as const, 'transaction' as const, 'materialized_view' as const),
+      id: fc.tuple(path, tableName).map(([namespace, name]) => [...namespace, name]),
+    }),
+  )
+  .map(({ principal, permission, kind, id, told }) => ask(principal, permission, kind, id, told))
 
 /** A question about a namespace and all beneath. */
-export const questionBeneath: fc.Arbitrary<Question> = fc.record({
-  principal,
-  permission,
-  kind: fc.constant('namespace' as const),
-  id: fc.array(part, { maxLength: 2 }),
-})
+export const questionBeneath: fc.Arbitrary<Question> = fc
+  .record({ principal, permission, told, id: fc.array(part, { maxLength: 2 }) })
+  .map(({ principal, permission, id, told }) => ask(principal, permission, 'namespace', id, told))

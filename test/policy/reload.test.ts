@@ -2,22 +2,23 @@ import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { watchPolicies } from '../../src/policy/folder.ts'
+import { policyFolder } from '../../src/policy/policy-place.ts'
 import type { PolicyError } from '../../src/policy/policy-error.ts'
 import type { PolicySet } from '../../src/policy/trie.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from './temporary-folder.ts'
-import { caller } from './written-policy.ts'
+import { ask, caller } from './written-policy.ts'
 
 async function watch(folder: string) {
   const reloads: PolicySet[] = []
   const errors: PolicyError[] = []
-  const source = await watchPolicies(folder, {
+  const source = await watchPolicies(policyFolder(folder), {
     intervalMs: 5,
     onReload: (set) => reloads.push(set),
     onError: (error) => errors.push(error),
   })
   onTestFinished(() => source.close())
   const mayRead = (user: string): boolean =>
-    source.current().decide(caller(user), 'ListTables', 'namespace', ['a']).allowed
+    source.current().decide(ask(caller(user), 'ListTables', 'namespace', ['a'])).allowed
   return { source, reloads, errors, mayRead }
 }
 
@@ -98,10 +99,24 @@ it('takes up a ConfigMap whole when Kubernetes swaps its link', async () => {
   }
   for (const set of [source.current(), ...reloads]) {
     const users = [0, 1, 2, 3, 4, 5].flatMap((version) => [`user${version}`, `user${version}-too`])
-    const readers = users.filter((user) => set.decide(caller(user), 'ListTables', 'namespace', ['a']).allowed)
+    const readers = users.filter(
+      (user) => set.decide(ask(caller(user), 'ListTables', 'namespace', ['a'])).allowed,
+    )
     expect(readers).toHaveLength(2)
     expect(readers[1]).toBe(`${readers[0]}-too`)
   }
+})
+
+it('keeps the last good set when the folder is suddenly empty, as after a mount gone wrong', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
+  const { errors, mayRead } = await watch(folder)
+  await rm(join(folder, 'a.yaml'))
+  await eventually(() => errors.length > 0)
+  expect(errors[0]?.message).toBe(
+    `${folder}: holds no policy in force any more; to allow nothing, leave a policy without rules`,
+  )
+  expect(mayRead('alice')).toBe(true)
 })
 
 it('sees changes of the same size that follow each other at once', async () => {
@@ -116,7 +131,7 @@ it('sees changes of the same size that follow each other at once', async () => {
 it('throws when the policies cannot be used to begin with', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': 'kind: AccessPolicie\n' })
-  await expect(watchPolicies(folder)).rejects.toThrow('a.yaml:1:7: kind is "AccessPolicie"')
+  await expect(watchPolicies(policyFolder(folder))).rejects.toThrow('a.yaml:1:7: kind is "AccessPolicie"')
 })
 
 it('changes nothing after it is closed', async () => {

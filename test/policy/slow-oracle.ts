@@ -1,5 +1,8 @@
+import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { permissionGroups } from '../../src/interface/permissions.ts'
-import type { Question, WrittenPolicy, WrittenRule } from './written-policy.ts'
+import type { Question } from '../../src/policy/question.ts'
+import { writtenConditions } from './written-conditions.ts'
+import type { WrittenPolicy, WrittenRequirement, WrittenRule } from './written-policy.ts'
 
 /** An answer of the oracle: the rule by policy and id, or none. */
 export interface SlowAnswer {
@@ -10,7 +13,7 @@ export interface SlowAnswer {
 
 interface Candidate {
   readonly policy: WrittenPolicy
-  readonly rule: WrittenRule
+  readonly rule: Omit<WrittenRule, 'operations'>
 }
 
 /** Decides as policies/README.md says, by looking at every rule of every policy. */
@@ -21,7 +24,9 @@ export function slowDecide(policies: readonly WrittenPolicy[], question: Questio
   const above = policies.filter((policy) => isPrefix(policy.namespace, namespace))
   const applying = above
     .flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })))
-    .filter(({ rule }) => concerns(rule, question) && permits(rule, question))
+    .filter(
+      ({ rule }) => concerns(rule, question) && names(rule.operations, question) && holds(rule, question),
+    )
     .filter(
       ({ policy, rule }) =>
         rule.tables === undefined ||
@@ -29,12 +34,23 @@ export function slowDecide(policies: readonly WrittenPolicy[], question: Questio
           policy.namespace.length === namespace.length &&
           rule.tables.some((pattern) => slowMatch(pattern, table))),
     )
-  const deny = mostSpecific(applying.filter(({ rule }) => rule.effect === 'deny'))
+  const failed = above.flatMap((policy) =>
+    (policy.commits?.require ?? [])
+      .filter((requirement) => fails(requirement, question))
+      .map((requirement) => ({ policy, rule: denyOf(requirement) })),
+  )
+  const denies = [...failed, ...applying.filter(({ rule }) => rule.effect === 'deny')]
+  const deny = mostSpecific(policies.flatMap((policy) => denies.filter((deny) => deny.policy === policy)))
   if (deny !== undefined) return { allowed: false, reason: 'denied', rule: deny }
   const stops = above.filter((policy) => policy.inherit === false).map((policy) => policy.namespace.length)
   const floor = Math.max(0, ...stops)
+  const reserved = above.filter((policy) => names(policy.final ?? [], question))
+  const ceiling = Math.min(...reserved.map((policy) => policy.namespace.length))
   const allow = mostSpecific(
-    applying.filter(({ policy, rule }) => rule.effect === 'allow' && policy.namespace.length >= floor),
+    applying.filter(
+      ({ policy, rule }) =>
+        rule.effect === 'allow' && policy.namespace.length >= floor && policy.namespace.length <= ceiling,
+    ),
   )
   return allow === undefined
     ? { allowed: false, reason: 'no_rule', rule: undefined }
@@ -69,18 +85,47 @@ function prefixesFrom(length: number, path: readonly string[]): (readonly string
   return path.slice(length).map((_, index) => path.slice(0, length + index + 1))
 }
 
-function concerns({ subjects }: WrittenRule, { principal }: Question): boolean {
-  return (
-    subjects.any === true ||
-    (subjects.users ?? []).includes(principal.name) ||
-    (subjects.groups ?? []).some((group) => principal.groups.has(group))
-  )
+function concerns({ subjects }: Pick<WrittenRule, 'subjects'>, { principal }: Question): boolean {
+  const isNamed = ({ users, groups, keys }: WrittenRule['subjects']): boolean =>
+    (users ?? []).includes(principal.name) ||
+    (groups ?? []).some((group) => principal.groups.has(group)) ||
+    (keys ?? []).includes(principal.credentialId)
+  return (subjects.any === true || isNamed(subjects)) && !isNamed(subjects.except ?? {})
 }
 
-function permits({ operations }: WrittenRule, { permission }: Question): boolean {
+function names(operations: readonly string[], { permission }: Question): boolean {
   return operations.some(
     (name) => name === permission || permissionGroups.get(name)?.includes(permission) === true,
   )
+}
+
+/** An error makes a deny apply, and an allow not. */
+function holds({ when, effect }: WrittenRule, question: Question): boolean {
+  if (when === undefined) return true
+  const result = writtenConditions.get(when)?.holds(question)
+  if (result === undefined) throw new Error(`the oracle does not know ${when}`)
+  return result === 'error' ? effect === 'deny' : result
+}
+
+/** Whether a commit, or another change, fails what is required of it. */
+function fails(requirement: WrittenRequirement, question: Question): boolean {
+  const { permission, operation, request } = question
+  const facts = operationNames.map(operationNamed).find(({ name }) => name === permission)
+  const isOnTable = facts?.object === 'table' && facts.effect === 'commit'
+  const { metadata, branches, notBranches, freeze } = requirement
+  if (!concerns(denyOf(requirement), question)) return false
+  if (metadata)
+    return permission === 'CreateTableVersion' && metadata.some((key) => !operation.metadata.get(key))
+  if (branches) return isOnTable && !branches.some((pattern) => slowMatch(pattern, operation.branch))
+  if (notBranches) return isOnTable && notBranches.some((pattern) => slowMatch(pattern, operation.branch))
+  if (freeze === undefined || facts === undefined || facts.effect === 'read') return false
+  const isBegun = freeze.from === undefined || request.now >= new Date(freeze.from)
+  const isOver = freeze.until !== undefined && request.now >= new Date(freeze.until)
+  return isBegun && !isOver
+}
+
+function denyOf({ id, except }: WrittenRequirement): Omit<WrittenRule, 'operations'> {
+  return { id, effect: 'deny', subjects: { any: true, ...(except && { except }) } }
 }
 
 function mostSpecific(candidates: readonly Candidate[]): string | undefined {

@@ -2,35 +2,47 @@ import type { Permission } from '../../src/interface/permissions.ts'
 import type { ObjectKind } from '../../src/interface/operations.ts'
 import type { Principal } from '../../src/identity/principal.ts'
 import { parsePolicies } from '../../src/policy/documents.ts'
-import { compilePolicies, type PolicySet } from '../../src/policy/trie.ts'
+import { noFacts, type OperationFacts, type Question, type RequestFacts } from '../../src/policy/question.ts'
+import { compilePolicies, type ConditionFailed, type PolicySet } from '../../src/policy/trie.ts'
+
+/** Callers as a user names them. */
+interface WrittenSubjects {
+  readonly users?: readonly string[]
+  readonly groups?: readonly string[]
+  readonly keys?: readonly string[]
+}
 
 /** A rule as a user writes it. */
 export interface WrittenRule {
   readonly id: string
   readonly effect: 'allow' | 'deny'
-  readonly subjects: {
-    readonly users?: readonly string[]
-    readonly groups?: readonly string[]
-    readonly any?: true
-  }
+  readonly subjects: WrittenSubjects & { readonly any?: true; readonly except?: WrittenSubjects }
   readonly operations: readonly string[]
   readonly tables?: readonly string[]
+  readonly when?: string
+}
+
+/** A requirement of commits as a user writes it. */
+export interface WrittenRequirement {
+  readonly id: string
+  readonly except?: WrittenSubjects
+  readonly metadata?: readonly string[]
+  readonly branches?: readonly string[]
+  readonly notBranches?: readonly string[]
+  readonly folders?: readonly string[]
+  readonly freeze?: { readonly from?: string; readonly until?: string }
 }
 
 /** A policy as a user writes it, less what is the same in all of them. */
 export interface WrittenPolicy {
   readonly name: string
+  readonly mode?: 'enforce' | 'shadow'
   readonly namespace: readonly string[]
   readonly inherit?: boolean
+  readonly final?: readonly string[]
+  readonly onDeny?: 403 | 404
+  readonly commits?: { readonly require: readonly WrittenRequirement[] }
   readonly rules: readonly WrittenRule[]
-}
-
-/** A question to the policies. */
-export interface Question {
-  readonly principal: Principal
-  readonly permission: Permission
-  readonly kind: ObjectKind
-  readonly id: readonly string[]
 }
 
 /** The YAML text of policies. */
@@ -43,13 +55,42 @@ export function textOf(policies: readonly WrittenPolicy[]): string {
 }
 
 /** The policies, parsed and compiled as if they stood in one file. */
-export function setOf(policies: readonly WrittenPolicy[]): PolicySet {
+export function setOf(policies: readonly WrittenPolicy[], conditionFailed?: ConditionFailed): PolicySet {
   const { documents, problems } = parsePolicies(textOf(policies), 'policies.yaml')
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
-  return compilePolicies(documents)
+  return compilePolicies(documents, conditionFailed)
 }
 
 /** A caller with an API key. */
 export function caller(name: string, ...groups: readonly string[]): Principal {
   return { name, method: 'api-key', groups: new Set(groups), credentialId: 'k1' }
+}
+
+/** What a request says besides who asks for what, where it matters. */
+export interface Told {
+  readonly request?: Partial<RequestFacts>
+  readonly operation?: Partial<OperationFacts>
+}
+
+/** A question to the policies. */
+export function ask(
+  principal: Principal,
+  permission: Permission,
+  kind: ObjectKind,
+  id: readonly string[],
+  { request, operation }: Told = {},
+): Question {
+  return {
+    principal,
+    permission,
+    kind,
+    id,
+    request: {
+      clientAddress: '192.0.2.7',
+      now: new Date('2026-06-15T12:00:00Z'),
+      context: new Map(),
+      ...request,
+    },
+    operation: { ...noFacts, ...operation },
+  }
 }

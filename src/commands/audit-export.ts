@@ -1,0 +1,38 @@
+import { Option, type Command } from 'commander'
+import { formatRecord, recordFormats, type RecordFormat } from '../audit/formats/format-record.ts'
+import { selectRecords, type Selection } from '../audit/select.ts'
+import { folderArgument, withSelection } from './audit-arguments.ts'
+import { attempt } from './failure.ts'
+import { newCommand } from './new-command.ts'
+import { printLines } from './print-lines.ts'
+
+interface ExportOptions extends Selection {
+  readonly format: RecordFormat
+}
+
+/** `catalog-gateway audit export DIR --format ocsf`: records in a format that other programs know. */
+export function exportCommand(): Command {
+  return withSelection(newCommand('export'))
+    .description('print records of an audit log as JSON lines for other programs')
+    .argument(...folderArgument)
+    .addOption(
+      new Option('--format <format>', 'OCSF API Activity, CloudEvents 1.0, or as they stand in the log')
+        .choices(recordFormats)
+        .makeOptionMandatory(),
+    )
+    .action(exportRecords)
+}
+
+async function exportRecords(folder: string, { format, ...selection }: ExportOptions): Promise<void> {
+  await attempt('the audit log cannot be read', () => printLines(formatted(folder, selection, format)))
+}
+
+async function* formatted(
+  folder: string,
+  selection: Selection,
+  format: RecordFormat,
+): AsyncGenerator<string> {
+  for await (const { record, context } of selectRecords(folder, selection)) {
+    yield formatRecord(record, format, context)
+  }
+}

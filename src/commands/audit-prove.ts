@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import { proveTable } from '../audit/prove.ts'
+import { readSealVerifier } from '../audit/seal-key.ts'
+import { verifyProof } from '../audit/verify-proof.ts'
+import { folderArgument, publicKeyOption, tableId } from './audit-arguments.ts'
+import { attempt, CommandFailure } from './failure.ts'
+import { newCommand } from './new-command.ts'
+import { printLines } from './print-lines.ts'
+
+/** `catalog-gateway audit prove DIR --table ID`: the history of one table, to be shown to others. */
+export function proveCommand(): Command {
+  return newCommand('prove')
+    .description(
+      "print the history of one table, and what shows that it is the gateway's, without other tables",
+    )
+    .argument(...folderArgument)
+    .requiredOption('--table <id>', 'the table, such as prod$sales$orders', tableId)
+    .action(prove)
+}
+
+/** `catalog-gateway audit verify-proof FILE`: whether such a history is the gateway's, and whole. */
+export function verifyProofCommand(): Command {
+  return newCommand('verify-proof')
+    .description('check what `audit prove` printed, without the log')
+    .argument('<file>', 'what `audit prove` printed')
+    .option(...publicKeyOption)
+    .action(checkProof)
+}
+
+async function prove(folder: string, { table }: { table: readonly string[] }): Promise<void> {
+  const proof = proveTable(folder, table)
+  let counts = { records: 0, unsealed: 0 }
+  async function* lines(): AsyncGenerator<string> {
+    counts = yield* proof
+  }
+  await attempt('the audit log cannot be read', () => printLines(lines()))
+  if (counts.unsealed > 0) {
+    process.stderr.write(`${counts.unsealed} newer records are not signed yet, and so not in the proof\n`)
+  }
+  if (counts.records === 0) throw new CommandFailure('the log holds no signed record of this table')
+}
+
+async function checkProof(file: string, { publicKey }: { publicKey: readonly string[] }): Promise<void> {
+  if (publicKey.length === 0) throw new CommandFailure('nothing can be checked without --public-key')
+  const keys = await attempt('the public key cannot be read', () =>
+    Promise.all(publicKey.map(readSealVerifier)),
+  )
+  const report = await attempt('the proof cannot be read', () => verifyProof(file, keys))
+  const { problem, records, table, first, last, isFromBeginning } = report
+  if (problem) {
+    throw new CommandFailure(
+      `broken: line ${problem.line}: ${problem.what}\n${records} records before it are good`,
+    )
+  }
+  const begun = isFromBeginning ? 'from its first record on' : 'not from its first record on'
+  process.stdout.write(
+    `good: ${records} records of table ${table.join('$')}, ${begun}, none missing from ${first} to ${last}\n`,
+  )
+}

@@ -1,0 +1,87 @@
+import type { Command } from 'commander'
+import { deedOf, selectRecords, type SelectedRecord, type Selection } from '../audit/select.ts'
+import type { StoredRecord } from '../audit/read.ts'
+import { folderArgument, withSelection } from './audit-arguments.ts'
+import { attempt } from './failure.ts'
+import { newCommand } from './new-command.ts'
+import { printLines } from './print-lines.ts'
+
+interface QueryOptions extends Selection {
+  readonly json?: boolean
+}
+
+/** `catalog-gateway audit query DIR`: the records of some table, principal, operation or time. */
+export function queryCommand(): Command {
+  return withSelection(newCommand('query'))
+    .description('show the records of an audit log, oldest first')
+    .argument(...folderArgument)
+    .option('--json', 'as JSON lines, as they stand in the log')
+    .action(query)
+}
+
+async function query(folder: string, { json = false, ...selection }: QueryOptions): Promise<void> {
+  await attempt('the audit log cannot be read', () =>
+    printLines(linesOf(selectRecords(folder, selection), json)),
+  )
+}
+
+async function* linesOf(selected: AsyncIterable<SelectedRecord>, json: boolean): AsyncGenerator<string> {
+  if (!json) yield rowOf('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'RESULT')
+  for await (const { record, context } of selected) {
+    const deed = deedOf(record, context)
+    yield json
+      ? JSON.stringify(record)
+      : rowOf(
+          record.time,
+          `${record.chain}:${record.seq}`,
+          record.kind,
+          deed?.principal?.name ?? '-',
+          deed?.operation ?? '-',
+          shownId(record.tables?.map(({ id }) => id) ?? (deed?.id ? [deed.id] : [])),
+          resultOf(record),
+        )
+  }
+}
+
+const widths = [24, 28, 8, 20, 26, 32]
+
+/** Columns in a line. What callers chose the text of cannot move the cursor of a terminal. */
+function rowOf(...cells: readonly string[]): string {
+  return cells
+    .map((cell, column) => cell.replaceAll(/\p{C}/gu, '?').padEnd(widths[column] ?? 0))
+    .join('  ')
+    .trimEnd()
+}
+
+function shownId(ids: readonly (readonly string[])[]): string {
+  return ids.map((id) => id.join('$')).join(',') || '-'
+}
+
+function resultOf(record: StoredRecord): string {
+  switch (record.kind) {
+    case 'outcome':
+      return record.version === undefined ? record.result : `${record.result} version ${record.version}`
+    case 'refusal':
+      return `${record.status} ${record.reason}`
+    case 'reload':
+      return `${record.what} ${record.revision}`
+    case 'gap':
+      return `${record.dropped + record.refused} records missing`
+    case 'tampered':
+      return `${record.file} ${record.what}`
+    case 'resolved':
+      return `${record.result}: ${record.evidence}`
+    case 'recovered':
+      return `${record.file}: ${record.bytesCut} bytes cut off`
+    case 'pruned':
+      return `${record.files.length} files removed`
+    case 'seal':
+      return `${record.leaves} records signed`
+    case 'start':
+      return `${record.gateway} ${record.software}`
+    case 'intent':
+    case 'segment':
+      break
+  }
+  return ''
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
+import { readSealVerifier } from '../audit/seal-key.ts'
+import { verifyAuditLog, type VerifyReport } from '../audit/verify.ts'
+import { folderArgument, publicKeyOption } from './audit-arguments.ts'
+import { attempt, CommandFailure } from './failure.ts'
+import { newCommand } from './new-command.ts'
+
+interface VerifyOptions {
+  readonly publicKey: readonly string[]
+  readonly expectHead?: string
+}
+
+/** Whoever waits longer is told how it goes on, so often. */
+const progressMs = 5_000
+
+/** `catalog-gateway audit verify DIR`: whether an audit log is what the gateway wrote. */
+export function verifyCommand(): Command {
+  return newCommand('verify')
+    .description('check every record of an audit log, the chain that links them, and the seals that sign it')
+    .argument(...folderArgument)
+    .option(...publicKeyOption)
+    .option('--expect-head <hash>', 'the hash of a record that must be there, or its first 12 digits', hash)
+    .action(verify)
+}
+
+async function verify(folder: string, { publicKey, expectHead }: VerifyOptions): Promise<void> {
+  const keys = await attempt('the public key cannot be read', () =>
+    Promise.all(publicKey.map(readSealVerifier)),
+  )
+  const report = await attempt('the audit log cannot be read', () =>
+    verifyAuditLog(folder, {
+      ...(keys.length > 0 && { keys }),
+      ...(expectHead !== undefined && { expectedHead: expectHead }),
+      progress: progressOnStandardError(),
+    }),
+  )
+  const { problem } = report
+  if (problem !== undefined) {
+    const line = problem.line === undefined ? '' : `:${problem.line}`
+    const seq = problem.seq === undefined ? '' : ` (record ${problem.seq})`
+    throw new CommandFailure(
+      `broken: ${problem.file}${line}${seq}: ${problem.what}\n${countsOf(report)} before it`,
+    )
+  }
+  if (report.chains === 0) throw new CommandFailure(`${folder} holds no audit log`)
+  process.stdout.write(`good: ${countsOf(report)}\n`)
+  if (report.tornTail !== undefined) {
+    const { file, bytes } = report.tornTail
+    process.stdout.write(
+      `torn tail: ${file} ends in ${bytes} bytes of a record that was never finished; ` +
+        'the gateway cuts it off when it starts\n',
+    )
+  }
+  for (const note of notesOn(report, keys.length > 0)) process.stderr.write(`${note}\n`)
+}
+
+function countsOf({ records, chains, unresolved }: VerifyReport): string {
+  return `${records} records in ${chains} chains, ${unresolved} changes without an outcome`
+}
+
+/** What the verdict rests on. */
+function notesOn({ seals, unsealed, pruned, head }: VerifyReport, areSealsChecked: boolean): string[] {
+  const since = unsealed.since === undefined ? '' : ` since ${unsealed.since}`
+  return [
+    areSealsChecked
+      ? `${seals} seals, all signed as they should be`
+      : `${seals} seals, whose signatures were not checked: --public-key was not given`,
+    ...(unsealed.records > 0
+      ? [`unsealed tail: ${unsealed.records} records${since} are not signed yet`]
+      : []),
+    ...(pruned ? [`older records were removed, up to record ${pruned.seq} of chain ${pruned.chain}`] : []),
+    ...(head ? [`head: record ${head.seq} of chain ${head.chain}, hash ${head.hash}`] : []),
+  ]
+}
+
+function progressOnStandardError(): (file: string, records: number) => void {
+  let due = performance.now() + progressMs
+  return (file, records) => {
+    if (performance.now() < due) return
+    due = performance.now() + progressMs
+    process.stderr.write(`${records} records are good so far, up to the end of ${file}\n`)
+  }
+}
+
+function hash(text: string): string {
+  if (/^[0-9a-f]{12,64}$/.test(text)) return text
+  throw new InvalidArgumentError('expected 12 to 64 lower-case hex digits')
+}

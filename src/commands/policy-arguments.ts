@@ -1,0 +1,177 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import type { Principal } from '../identity/principal.ts'
+import { InterfaceError } from '../interface/errors.ts'
+import { parseIdentifier, type Identifier } from '../interface/identifiers.ts'
+import { permissionNames, type Permission } from '../interface/permissions.ts'
+import { readPolicies, type PolicyFolder } from '../policy/folder.ts'
+import { kindOf } from '../policy/object-kind.ts'
+import { noFacts, type Question } from '../policy/question.ts'
+import { didYouMean } from '../policy/suggestion.ts'
+import { unsaid } from '../policy/test-fields.ts'
+import { attempt } from './failure.ts'
+
+/** How the folder of policies is given to every command. */
+export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
+export const jsonOption = ['--json', 'print JSON for programs'] as const
+export const operationArgument = [
+  '<operation>',
+  'an operation of the interface, such as InsertIntoTable',
+] as const
+export const idArgument = [
+  '<id>',
+  'the object, its names joined by slashes: prod/sales/orders; / is the root',
+] as const
+
+/** The policies of a folder. Throws CommandFailure with everything that is wrong with them. */
+export async function policiesIn(folder: string): Promise<PolicyFolder> {
+  return attempt(`the policies in ${folder} cannot be used`, () => readPolicies(folder))
+}
+
+/** Reads `prod/sales/orders`. No name holds a slash. */
+export function identifier(text: string): Identifier {
+  try {
+    return parseIdentifier(text, '/')
+  } catch (error) {
+    if (error instanceof InterfaceError) throw new InvalidArgumentError(error.message)
+    throw error
+  }
+}
+
+/** Reads the name of an operation, or of an effect that hides in one. */
+export function permission(text: string): Permission {
+  const found = permissionNames.find((name) => name === text)
+  if (found !== undefined) return found
+  throw new InvalidArgumentError(
+    `no operation is called ${JSON.stringify(text)}${didYouMean(text, permissionNames)}`,
+  )
+}
+
+/** Who calls, as options say it. */
+export interface CallerOptions {
+  readonly as?: string
+  readonly group: readonly string[]
+  readonly key?: string
+  readonly issuer?: string
+  readonly claim: readonly (readonly [name: string, value: unknown])[]
+}
+
+/** Adds the options that say who calls. */
+export function callerOptions(command: Command): Command {
+  return command
+    .option('--as <user>', 'who calls, by the name of the principal')
+    .option('--group <name>', 'a group of the caller; may be repeated', collect, [])
+    .option('--key <id>', 'the id of the API key of the caller')
+    .option('--issuer <name>', 'who vouches for the caller')
+    .option(
+      '--claim <name=value>',
+      'what the token says, value as JSON or text; may be repeated',
+      collectPair,
+      [],
+    )
+}
+
+/** The caller that the options describe. */
+export function callerOf({ as, group, key, issuer, claim }: CallerOptions): Principal {
+  const isToken = claim.length > 0 || issuer !== undefined
+  return {
+    name: as ?? 'somebody',
+    method: isToken ? 'token' : 'api-key',
+    groups: new Set(group),
+    credentialId: key ?? '',
+    ...(issuer !== undefined && { issuer }),
+    ...(claim.length > 0 && { claims: Object.fromEntries(claim) }),
+  }
+}
+
+/** Adds the option that says what the request says. */
+export function factOption(command: Command): Command {
+  return command.option(
+    '--fact <name=value>',
+    'what the request says: address, now, mode, behavior, branch, tag, location, manifestPath, destination, ' +
+      'context.KEY, metadata.KEY, properties.KEY; may be repeated',
+    collectFact,
+    [],
+  )
+}
+
+export type Fact = readonly [name: string, value: string]
+
+/** The question whether the caller may use the permission on the object. */
+export function questionOf(
+  principal: Principal,
+  permission: Permission,
+  id: Identifier,
+  facts: readonly Fact[],
+): Question {
+  const said = new Map(facts)
+  const kind = kindOf(permission)
+  const text = (name: string): string => said.get(name) ?? ''
+  const texts = (name: string): ReadonlyMap<string, string> =>
+    new Map(
+      facts.flatMap(([key, value]) =>
+        key.startsWith(`${name}.`) ? [[key.slice(name.length + 1), value]] : [],
+      ),
+    )
+  return {
+    principal,
+    permission,
+    kind,
+    id,
+    request: {
+      clientAddress: said.get('address') ?? unsaid.clientAddress,
+      now: new Date(said.get('now') ?? Date.now()),
+      context: texts('context'),
+    },
+    operation: {
+      ...noFacts,
+      mode: text('mode'),
+      behavior: text('behavior'),
+      branch: said.get('branch') ?? (kind === 'table' || kind === 'materialized_view' ? 'main' : ''),
+      tag: text('tag'),
+      location: text('location'),
+      manifestPath: text('manifestPath'),
+      destination: said.has('destination') ? identifier(text('destination')) : [],
+      metadata: texts('metadata'),
+      properties: texts('properties'),
+    },
+  }
+}
+
+const factNames =
+  /^(?:address|now|mode|behavior|branch|tag|location|manifestPath|destination|(?:context|metadata|properties)\..+)$/
+
+function collectFact(text: string, before: readonly Fact[]): readonly Fact[] {
+  const [name, value] = pair(text)
+  if (!factNames.test(name)) throw new InvalidArgumentError(`${JSON.stringify(name)} is no fact; see --help`)
+  if (name === 'now' && Number.isNaN(Date.parse(value))) {
+    throw new InvalidArgumentError('expected a time such as now=2026-12-24T18:00:00Z')
+  }
+  if (name === 'destination') identifier(value)
+  return [...before, [name, value]]
+}
+
+function collectPair(
+  text: string,
+  before: readonly (readonly [string, unknown])[],
+): readonly (readonly [string, unknown])[] {
+  const [name, value] = pair(text)
+  return [...before, [name, jsonOrText(value)]]
+}
+
+function collect(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text]
+}
+
+function pair(text: string): readonly [name: string, value: string] {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('expected name=value')
+  return [name, value]
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

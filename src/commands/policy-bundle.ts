@@ -1,0 +1,85 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { InvalidArgumentError, type Command } from 'commander'
+import { fingerprintOf, openBundle, policyBundle, signBundle } from '../policy/bundle.ts'
+import { loadPlace } from '../policy/folder.ts'
+import { policyFolder } from '../policy/policy-place.ts'
+import { readPublicKey } from '../policy/settings.ts'
+import { attempt, CommandFailure } from './failure.ts'
+import { policiesOption } from './policy-arguments.ts'
+import { print } from './policy-text.ts'
+
+interface SignOptions {
+  readonly policies: string
+  readonly key: string
+  readonly serial: number
+  readonly out: string
+}
+
+/** `policy bundle`: the policies of a folder as one signed file. */
+export function addBundle(policy: Command): void {
+  policy
+    .command('bundle')
+    .description('put the policies of a folder into one signed file')
+    .requiredOption(...policiesOption)
+    .requiredOption('--key <file>', 'the private Ed25519 key that signs it (PKCS #8, PEM)')
+    .requiredOption('--serial <number>', 'its number: higher than that of the bundle before', serial)
+    .requiredOption('--out <file>', 'where to write it')
+    .addHelpText(
+      'after',
+      '\nExample:\n' +
+        '  openssl genpkey -algorithm ed25519 -out bundle-key.pem\n' +
+        '  openssl pkey -in bundle-key.pem -pubout -out bundle-key.pub.pem\n' +
+        '  catalog-gateway policy bundle --policies policies --key bundle-key.pem --serial 1 --out policies.bundle',
+    )
+    .action(bundle)
+}
+
+/** `policy verify-bundle`: who signed a bundle, and what it holds. */
+export function addVerifyBundle(policy: Command): void {
+  policy
+    .command('verify-bundle')
+    .description('check the signature of a bundle and the policies in it')
+    .argument('<file>', 'the bundle')
+    .requiredOption('--public-key <file>', 'the key that must have signed it (SPKI, PEM)')
+    .action(verifyBundle)
+}
+
+async function bundle({ policies, key: keyFile, serial, out }: SignOptions): Promise<void> {
+  const place = policyFolder(policies)
+  const { revision, size } = await attempt(`the policies in ${policies} cannot be used`, () =>
+    loadPlace(place),
+  )
+  const key = await attempt('the key cannot be used', () => readPrivateKey(keyFile))
+  const { files } = await attempt(`the policies in ${policies} cannot be read`, () => place.read())
+  const texts = Object.fromEntries(
+    files.map(({ name, bytes }) => [name, Buffer.from(bytes).toString('utf8')]),
+  )
+  await attempt(`${out} cannot be written`, () => writeFile(out, signBundle({ serial, files: texts }, key)))
+  const fingerprint = fingerprintOf(createPublicKey(key))
+  print(`wrote ${out}: ${size} policies, revision ${revision}, serial ${serial}, key ${fingerprint}`)
+}
+
+async function verifyBundle(file: string, { publicKey }: { publicKey: string }): Promise<void> {
+  const key = await attempt('the key cannot be used', () => readPublicKey(publicKey))
+  const { revision, size } = await attempt(`the policies in ${file} cannot be used`, () =>
+    loadPlace(policyBundle(file, [key])),
+  )
+  const { serial, files } = openBundle(await readFile(file, 'utf8'), [key], file)
+  print(`good: ${size} policies, revision ${revision}, serial ${serial}, key ${fingerprintOf(key)}`)
+  for (const name of Object.keys(files)) print(`  ${name}`)
+}
+
+async function readPrivateKey(file: string): Promise<KeyObject> {
+  const key = createPrivateKey(await readFile(file, 'utf8'))
+  if (key.asymmetricKeyType === 'ed25519') return key
+  throw new CommandFailure(
+    `${file} holds a key of the type ${String(key.asymmetricKeyType)}; expected Ed25519`,
+  )
+}
+
+function serial(text: string): number {
+  const number = Number(text)
+  if (/^[1-9]\d*$/.test(text) && Number.isSafeInteger(number)) return number
+  throw new InvalidArgumentError('expected a whole number from 1')
+}

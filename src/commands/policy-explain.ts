@@ -1,0 +1,115 @@
+import type { Command } from 'commander'
+import type { Identifier } from '../interface/identifiers.ts'
+import type { Permission } from '../interface/permissions.ts'
+import type { Decision } from '../policy/decision.ts'
+import { explainDecision, type ExplainedLevel, type ExplainedRule } from '../policy/explain.ts'
+import { referenceTo } from '../policy/rule-reach.ts'
+import {
+  callerOf,
+  callerOptions,
+  factOption,
+  idArgument,
+  identifier,
+  jsonOption,
+  operationArgument,
+  permission,
+  policiesIn,
+  policiesOption,
+  questionOf,
+  type CallerOptions,
+  type Fact,
+} from './policy-arguments.ts'
+import { columns, print, printJson, showCondition, showId, showRule, showSubjects } from './policy-text.ts'
+
+interface Options extends CallerOptions {
+  readonly policies: string
+  readonly fact: readonly Fact[]
+  readonly json?: true
+}
+
+/** `policy explain`: why the policies decide as they do. */
+export function addExplain(policy: Command): void {
+  const command = policy
+    .command('explain')
+    .description('show how a call is decided: the deciding rule, and all others on the way from the root')
+    .requiredOption(...policiesOption)
+  factOption(callerOptions(command))
+    .option(...jsonOption)
+    .argument(...operationArgument, permission)
+    .argument(...idArgument, identifier)
+    .addHelpText(
+      'after',
+      '\nExample:\n  catalog-gateway policy explain --policies policies --as sam --group sales-engineers ' +
+        'InsertIntoTable sales/orders --fact branch=main',
+    )
+    .action(explain)
+}
+
+async function explain(operation: Permission, id: Identifier, options: Options): Promise<void> {
+  const { documents, set } = await policiesIn(options.policies)
+  const question = questionOf(callerOf(options), operation, id, options.fact)
+  const decision = set.decide(question)
+  const levels = explainDecision(documents, question)
+  if (options.json) {
+    printJson({ decision, levels: levels.map(levelReport) })
+    return
+  }
+  print(showDecision(decision, question.principal.name, operation, id))
+  if (levels.length === 0) print('no policy speaks of this object, or of anything above it')
+  for (const level of levels) showLevel(level)
+}
+
+function showDecision(decision: Decision, user: string, operation: Permission, id: Identifier): string {
+  const what = `${user}: ${operation} on ${showId(id)}`
+  if (decision.rule === undefined) return `denied  ${what}\n  no rule allows it`
+  return `${decision.allowed ? 'allowed' : 'denied'}  ${what}\n  by ${showRule(decision.rule)}`
+}
+
+function showLevel(level: ExplainedLevel): void {
+  const notes = [
+    ...(level.isBoundary ? ['inherit: false, so nothing that is allowed above reaches it'] : []),
+    ...(level.isReserving ? ['final, so nothing beneath it can allow this'] : []),
+  ]
+  print(`\n${showId(level.namespace)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`)
+  const rows = level.rules.map((rule) => [
+    `  ${rule.rule.effect}`,
+    showRule(referenceTo(rule)),
+    showVerdict(rule),
+  ])
+  for (const line of columns(rows)) print(line)
+  if (level.others > 0)
+    print(`  ${level.others} ${level.others === 1 ? 'rule' : 'rules'} about other operations`)
+}
+
+function showVerdict({ verdict, rule, reason }: ExplainedRule): string {
+  const condition = rule.condition === undefined ? '' : showCondition(rule.condition.text)
+  const applies = condition === '' ? 'applies' : `applies: true is ${condition}`
+  const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: cannot be told (${reason ?? ''})`
+  const said: Readonly<Record<ExplainedRule['verdict'], string>> = {
+    allows: applies,
+    denies: applies,
+    'other-caller': `not this caller, but ${showSubjects(rule.subjects)}`,
+    'other-table': `not this object, but the tables ${(rule.tables ?? []).join(', ')} here`,
+    stopped: 'stopped by inherit: false beneath',
+    reserved: 'void: final above',
+    false: `does not apply: false is ${condition}`,
+    failed: `${failed}: ${condition}`,
+  }
+  return said[verdict]
+}
+
+function levelReport({ namespace, isBoundary, isReserving, rules, others }: ExplainedLevel): unknown {
+  return {
+    namespace,
+    isBoundary,
+    isReserving,
+    rules: rules.map((rule) => ({
+      ...referenceTo(rule),
+      effect: rule.rule.effect,
+      verdict: rule.verdict,
+      ...(rule.rule.condition && { condition: rule.rule.condition.text }),
+      ...(rule.reason !== undefined && { reason: rule.reason }),
+    })),
+    otherRules: others,
+  }
+}

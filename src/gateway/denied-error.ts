@@ -1,0 +1,70 @@
+import { InterfaceError } from '../interface/errors.ts'
+import { show } from '../interface/identifiers.ts'
+import { namespaceNotFound, tableNotFound, transactionNotFound } from '../interface/not-found.ts'
+import { operationNamed, operations, type ObjectKind, type OperationName } from '../interface/operations.ts'
+import type { Decision } from '../policy/decision.ts'
+import type { EarlyQuestion } from '../policy/question.ts'
+import type { PolicySet } from '../policy/trie.ts'
+import type { PermissionNeed } from './needs.ts'
+
+type Denial = Extract<Decision, { allowed: false }>
+
+/**
+ * A refusal by the policies. The answer is 403, or the very 404 of an object that is not there where the caller may
+ * not know that it is; it never depends on whether it is there. The log and the audit record tell the truth.
+ */
+export class DeniedError extends InterfaceError {
+  readonly decision: Denial
+  /** What was not allowed, on what. */
+  readonly needs: string
+
+  constructor(need: PermissionNeed, decision: Denial, answer: InterfaceError | undefined) {
+    const needs = told(need)
+    super(answer?.kind ?? 'PermissionDenied', answer?.message ?? needs)
+    this.decision = decision
+    this.needs = needs
+  }
+}
+
+/** The refusal of that need, told in the way that the policies of the object choose. */
+export function denied(
+  need: PermissionNeed,
+  decision: Denial,
+  question: EarlyQuestion,
+  policies: PolicySet,
+): DeniedError {
+  return new DeniedError(need, decision, concealed(need, question, policies))
+}
+
+function told({ permission, id, because }: PermissionNeed): string {
+  const object = id.length === 0 ? 'the root' : show(id.join('.'))
+  return `you are not allowed ${permission}${because === undefined ? '' : ` (${because})`} on ${object}`
+}
+
+/**
+ * What the catalog would answer if the object were not there, where it is to look so. Nothing is concealed from a
+ * caller who may call the operation itself and only lacks an effect of it.
+ */
+function concealed(
+  { permission, kind, id, beneath }: PermissionNeed,
+  question: EarlyQuestion,
+  policies: PolicySet,
+): InterfaceError | undefined {
+  if (beneath === true || !(permission in operations) || id.length === 0) return undefined
+  const parent: EarlyQuestion = { ...question, kind: 'namespace', id: id.slice(0, -1) }
+  if (creates(permission as OperationName, kind)) {
+    return policies.conceals(parent) ? namespaceNotFound(parent.id) : undefined
+  }
+  if (!policies.conceals(question)) return undefined
+  if (kind === 'namespace') return namespaceNotFound(id)
+  if (kind === 'transaction') return transactionNotFound(id)
+  return policies.conceals(parent) ? namespaceNotFound(parent.id) : tableNotFound(id)
+}
+
+/** Whether the object is not there before the operation, so that only its namespace can be missing. */
+function creates(permission: OperationName, kind: ObjectKind): boolean {
+  const { errors } = operationNamed(permission)
+  return kind === 'namespace'
+    ? errors.includes('NamespaceAlreadyExists')
+    : kind === 'table' && !errors.includes('TableNotFound')
+}

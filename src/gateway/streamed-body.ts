@@ -1,0 +1,37 @@
+import { Readable } from 'node:stream'
+import type { WatchedJson } from './json-watch.ts'
+
+const highWaterMark = 64 * 1024
+
+/** The pieces of a body as a stream, as they are. It fails with what the pieces fail with. */
+export function streamed(pieces: AsyncIterable<Buffer>): Readable {
+  return Readable.from(pieces, { objectMode: false, highWaterMark })
+}
+
+/**
+ * A JSON body as a stream of what is to go upstream: what has been read of it already, and the rest as it comes. Its
+ * last piece is held back until `end` has judged that the whole is an object, or that it is none and need not be one;
+ * the stream fails with the first thing that is wrong, so that nobody ever gets a whole body that was not good.
+ */
+export function streamedJson(
+  text: WatchedJson,
+  rest: AsyncGenerator<Buffer, void>,
+  end: (isObject: boolean) => void,
+): Readable {
+  const stream = streamed(judged(text, rest, end))
+  // A generator that was never started ends without a word to the one within.
+  return stream.once('close', () => void rest.return())
+}
+
+async function* judged(
+  text: WatchedJson,
+  rest: AsyncIterable<Buffer>,
+  end: (isObject: boolean) => void,
+): AsyncGenerator<Buffer, void> {
+  for await (const piece of rest) {
+    text.push(piece)
+    yield* text.takeBeforeLast()
+  }
+  end(text.end())
+  yield* text.takeRest()
+}

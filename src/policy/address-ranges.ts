@@ -1,0 +1,36 @@
+import { BlockList, isIP } from 'node:net'
+import { LRUCache } from 'lru-cache'
+
+const ranges = new LRUCache<string, BlockList>({ max: 1000 })
+
+/**
+ * Whether an address lies in a range in CIDR notation (RFC 4632), such as `10.0.0.0/8` or `2001:db8::/32`.
+ * Throws for what is no address, and for what is no range.
+ */
+export function inRange(address: string, cidr: string): boolean {
+  const version = isIP(address)
+  if (version === 0) throw new Error('the address of the caller is not known')
+  let range = ranges.get(cidr)
+  if (range === undefined) ranges.set(cidr, (range = rangeOf(cidr)))
+  return range.check(address, version === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** Why that is no range; undefined for one that is. */
+export function faultOfRange(cidr: string): string | undefined {
+  try {
+    rangeOf(cidr)
+    return undefined
+  } catch {
+    return `${JSON.stringify(cidr)} is no range of addresses; expected one such as "10.0.0.0/8" or "2001:db8::/32"`
+  }
+}
+
+function rangeOf(cidr: string): BlockList {
+  const [address = '', length = '', ...rest] = cidr.split('/')
+  const version = isIP(address)
+  const isLength = /^\d{1,3}$/.test(length) && Number(length) <= (version === 6 ? 128 : 32)
+  if (version === 0 || !isLength || rest.length > 0) throw new Error('no range')
+  const range = new BlockList()
+  range.addSubnet(address, Number(length), version === 6 ? 'ipv6' : 'ipv4')
+  return range
+}

@@ -1,0 +1,100 @@
+import { createHash, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { z } from 'zod'
+import { PolicyError } from './policy-error.ts'
+import { named } from './policy-files.ts'
+import type { PolicyPlace, PolicyText } from './policy-place.ts'
+
+const format = 'catalog-gateway/policy-bundle/v1'
+const maximumBytes = 64 * 1024 * 1024
+
+const contentsSchema = z.strictObject({
+  format: z.literal(format),
+  serial: z.int().positive(),
+  files: z.record(z.string().min(1), z.string()),
+})
+
+const signatureSchema = z.strictObject({ key: z.string(), signature: z.base64() })
+
+/** What is signed: the files of a folder of policies, by name. */
+export interface PolicyBundle {
+  /** Grows from bundle to bundle: an older one never takes the place of a newer. */
+  readonly serial: number
+  readonly files: Readonly<Record<string, string>>
+}
+
+/**
+ * A bundle as text: one line of JSON that holds the files, and one that holds the Ed25519 signature (RFC 8032) over
+ * the bytes of the first, with the key that made it. Whoever wants to see what was signed reads the first line.
+ */
+export function signBundle({ serial, files }: PolicyBundle, key: KeyObject): string {
+  const contents = JSON.stringify({ format, serial, files })
+  const signature = sign(null, Buffer.from(contents), key).toString('base64')
+  return `${contents}\n${JSON.stringify({ key: fingerprintOf(createPublicKey(key)), signature })}\n`
+}
+
+/** Reads a bundle that one of the keys signed. Throws PolicyError; nothing of an unsigned one is looked at. */
+export function openBundle(text: string, keys: readonly KeyObject[], file: string): PolicyBundle {
+  const [contents = '', ...rest] = text.split('\n')
+  if (rest.length !== 2 || rest[1] !== '')
+    throw fault(file, 'is no policy bundle: expected two lines of JSON')
+  const { key: fingerprint, signature } = parse(signatureSchema, rest[0] ?? '', file, 'its signature')
+  const key = keys.find((candidate) => fingerprintOf(candidate) === fingerprint)
+  if (key === undefined) throw fault(file, `is signed with the key ${fingerprint}, which is not trusted here`)
+  if (!verify(null, Buffer.from(contents), key, Buffer.from(signature, 'base64'))) {
+    throw fault(file, 'is not what was signed: the signature does not fit')
+  }
+  const { serial, files } = parse(contentsSchema, contents, file, 'it')
+  return { serial, files }
+}
+
+/** The first 16 hex digits of the SHA-256 of a public key (SPKI, DER): enough to tell which of a few it is. */
+export function fingerprintOf(key: KeyObject): string {
+  const bytes = key.export({ type: 'spki', format: 'der' })
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
+}
+
+/**
+ * A file that holds a signed bundle, to be followed like a folder. While this process lives, a bundle with a lower
+ * serial than one before is refused.
+ */
+export function policyBundle(file: string, keys: readonly KeyObject[]): PolicyPlace {
+  let newest = 0
+  const stamp = async (): Promise<string> => {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await named(file, () => stat(file, { bigint: true }))
+    if (size > maximumBytes) throw fault(file, `has ${size} bytes; expected at most ${maximumBytes}`)
+    return [dev, ino, size, mtimeNs, ctimeNs].join(':')
+  }
+  return {
+    name: file,
+    stamp,
+    async read() {
+      // Whatever is written meanwhile shows at the next look; a half-written bundle has no signature that fits.
+      const before = await stamp()
+      const { serial, files } = openBundle(await named(file, () => readFile(file, 'utf8')), keys, file)
+      if (serial < newest) throw fault(file, `has the serial ${serial}; ${newest} came before`)
+      newest = serial
+      return { stamp: before, files: Object.entries(files).map(textOf).toSorted(byName) }
+    },
+  }
+}
+
+function textOf([name, text]: [name: string, text: string]): PolicyText {
+  return { name, bytes: Buffer.from(text) }
+}
+
+function byName(one: PolicyText, other: PolicyText): number {
+  return one.name < other.name ? -1 : 1
+}
+
+function parse<Shape>(schema: z.ZodType<Shape>, text: string, file: string, what: string): Shape {
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch {
+    throw fault(file, `is no policy bundle of the form ${format}: ${what} cannot be read`)
+  }
+}
+
+function fault(file: string, message: string): PolicyError {
+  return new PolicyError([{ file, message }])
+}

@@ -1,0 +1,46 @@
+import type { ObjectKind } from '../interface/operations.ts'
+import type { Permission } from '../interface/permissions.ts'
+import type { Decision } from './decision.ts'
+import { nearest, type PolicyNode } from './policy-node.ts'
+import type { EarlyQuestion } from './question.ts'
+
+/** Whoever may do one of these to an object may know that it is there. */
+const knowing: Readonly<Record<ObjectKind, readonly Permission[]>> = {
+  namespace: ['ListNamespaces', 'ListTables', 'DescribeNamespace', 'NamespaceExists'],
+  table: ['ListTables', 'DescribeTable', 'TableExists'],
+  materialized_view: ['ListTables', 'DescribeTable', 'TableExists'],
+  transaction: ['DescribeTransaction'],
+  none: [],
+}
+
+/** Tells who may know what, from the policies below that root and what they decide. */
+export function concealmentOf(
+  root: PolicyNode,
+  decide: (question: EarlyQuestion) => Decision,
+  showsBeneath: (question: EarlyQuestion) => unknown,
+) {
+  function mayKnow(question: EarlyQuestion): boolean {
+    if (knowing[question.kind].some((permission) => decide({ ...question, permission }).allowed)) return true
+    // Listings show it on the way to what is beneath it.
+    return question.kind === 'namespace' && showsBeneath(question) !== undefined
+  }
+
+  function conceals(question: EarlyQuestion): boolean {
+    const { kind, id } = question
+    // The root is there for everybody.
+    if (id.length === 0) return false
+    const depth = kind === 'namespace' ? id.length : id.length - 1
+    const status = statusAt(nearest(root, id, depth))
+    return status === undefined ? !mayKnow(question) : status === 404
+  }
+
+  return { conceals, mayKnow }
+}
+
+/** What the deepest namespace says that says something. */
+function statusAt(start: PolicyNode): 403 | 404 | undefined {
+  for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
+    if (node.onDeny !== undefined) return node.onDeny
+  }
+  return undefined
+}

@@ -1,0 +1,150 @@
+import { Environment, EvaluationError, type ASTNode } from '@marcbachmann/cel-js'
+import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
+import { conditionTypes, conditionVariables, type KnownWith } from './condition-variables.ts'
+import type { Inquiry } from './question.ts'
+import { didYouMean } from './suggestion.ts'
+
+/** What must hold for a rule to apply. */
+export interface Condition {
+  /** What says the same says it in the same words; for the revision. */
+  readonly text: string
+  /** Whether it asks for something that the head of a request does not tell. */
+  readonly needs: Readonly<Record<Exclude<KnownWith, 'head'>, boolean>>
+  /** Whether it holds; asked only where everything it needs is known. Throws where it cannot be told. */
+  readonly holds: (inquiry: Inquiry) => boolean
+}
+
+/** Why a text is no condition: what is wrong, and at which of its characters. */
+export interface ConditionFault {
+  readonly index: number
+  readonly message: string
+}
+
+const maximumLength = 2000
+
+/**
+ * What `when` is written in: CEL with the variables and functions of `condition-*.ts`, checked against their types.
+ * This is the only place that knows the library.
+ */
+const environment = new Environment({
+  limits: { maxAstNodes: 300, maxDepth: 24, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 4 },
+})
+for (const [name, type] of Object.entries(conditionTypes)) environment.registerType(name, type)
+for (const [name, { type }] of Object.entries(conditionVariables)) environment.registerVariable(name, type)
+for (const { signature, call } of conditionFunctions.values()) environment.registerFunction(signature, call)
+
+/** Compiles a condition, or says what is wrong with it. What one evaluation costs is bounded by its length. */
+export function compileCondition(text: string): Condition | ConditionFault {
+  if (text.length > maximumLength) {
+    return { index: 0, message: `is ${text.length} characters long; expected at most ${maximumLength}` }
+  }
+  try {
+    const evaluate = environment.parse(text)
+    const names = new Set<string>()
+    const fault = faultIn(evaluate.ast, names, undefined)
+    if (fault !== undefined) return fault
+    const { valid, type, error } = evaluate.check()
+    if (!valid) return faultOf(error)
+    if (type !== 'bool')
+      return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
+    return conditionOf(text, evaluate, names)
+  } catch (error) {
+    return faultOf(error)
+  }
+}
+
+/** Why a condition could not be told, in one line and without the values of the request. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof EvaluationError) return error.code
+  return error instanceof Error ? error.message : 'not an error'
+}
+
+/** Whether compiling found a fault. */
+export function isFault(result: Condition | ConditionFault): result is ConditionFault {
+  return 'message' in result
+}
+
+function conditionOf(
+  text: string,
+  evaluate: (scope: Record<string, unknown>) => unknown,
+  names: ReadonlySet<string>,
+): Condition {
+  const read = Object.entries(conditionVariables).filter(([name]) => names.has(name))
+  const needs = (what: KnownWith): boolean => read.some(([, { knownWith }]) => knownWith === what)
+  return {
+    text,
+    needs: { body: needs('body'), object: needs('object') },
+    holds(inquiry) {
+      const scope: Record<string, unknown> = {}
+      for (const [name, variable] of read) scope[name] = variable.read(inquiry)
+      const result = evaluate(scope)
+      if (typeof result !== 'boolean') throw new Error('the condition is neither true nor false')
+      return result
+    },
+  }
+}
+
+/** What the library would accept and we do not; collects the names on the way. */
+function faultIn(node: ASTNode, names: Set<string>, loop: ASTNode | undefined): ConditionFault | undefined {
+  if (node.op === 'id') names.add(node.args)
+  let inner = loop
+  if (node.op === 'call' || node.op === 'rcall') {
+    const [name] = node.args
+    const fault = faultOfCall(node, name, node.args.at(-1) as readonly ASTNode[])
+    if (fault !== undefined) return fault
+    if (loopFunctions.has(name)) {
+      if (loop !== undefined)
+        return at(node, `"${name}" stands inside another loop; one list can be gone through`)
+      inner = node
+    }
+  }
+  for (const child of childrenOf(node.args)) {
+    const fault = faultIn(child, names, inner)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+function faultOfCall(node: ASTNode, name: string, given: readonly ASTNode[]): ConditionFault | undefined {
+  const own = conditionFunctions.get(name)
+  if (own === undefined) {
+    if (!celFunctions.includes(name)) {
+      const known = [...celFunctions, ...conditionFunctions.keys()]
+      const suggestion = name === 'matches' ? '; did you mean "like"?' : didYouMean(name, known)
+      return at(node, `"${name}" is no function of conditions${suggestion}`)
+    }
+    if (name.startsWith('get') && given.length > 0)
+      return at(node, `"${name}" takes no time zone; times are in UTC`)
+    return undefined
+  }
+  const [argument] = given
+  if (argument?.op !== 'value' || typeof argument.args !== 'string') {
+    return at(argument ?? node, `"${name}" takes one text, written out`)
+  }
+  const fault = own.faultOf(argument.args)
+  return fault === undefined ? undefined : at(argument, fault)
+}
+
+function at({ start }: ASTNode, message: string): ConditionFault {
+  return { index: start, message }
+}
+
+function* childrenOf(value: unknown): Generator<ASTNode> {
+  if (Array.isArray(value)) {
+    for (const item of value) yield* childrenOf(item)
+  } else if (typeof value === 'object' && value !== null && 'op' in value) {
+    yield value as ASTNode
+  }
+}
+
+/** A fault that the library found, with its place, and with a suggestion where a name is not known. */
+function faultOf(error: unknown): ConditionFault {
+  const { code, summary, range } = error as EvaluationError
+  if (summary === undefined) throw error
+  const unknown = /^(?:Unknown variable|No such key): (\w+)$/.exec(summary)?.[1]
+  const fields = Object.values(conditionTypes).flatMap(({ fields }) => Object.keys(fields))
+  const candidates = code === 'unknown_variable' ? Object.keys(conditionVariables) : fields
+  const suggestion = unknown === undefined ? '' : didYouMean(unknown, candidates)
+  const text = summary.charAt(0).toLowerCase() + summary.slice(1)
+  return { index: range?.start ?? 0, message: text + suggestion }
+}

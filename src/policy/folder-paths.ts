@@ -1,0 +1,30 @@
+/**
+ * Whether a path in storage lies under a folder, part by part: `s3://lake/sales` holds `s3://lake/sales/a`, and
+ * neither `s3://lake/sales2/a` nor `s3://lake/sales` itself. The scheme is a part of the path. A path that two
+ * readers could understand differently (an empty part, `.` or `..`, `\`, `%`, `?`, `#`, a control character) lies nowhere.
+ */
+export function liesUnder(path: string, folder: string): boolean {
+  const parts = partsOf(path)
+  const top = partsOf(folder)
+  if (parts === undefined || top === undefined || parts.length <= top.length) return false
+  return top.every((part, index) => part === parts[index])
+}
+
+/** Why that is no folder to confine paths to; undefined for one that is. */
+export function faultOfFolder(folder: string): string | undefined {
+  return partsOf(folder) === undefined
+    ? `${JSON.stringify(folder)} is no folder; expected one such as "s3://bucket/team" or "warehouse/team"`
+    : undefined
+}
+
+// oxlint-disable-next-line no-control-regex
+const ambiguous = /[\\%?#\u0000-\u001f\u007f]/
+
+/** The scheme, which may be empty, and the parts behind it; undefined for a path that is not plain. */
+function partsOf(path: string): readonly string[] | undefined {
+  if (ambiguous.test(path)) return undefined
+  const [, scheme = '', rest = ''] = /^(?:([A-Za-z][A-Za-z0-9+.-]*):\/\/)?\/?(.*)$/.exec(path) ?? []
+  const parts = rest.replace(/\/$/, '').split('/')
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) return undefined
+  return [scheme.toLowerCase(), ...parts]
+}

@@ -1,0 +1,197 @@
+import { permissionGroups, permissionNames } from '../interface/permissions.ts'
+import {
+  callerFields,
+  commitFields,
+  decisionTableFields,
+  documentFields,
+  freezeFields,
+  givenFields,
+  metadataFields,
+  namedSubjectFields,
+  requirementFields,
+  ruleFields,
+  subjectFields,
+  testFields,
+} from './language.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+/**
+ * The JSON Schema (draft 7, which editors know best) of a policy document, for editors: which fields there are, what they hold and mean. What
+ * it cannot say, such as whether a condition is one, only the reader of policies tells.
+ */
+export function policySchema(): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'AccessPolicy of the catalog gateway',
+    ...object(documentFields, documentSchemas, ['apiVersion', 'kind', 'metadata', 'namespace'], {
+      anyOf: [{ required: ['rules'] }, { required: ['commits'] }],
+    }),
+    definitions,
+  }
+}
+
+/** The JSON Schema of a decision table. */
+export function decisionTableSchema(): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'DecisionTable of the catalog gateway',
+    ...object(
+      decisionTableFields,
+      {
+        apiVersion: documentSchemas.apiVersion,
+        kind: { const: 'DecisionTable' },
+        metadata: documentSchemas.metadata,
+        tests: documentSchemas.tests,
+      },
+      ['apiVersion', 'kind', 'metadata', 'tests'],
+    ),
+    definitions,
+  }
+}
+
+const label = { $ref: '#/definitions/label' }
+const names = { $ref: '#/definitions/names' }
+const operations = { $ref: '#/definitions/operations' }
+const time = { type: 'string', format: 'date-time' }
+
+const namedSubjectSchemas = { users: names, groups: names, keys: names, serviceAccounts: names }
+
+const subjectSchemas = {
+  ...namedSubjectSchemas,
+  any: { const: true },
+  except: { $ref: '#/definitions/except' },
+}
+
+const ruleSchemas = {
+  id: label,
+  effect: { enum: ['allow', 'deny'] },
+  subjects: object(subjectFields, subjectSchemas, [], {
+    anyOf: Object.keys(subjectSchemas)
+      .filter((name) => name !== 'except')
+      .map((name) => ({ required: [name] })),
+  }),
+  operations,
+  tables: names,
+  when: { type: 'string', maxLength: 2000 },
+}
+
+const requirementSchemas = {
+  id: label,
+  except: { $ref: '#/definitions/except' },
+  metadata: names,
+  branches: names,
+  notBranches: names,
+  folders: names,
+  freeze: object(freezeFields, { from: time, until: time }, []),
+}
+
+const texts = { type: 'object', additionalProperties: { type: 'string' } }
+const path = { type: 'array', items: { type: 'string', minLength: 1 } }
+const text = { type: 'string' }
+
+const testSchema = object(
+  testFields,
+  {
+    name: text,
+    as: object(
+      callerFields,
+      {
+        user: text,
+        groups: path,
+        key: text,
+        method: { enum: ['api-key', 'token', 'certificate'] },
+        issuer: text,
+        claims: { type: 'object' },
+      },
+      [],
+    ),
+    operations,
+    namespace: path,
+    table: { ...path, minItems: 1 },
+    transaction: { ...path, minItems: 1 },
+    beneath: { const: true },
+    given: object(
+      givenFields,
+      {
+        address: text,
+        now: time,
+        context: texts,
+        mode: text,
+        behavior: text,
+        branch: text,
+        tag: text,
+        location: text,
+        manifestPath: text,
+        destination: path,
+        metadata: texts,
+        properties: texts,
+      },
+      [],
+    ),
+    expect: { enum: ['allow', 'deny'] },
+    rule: text,
+  },
+  ['operations', 'expect'],
+  { oneOf: ['namespace', 'table', 'transaction'].map((name) => ({ required: [name] })) },
+)
+
+const documentSchemas = {
+  apiVersion: { const: 'catalog-gateway/v1' },
+  kind: { const: 'AccessPolicy' },
+  metadata: object(metadataFields, { name: label, description: { type: 'string' } }, ['name']),
+  namespace: { type: 'array', items: { type: 'string', minLength: 1, pattern: '^[^*]+$' } },
+  mode: { enum: ['enforce', 'shadow'] },
+  inherit: { type: 'boolean' },
+  final: operations,
+  onDeny: { enum: [403, 404] },
+  commits: object(
+    commitFields,
+    {
+      require: {
+        type: 'array',
+        items: object(requirementFields, requirementSchemas, ['id'], {
+          oneOf: Object.keys(requirementSchemas)
+            .filter((name) => name !== 'id' && name !== 'except')
+            .map((name) => ({ required: [name] })),
+        }),
+      },
+    },
+    ['require'],
+  ),
+  rules: {
+    type: 'array',
+    items: object(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),
+  },
+  tests: { type: 'array', items: testSchema },
+}
+
+const definitions = {
+  label: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' },
+  names: { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 },
+  operations: {
+    type: 'array',
+    items: { enum: [...permissionGroups.keys(), ...permissionNames] },
+    minItems: 1,
+  },
+  except: object(namedSubjectFields, namedSubjectSchemas, [], { minProperties: 1 }),
+}
+
+/** An object of these fields and no others; each has its description. */
+function object<Name extends string>(
+  descriptions: Readonly<Record<Name, string>>,
+  schemas: Readonly<Record<NoInfer<Name>, Schema>>,
+  required: readonly NoInfer<Name>[],
+  more: Schema = {},
+): Schema {
+  const entries = Object.entries(descriptions) as [Name, string][]
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      entries.map(([name, description]) => [name, { description, ...schemas[name] }]),
+    ),
+    ...(required.length > 0 && { required }),
+    additionalProperties: false,
+    ...more,
+  }
+}

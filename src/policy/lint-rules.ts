@@ -1,0 +1,138 @@
+import { permissionGroups, type Permission } from '../interface/permissions.ts'
+import { about, type Finding } from './finding.ts'
+import type { PolicyDocument, PolicyRule } from './policy-document.ts'
+import { namesOfPermissions } from './permission-names.ts'
+import { documentsAbove, indexDocuments, type DocumentIndex } from './rule-reach.ts'
+import { anybody, concernOf, knownBy, subjectsIn } from './subject-logic.ts'
+
+interface Placed {
+  readonly document: PolicyDocument
+  readonly rule: PolicyRule
+}
+
+const risky: ReadonlySet<Permission> = new Set(
+  ['admin', 'drop', 'credentials'].flatMap((group) => permissionGroups.get(group) ?? []),
+)
+
+/** Rules that cannot decide, that another one makes needless, or that allow everybody what few should do. */
+export function lintRules(documents: readonly PolicyDocument[]): readonly Finding[] {
+  const index = indexDocuments(documents)
+  const order = new Map(documents.flatMap(({ rules }) => rules).map((rule, place) => [rule, place]))
+  return documents.flatMap((document) =>
+    document.rules.flatMap((rule) => [
+      ...(rule.effect === 'allow' ? powerless({ document, rule }, index) : []),
+      ...needless({ document, rule }, index, order),
+      ...forEverybody({ document, rule }),
+    ]),
+  )
+}
+
+/** Operations of a rule that allows which a namespace above reserves, or which a rule denies to all it allows. */
+function powerless({ document, rule }: Placed, index: DocumentIndex): readonly Finding[] {
+  const above = documentsAbove(index, document.namespace)
+  const lost = new Map<string, Permission[]>()
+  for (const permission of rule.permissions) {
+    const cause = reserving(above, document, permission) ?? denying(above, { document, rule }, permission)
+    if (cause !== undefined) lost.set(cause, [...(lost.get(cause) ?? []), permission])
+  }
+  const count = [...lost.values()].flat().length
+  if (count === 0) return []
+  const causes = [...lost].map(
+    ([cause, permissions]) => `${namesOfPermissions(new Set(permissions))}: ${cause}`,
+  )
+  const isAll = count === rule.permissions.size
+  // A group of operations names more than one may mean, so a part of it is worth a word and no more.
+  const said = isAll ? 'can never allow anything' : 'never allows some of its operations'
+  return [about(document, rule, isAll ? 'error' : 'info', 'unreachable', `${said}: ${causes.join('; ')}`)]
+}
+
+function reserving(
+  above: readonly PolicyDocument[],
+  { namespace }: PolicyDocument,
+  permission: Permission,
+): string | undefined {
+  const by = above.find((other) => other.namespace.length < namespace.length && other.final.has(permission))
+  return by && `final in ${by.name} (${by.file}:${by.line})`
+}
+
+function denying(above: readonly PolicyDocument[], own: Placed, permission: Permission): string | undefined {
+  for (const document of above) {
+    for (const rule of document.rules) {
+      const isTotal =
+        rule.effect === 'deny' && rule.condition === undefined && rule.permissions.has(permission)
+      if (!isTotal || !coversTables({ document, rule }, own)) continue
+      if (concernsAllOf(rule, own.rule))
+        return `denied by ${document.name}/${rule.id} (${document.file}:${rule.line})`
+    }
+  }
+  return undefined
+}
+
+/** Rules that say nothing which another rule does not say, for the same callers and as much or more. */
+function needless(
+  { document, rule }: Placed,
+  index: DocumentIndex,
+  order: ReadonlyMap<PolicyRule, number>,
+): readonly Finding[] {
+  for (const other of documentsAbove(index, document.namespace)) {
+    for (const wider of other.rules) {
+      const isWider =
+        wider !== rule &&
+        wider.effect === rule.effect &&
+        (wider.condition === undefined || wider.condition.text === rule.condition?.text) &&
+        [...rule.permissions].every((permission) => wider.permissions.has(permission)) &&
+        coversTables({ document: other, rule: wider }, { document, rule }) &&
+        concernsAllOf(wider, rule) &&
+        reaches({ document: other, rule: wider }, document, index)
+      if (!isWider) continue
+      const isSame = other === document || other.namespace.length === document.namespace.length
+      const isMutual =
+        isSame && rule.permissions.size === wider.permissions.size && concernsAllOf(rule, wider)
+      if (isMutual && (order.get(rule) ?? 0) < (order.get(wider) ?? 0)) continue
+      const place = `${other.name}/${wider.id} (${other.file}:${wider.line})`
+      return [about(document, rule, 'warning', 'shadowed', `says nothing that ${place} does not say`)]
+    }
+  }
+  return []
+}
+
+/** Whether what the rule above allows reaches the namespace and whatever the other rule reaches from there. */
+function reaches({ document, rule }: Placed, { namespace }: PolicyDocument, index: DocumentIndex): boolean {
+  if (rule.effect === 'deny') return true
+  const between = documentsAbove(index, namespace).filter(
+    (other) => other.namespace.length > document.namespace.length,
+  )
+  if (between.some(({ inherit }) => !inherit)) return false
+  return !documentsAbove(index, document.namespace).some(
+    (other) =>
+      other.namespace.length < document.namespace.length &&
+      [...rule.permissions].some((permission) => other.final.has(permission)),
+  )
+}
+
+/** Whether a rule, here or above, covers every object that the other one covers. */
+function coversTables({ document, rule }: Placed, own: Placed): boolean {
+  if (rule.tables === undefined) return true
+  if (document.namespace.length !== own.document.namespace.length) return false
+  return own.rule.tables?.every((pattern) => rule.tables?.includes(pattern)) === true
+}
+
+/** Whether a rule concerns every caller whom the other one concerns. */
+function concernsAllOf(rule: PolicyRule, own: PolicyRule): boolean {
+  return subjectsIn(own.subjects, own.subjects.any).every((subject) => {
+    const known = knownBy(subject)
+    if (concernOf(own.subjects, known) === false) return true
+    if (concernOf(rule.subjects, known) === true) return true
+    // The same exceptions leave the same callers.
+    const isLike = JSON.stringify(rule.subjects) === JSON.stringify(own.subjects)
+    return isLike
+  })
+}
+
+function forEverybody({ document, rule }: Placed): readonly Finding[] {
+  const granted = new Set([...rule.permissions].filter((permission) => risky.has(permission)))
+  if (rule.effect === 'deny' || granted.size === 0) return []
+  if (concernOf(rule.subjects, knownBy(anybody)) === false || !rule.subjects.any) return []
+  const what = `allows ${namesOfPermissions(granted)} to every caller; name users or groups instead of "any"`
+  return [about(document, rule, 'warning', 'everybody', what)]
+}

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PolicyError } from './policy-error.ts'
+import { listPolicyFiles, named, settlingMs, stampOf } from './policy-files.ts'
+
+/** Where policies lie. What cannot be read there is a PolicyError. */
+export interface PolicyPlace {
+  /** Where it is, for messages. */
+  readonly name: string
+  /** Changes with what lies there. */
+  stamp(): Promise<string>
+  /** Everything that lies there, as it stood at one time. */
+  read(): Promise<PolicyTexts>
+}
+
+/** The files of policies, sorted by name. */
+interface PolicyTexts {
+  readonly stamp: string
+  readonly files: readonly PolicyText[]
+}
+
+/** A file of policies. */
+export interface PolicyText {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/**
+ * A folder of policies and its sub-folders, with files as they stood at one time: half of an old state and half of a
+ * new one may allow too much, and so may a file that somebody is still writing.
+ */
+export function policyFolder(folder: string): PolicyPlace {
+  return {
+    name: folder,
+    stamp: async () => stampOf(await listPolicyFiles(folder)),
+    async read() {
+      for (let attempt = 1; attempt <= 5; attempt++) {
+        const found = await listPolicyFiles(folder)
+        if (!found.some(({ isJustChanged }) => isJustChanged)) {
+          const files: PolicyText[] = []
+          for (const { name, path } of found) {
+            files.push({ name, bytes: await named(name, () => readFile(path)) })
+          }
+          const stamp = stampOf(found)
+          if (stamp === stampOf(await listPolicyFiles(folder))) return { stamp, files }
+        }
+        await sleep(settlingMs)
+      }
+      throw new PolicyError([{ file: folder, message: 'changes all the time while it is read' }])
+    },
+  }
+}

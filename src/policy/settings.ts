@@ -1,0 +1,78 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { policyBundle } from './bundle.ts'
+import { PolicyError } from './policy-error.ts'
+import { named } from './policy-files.ts'
+import { policyFolder, type PolicyPlace } from './policy-place.ts'
+
+const path = z.string().min(1)
+
+/** Where the policies of a gateway come from, as it stands in its file. */
+export const policySettingsSchema = z
+  .strictObject({
+    folder: path.optional().describe('A folder of policies, and its sub-folders.'),
+    bundle: z
+      .strictObject({
+        file: path,
+        publicKeys: z
+          .array(path)
+          .min(1)
+          .describe('Files (PEM) of the keys of which one must have signed it.'),
+      })
+      .optional()
+      .describe('Instead of a folder: a file that `policy bundle` made.'),
+    candidate: path
+      .optional()
+      .describe('A folder of policies that decide nothing; where they would decide otherwise is counted.'),
+    showRevision: z
+      .boolean()
+      .default(true)
+      .describe('Whether answers tell the revision of the policies, in x-catalog-policy-revision.'),
+  })
+  .refine(({ folder, bundle }) => (folder === undefined) !== (bundle === undefined), {
+    message: 'expected either folder or bundle',
+  })
+
+/** Where the policies of a gateway come from, checked. */
+export type PolicySettings = z.output<typeof policySettingsSchema>
+
+/** The settings with every path made absolute. */
+export function withAbsolutePolicyPaths(
+  { folder, bundle, candidate, ...rest }: PolicySettings,
+  absolute: (path: string) => string,
+): PolicySettings {
+  return {
+    ...rest,
+    ...(folder !== undefined && { folder: absolute(folder) }),
+    ...(bundle && {
+      bundle: { file: absolute(bundle.file), publicKeys: bundle.publicKeys.map(absolute) },
+    }),
+    ...(candidate !== undefined && { candidate: absolute(candidate) }),
+  }
+}
+
+/** The place of the policies in force. Throws PolicyError where a key cannot be used. */
+export async function policyPlace({ folder, bundle }: PolicySettings): Promise<PolicyPlace> {
+  if (bundle !== undefined)
+    return policyBundle(bundle.file, await Promise.all(bundle.publicKeys.map(readPublicKey)))
+  if (folder === undefined) throw new Error('the settings name no policies')
+  return policyFolder(folder)
+}
+
+/** Reads an Ed25519 key that bundles are verified with (SPKI, PEM). Throws PolicyError. */
+export async function readPublicKey(file: string): Promise<KeyObject> {
+  const text = await named(file, () => readFile(file, 'utf8'))
+  // A private key would do too, and must not lie here.
+  const key = text.includes('PUBLIC KEY') ? parseKey(text) : undefined
+  if (key?.asymmetricKeyType === 'ed25519') return key
+  throw new PolicyError([{ file, message: 'is no public Ed25519 key in PEM' }])
+}
+
+function parseKey(text: string): KeyObject | undefined {
+  try {
+    return createPublicKey(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,86 @@
+import type { Principal } from '../identity/principal.ts'
+import type { NamedSubjects, Subjects } from './policy-document.ts'
+
+/** One way in which policies name callers. */
+type SubjectKind = 'user' | 'group' | 'key' | 'any'
+
+/** A caller as far as one rule names it: by its name, a group, a key, or not at all (`any`). */
+export interface Subject {
+  readonly kind: SubjectKind
+  readonly name: string
+}
+
+/** Every caller. */
+export const anybody: Subject = { kind: 'any', name: '' }
+
+/** What is known of a caller. Undefined, and groups that are in neither list, are not known. */
+export interface KnownCaller {
+  readonly user: string | undefined
+  readonly key: string | undefined
+  readonly groups: ReadonlySet<string>
+  /** Groups that the caller is not in; `all` for all that are not in `groups`. */
+  readonly others: ReadonlySet<string> | 'all'
+}
+
+/** Whom a rule concerns, where that depends on what is not known; true and false where it does not. */
+export type Concern = boolean | Subjects
+
+const nobody: ReadonlySet<string> = new Set()
+
+/** What is known of a caller whom a rule names so. A caller has one name and one key, and may be in more groups. */
+export function knownBy({ kind, name }: Subject): KnownCaller {
+  return {
+    user: kind === 'user' ? name : undefined,
+    key: kind === 'key' ? name : undefined,
+    groups: kind === 'group' ? new Set([name]) : nobody,
+    others: nobody,
+  }
+}
+
+/** All that there is to know of a caller. */
+export function knownOf({ name, method, credentialId, groups }: Principal): KnownCaller {
+  return { user: name, key: method === 'api-key' ? credentialId : '', groups, others: 'all' }
+}
+
+/** Whether a rule concerns a caller, as far as what is known tells. */
+export function concernOf(subjects: Subjects, caller: KnownCaller): Concern {
+  const excepted = subjects.except === undefined ? false : namedAmong(subjects.except, caller)
+  if (excepted === true) return false
+  const named = subjects.any || namedAmong(subjects, caller)
+  if (named === false) return false
+  const except = excepted === false ? undefined : excepted
+  if (named === true) return except === undefined ? true : { ...noNames, any: true, except }
+  return { ...named, any: false, except }
+}
+
+/** Everybody whom subjects name, each way by itself. */
+export function subjectsIn({ users, groups, keys }: NamedSubjects, any = false): readonly Subject[] {
+  return [
+    ...subjectsOfKind('user', users),
+    ...subjectsOfKind('group', groups),
+    ...subjectsOfKind('key', keys),
+    ...(any ? [anybody] : []),
+  ]
+}
+
+function subjectsOfKind(kind: SubjectKind, names: readonly string[]): readonly Subject[] {
+  return [...new Set(names)].map((name) => ({ kind, name }))
+}
+
+const noNames: NamedSubjects = { users: [], groups: [], keys: [] }
+
+/** True and false where it is certain, else the names on which it depends. */
+function namedAmong(
+  names: NamedSubjects,
+  { user, key, groups, others }: KnownCaller,
+): boolean | NamedSubjects {
+  if (user !== undefined && names.users.includes(user)) return true
+  if (key !== undefined && names.keys.includes(key)) return true
+  if (names.groups.some((group) => groups.has(group))) return true
+  const open: NamedSubjects = {
+    users: user === undefined ? names.users : [],
+    keys: key === undefined ? names.keys : [],
+    groups: others === 'all' ? [] : names.groups.filter((group) => !others.has(group)),
+  }
+  return open.users.length + open.keys.length + open.groups.length === 0 ? false : open
+}

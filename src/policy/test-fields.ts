@@ -1,0 +1,190 @@
+import { isMap } from 'yaml'
+import type { Principal } from '../identity/principal.ts'
+import { assertIdentifier, type Identifier } from '../interface/identifiers.ts'
+import { InterfaceError } from '../interface/errors.ts'
+import type { ObjectKind } from '../interface/operations.ts'
+import { permissionNames, type Permission } from '../interface/permissions.ts'
+import { timeOf } from './commit-fields.ts'
+import type { DecisionTest } from './decision-test.ts'
+import { jsonOf, textMapOf } from './json-fields.ts'
+import { callerFields, givenFields, testFields } from './language.ts'
+import { kindOf } from './object-kind.ts'
+import { noFacts, type OperationFacts, type Question, type RequestFacts } from './question.ts'
+import { permissionsOf } from './rule-fields.ts'
+import {
+  choiceOf,
+  fieldsOf,
+  itemsOf,
+  optional,
+  textOf,
+  textsOf,
+  type Field,
+  type Report,
+} from './yaml-fields.ts'
+
+/** What a request of a test says where the test does not. It never depends on the day: tests would come to fail. */
+export const unsaid: RequestFacts = {
+  clientAddress: '192.0.2.1',
+  now: new Date('2026-01-01T00:00:00Z'),
+  context: new Map(),
+}
+
+/** Where a test stands. */
+type Place = Pick<DecisionTest, 'document' | 'file'>
+
+/** The tests of a list; every fault is reported. `lineOf` answers in which line something begins. */
+export function testsOf(
+  field: Field,
+  place: Place,
+  lineOf: (offset: number) => number,
+  report: Report,
+): readonly DecisionTest[] {
+  const items = itemsOf(field, '[{ as, operations, table, expect }]', report) ?? []
+  return items.flatMap((item) => testOf(item, { ...place, line: lineOf(item.offset) }, report) ?? [])
+}
+
+function testOf(field: Field, place: Place & { line: number }, report: Report): DecisionTest | undefined {
+  const fields = fieldsOf(field, testFields, report)
+  if (fields === undefined) return undefined
+  const expect = choiceOf(fields.expect, ['allow', 'deny'], report)
+  const beneath = optional(fields.beneath, (field) => choiceOf(field, [true], report)) ?? false
+  const object = objectOf(field, fields, report)
+  const caller = optional(fields.as, (field) => callerOf(field, report)) ?? stranger
+  const permissions = permissionsOf(fields.operations, report)
+  const given = optional(fields.given, (field) => fieldsOf(field, givenFields, report))
+  const request = given === undefined ? unsaid : requestOf(given, report)
+  const operation = given === undefined ? noFacts : operationOf(given, report)
+  if (expect === undefined || object === undefined) return undefined
+  if (beneath && object.field !== 'namespace') {
+    report(fields.beneath.offset, `${fields.beneath.name} stands beside "namespace" alone`)
+  }
+  assertKinds(fields.operations, object.field, beneath, report)
+  const questions = [...permissions].flatMap((permission): Question[] => {
+    if (!beneath && fieldFor(permission) !== object.field) return []
+    const kind: ObjectKind = beneath ? 'namespace' : kindOf(permission)
+    const branch = operation.branch === '' && object.field === 'table' ? 'main' : operation.branch
+    return [
+      { principal: caller, permission, kind, id: object.id, request, operation: { ...operation, branch } },
+    ]
+  })
+  if (questions.length === 0 && permissions.size > 0) {
+    report(fields.operations.offset, `${fields.operations.name}: none of them is one on a ${object.field}`)
+  }
+  return {
+    name: optional(fields.name, (field) => textOf(field, report)) ?? '',
+    ...place,
+    questions,
+    beneath,
+    expect,
+    rule: optional(fields.rule, (field) => textOf(field, report)),
+  }
+}
+
+const objectFields = ['namespace', 'table', 'transaction'] as const
+type ObjectField = (typeof objectFields)[number]
+
+interface NamedObject {
+  readonly field: ObjectField
+  readonly id: Identifier
+}
+
+function objectOf(
+  test: Field,
+  fields: Readonly<Record<ObjectField, Field>>,
+  report: Report,
+): NamedObject | undefined {
+  const [field, ...more] = objectFields.filter((name) => fields[name].node !== undefined)
+  if (field === undefined || more.length > 0) {
+    const found = field === undefined ? 'names no object' : `names ${[field, ...more].join(' and ')}`
+    report(test.offset, `${test.name} ${found}; expected exactly one of ${objectFields.join(', ')}`)
+    return undefined
+  }
+  const id = textsOf(fields[field], '[prod, sales]', report, () => undefined)
+  if (field !== 'namespace' && id.length === 0) {
+    report(fields[field].offset, `${fields[field].name} is empty; expected its namespace and its name`)
+  }
+  try {
+    return { field, id: assertIdentifier(id) }
+  } catch (error) {
+    if (!(error instanceof InterfaceError)) throw error
+    report(fields[field].offset, `${fields[field].name}: ${error.message}`)
+    return undefined
+  }
+}
+
+/** Of a group only what fits the object is asked; an operation that is named must fit. */
+function assertKinds(operations: Field, field: ObjectField, beneath: boolean, report: Report): void {
+  if (beneath) return
+  textsOf(
+    operations,
+    '',
+    () => undefined,
+    (name, item) => {
+      const permission = permissionNames.find((candidate) => candidate === name)
+      if (permission === undefined || fieldFor(permission) === field) return
+      report(
+        item.offset,
+        `${item.name}: ${name} is no operation on a ${field}; expected "${fieldFor(permission)}"`,
+      )
+    },
+  )
+}
+
+function fieldFor(permission: Permission): ObjectField {
+  const kind = kindOf(permission)
+  if (kind === 'transaction') return kind
+  return kind === 'namespace' || kind === 'none' ? 'namespace' : 'table'
+}
+
+const stranger: Principal = { name: 'somebody', method: 'api-key', groups: new Set(), credentialId: '' }
+
+function callerOf(field: Field, report: Report): Principal | undefined {
+  const fields = fieldsOf(field, callerFields, report)
+  if (fields === undefined) return undefined
+  const claims = optional(fields.claims, (field) => {
+    if (isMap(field.node)) return jsonOf(field, report) as Readonly<Record<string, unknown>>
+    report(field.offset, `${field.name} is no map; expected what the token says, such as { amr: [mfa] }`)
+    return undefined
+  })
+  const issuer = optional(fields.issuer, (field) => textOf(field, report))
+  const methods = ['api-key', 'token', 'certificate'] as const
+  const method = optional(fields.method, (field) => choiceOf(field, methods, report))
+  const groups = optional(fields.groups, (field) => textsOf(field, '[sales]', report, () => undefined))
+  return {
+    name: optional(fields.user, (field) => textOf(field, report)) ?? stranger.name,
+    method: method ?? (claims === undefined && issuer === undefined ? 'api-key' : 'token'),
+    groups: new Set(groups),
+    credentialId: optional(fields.key, (field) => textOf(field, report)) ?? '',
+    ...(issuer !== undefined && { issuer }),
+    ...(claims !== undefined && { claims }),
+  }
+}
+
+type Given = Readonly<Record<keyof typeof givenFields, Field>>
+
+function requestOf(given: Given, report: Report): RequestFacts {
+  const now = optional(given.now, (field) => timeOf(field, report))
+  return {
+    clientAddress: optional(given.address, (field) => textOf(field, report)) ?? unsaid.clientAddress,
+    now: now === undefined ? unsaid.now : new Date(now),
+    context: optional(given.context, (field) => textMapOf(field, report)) ?? unsaid.context,
+  }
+}
+
+function operationOf(given: Given, report: Report): OperationFacts {
+  const text = (field: Field): string => optional(field, (field) => textOf(field, report)) ?? ''
+  const texts = (field: Field): ReadonlyMap<string, string> =>
+    optional(field, (field) => textMapOf(field, report)) ?? new Map<string, string>()
+  return {
+    mode: text(given.mode),
+    behavior: text(given.behavior),
+    branch: text(given.branch),
+    tag: text(given.tag),
+    location: text(given.location),
+    manifestPath: text(given.manifestPath),
+    destination:
+      optional(given.destination, (field) => textsOf(field, '[b, t]', report, () => undefined)) ?? [],
+    metadata: texts(given.metadata),
+    properties: texts(given.properties),
+  }
+}

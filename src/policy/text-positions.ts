@@ -1,0 +1,42 @@
+import type { Scalar } from 'yaml'
+
+/**
+ * Where in a file the character of a text stands that a YAML scalar holds. Quotes, escapes, folding and indentation
+ * lie between the two: it follows both at once, passing over what stands in the file alone.
+ */
+export function offsetIn(file: string, scalar: Scalar, index: number): number {
+  const [start, end] = scalar.range ?? [0, 0]
+  const text = String(scalar.value)
+  let offset = start + (isQuoted(scalar) ? 1 : 0)
+  if (isBlock(scalar)) offset = nextLine(file, offset)
+  for (let position = 0; position < index; position++) offset = after(text[position] ?? '', offset)
+  return Math.min(index < text.length ? find(text[index] ?? '', offset) : offset, Math.max(start, end - 1))
+
+  function after(character: string, from: number): number {
+    return find(character, from) + 1
+  }
+
+  function find(character: string, from: number): number {
+    let offset = from
+    while (offset < end && file[offset] !== character && !isFolded(character, offset)) offset++
+    return offset
+  }
+
+  /** A single line break in the file is a space in the text. */
+  function isFolded(character: string, offset: number): boolean {
+    return character === ' ' && file[offset] === '\n'
+  }
+}
+
+function isQuoted({ type }: Scalar): boolean {
+  return type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE'
+}
+
+function isBlock({ type }: Scalar): boolean {
+  return type === 'BLOCK_FOLDED' || type === 'BLOCK_LITERAL'
+}
+
+function nextLine(file: string, offset: number): number {
+  const end = file.indexOf('\n', offset)
+  return end < 0 ? offset : end + 1
+}

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { openRaw } from '../gateway/raw-connection.ts'
+import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// `Expect: 100-continue` asks whether a body is wanted. To say yes before anybody was asked invites what will be
+// refused; to go on after a no takes what the client sends next for a body, or a body for the next request.
+const attacked = attackedGateway()
+const describe = '/v1/table/sandbox$orders/describe'
+const insert = '/v1/table/sandbox$orders/insert'
+const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
+
+function head(target: string, lines: readonly string[]): string {
+  return rawRequest([`POST ${target} HTTP/1.1`, 'host: g', 'expect: 100-continue', ...lines])
+}
+
+const key = (name: string): string => `x-api-key: ${attacked.gateway.key(name)}`
+const refused: [what: string, target: string, user: string, lines: string[], ExpectedError][] = [
+  ['no route', '/v1/nothing', 'writer', [], { kind: 'Unsupported', status: 404, says: 'no operation' }],
+  ['an unknown key', describe, 'guessed', [], { kind: 'Unauthenticated', says: 'x-api-key' }],
+  [
+    'no permission',
+    '/v1/table/sandbox$o/drop',
+    'writer',
+    [],
+    { kind: 'PermissionDenied', says: 'DropTable' },
+  ],
+  [
+    'another content type',
+    insert,
+    'writer',
+    ['content-type: text/plain'],
+    { kind: 'InvalidInput', says: 'content-type' },
+  ],
+]
+
+it.each(refused)('%s is refused before the body is asked for', async (_what, target, user, lines, error) => {
+  const bytes = head(target, [key(user), ...lines, `content-length: ${smuggled.length}`])
+  const answers = await exchangeRaw(attacked.gateway.url, bytes)
+  expect(answers).toHaveLength(1)
+  expectError(answers[0], error)
+  expect(answers[0]?.headers['connection']).toBe('close')
+})
+
+it.each(refused)('%s is refused, though the body comes anyway', async (_what, target, user, lines, error) => {
+  const bytes = head(target, [key(user), ...lines, `content-length: ${smuggled.length}`])
+  const answers = await exchangeRaw(attacked.gateway.url, bytes + smuggled + smuggled)
+  expect(answers).toHaveLength(1)
+  expectError(answers[0], error)
+  expect(attacked.upstream.arrivals).toEqual([])
+})
+
+it('a body that is too large by its own account is not asked for', async () => {
+  const bytes = head(describe, [key('writer'), 'content-length: 99999999'])
+  const [answer] = await exchangeRaw(attacked.gateway.url, bytes)
+  expectError(answer, { kind: 'InvalidInput', status: 413, says: 'larger than' })
+})
+
+it.each([
+  [describe, '{}'],
+  [insert, 'ARROW'],
+])('a body for %s is asked for once it is wanted', async (target, body) => {
+  const connection = openRaw(attacked.gateway.url)
+  connection.write(head(target, [key('writer'), `content-length: ${body.length}`, 'connection: close']))
+  expect(await connection.until(/\r\n\r\n/)).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  connection.write(body)
+  expect(await connection.end()).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/)
+  expect(String(await attacked.upstream.arrivals[0]?.body)).toBe(body)
+})
+
+it('a body that comes at once is taken', async () => {
+  const connection = openRaw(attacked.gateway.url)
+  connection.write(`${head(describe, [key('writer'), 'content-length: 2', 'connection: close'])}{}`)
+  expect(await connection.end()).toMatch(/HTTP\/1\.1 200 OK\r\n/)
+  expect(String(await attacked.upstream.arrivals[0]?.body)).toBe('{}')
+})

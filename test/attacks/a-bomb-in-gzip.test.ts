@@ -1,0 +1,43 @@
+import { gzipSync } from 'node:zlib'
+import { expect, it } from 'vitest'
+import type { ExpectedError } from '../gateway/expect-error.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// 64 KiB that become 64 MiB for whoever unpacks them: nobody here does.
+const attacked = attackedGateway()
+const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
+
+it.each<[what: string, target: string, lines: string[], ExpectedError]>([
+  [
+    'said to be packed',
+    'describe',
+    ['content-encoding: gzip'],
+    { kind: 'InvalidInput', says: 'content-encoding' },
+  ],
+  [
+    'said to be packed twice',
+    'describe',
+    ['content-encoding: gzip, gzip'],
+    { kind: 'InvalidInput', says: 'content-encoding' },
+  ],
+  [
+    'said to be packed, for rows',
+    'insert',
+    ['content-encoding: gzip'],
+    { kind: 'InvalidInput', says: 'content-encoding' },
+  ],
+  ['packed without a word', 'describe', [], { kind: 'InvalidInput', says: 'not valid UTF-8' }],
+  [
+    'of the type gzip',
+    'describe',
+    ['content-type: application/gzip'],
+    { kind: 'InvalidInput', says: 'content-type' },
+  ],
+])('a body that is %s is refused, and not unpacked', async (_what, action, lines, expected) => {
+  await attacked.isRefused({ target: `/v1/table/sandbox$orders/${action}`, lines, body: bomb }, expected)
+})
+
+it('rows that are packed without a word are bytes like any others', async () => {
+  const arrival = await attacked.passes({ target: '/v1/table/sandbox$orders/insert', body: bomb })
+  expect(bomb.equals(await arrival.body)).toBe(true)
+})

@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Entries of the context that only the gateway may set, and two that say different things.
+const attacked = attackedGateway()
+
+it.each([
+  ['x-catalog-ctx-gateway', 'gateway'],
+  ['X-Catalog-Ctx-Gateway-User', 'gateway-user'],
+  ['x-catalog-ctx-gateway_user', 'gateway_user'],
+])('the header %s is refused', async (header, key) => {
+  await attacked.isRefused(
+    { lines: [`${header}: root`] },
+    { kind: 'InvalidInput', says: `the context key "${key}" is reserved for the gateway` },
+  )
+})
+
+it.each([
+  ['plain', '{"context":{"gateway":"root"}}'],
+  ['with a prefix', '{"context":{"a":"b","gateway-user":"root"}}'],
+  ['in capitals', '{"context":{"GATEWAY.user":"root"}}'],
+  ['with an escape', '{"context":{"\\u0067\\u0061teway":"root"}}'],
+  ['with an escape in the name of the context', '{"\\u0063ontext":{"gateway":"root"}}'],
+  ['with space before it', '{"context":{" gateway":"root"}}'],
+  ['as the header that it would be', '{"context":{"header.x-catalog-ctx-gateway":"root"}}'],
+  ['as the header of another dialect', '{"context":{"Header.X-Lance-Ctx-Gateway-User":"root"}}'],
+])('a reserved key in the body, %s, is refused', async (_what, body) => {
+  await attacked.isRefused({ body }, { kind: 'InvalidInput', says: 'is reserved for the gateway' })
+})
+
+it.each(['header.x-api-key', 'header.authorization', 'HEADER.Cookie'])(
+  'the key %s, a credential past the gateway, is refused',
+  async (key) => {
+    await attacked.isRefused(
+      { body: { context: { [key]: 'k' } } },
+      { kind: 'InvalidInput', says: `"${key}" carries a credential; send it as a header` },
+    )
+  },
+)
+
+it.each([
+  ['a list', ['a'], '"context" in the body is not an object of strings'],
+  ['text', 'a', '"context" in the body is not an object of strings'],
+  ['a number in it', { a: 1 }, 'the context entry "a" in the body is not a string'],
+  ['an object in it', { a: { gateway: 'x' } }, 'the context entry "a" in the body is not a string'],
+])('a context that is %s is refused', async (_what, context, says) => {
+  await attacked.isRefused({ body: { context } }, { kind: 'InvalidInput', says })
+})
+
+it('a context in the query of a plan is refused: its entries would not be those of the request', async () => {
+  await attacked.isRefused(
+    { target: '/v1/table/sandbox$orders/explain_plan', body: { query: { context: { trace: 'x' } } } },
+    { kind: 'InvalidInput', says: '"query.context" is not accepted' },
+  )
+})
+
+it.each([
+  ['alone', '{"context":{"trace":"body"}}', '{"context":{}}'],
+  ['in other letters', '{"context":{"Trace":"body","b":"2"}}', '{"context":{"b":"2"}}'],
+  ['with an escape', '{"context":{"b":"2", "tr\\u0061ce":"body"}}', '{"context":{"b":"2"}}'],
+  [
+    'as a header',
+    '{"context":{"a":"1","header.x-catalog-ctx-trace":"body","b":"2"}}',
+    '{"context":{"a":"1","b":"2"}}',
+  ],
+  [
+    'twice over',
+    '{"context":{"trace":"x","TRACE":"y","c":"3"},"version":1}',
+    '{"context":{"c":"3"},"version":1}',
+  ],
+])('what a header says too, %s, does not go on in the body', async (_what, body, forwarded) => {
+  const arrival = await attacked.passes({ body, lines: ['x-catalog-ctx-trace: header'] })
+  expect(String(await arrival.body)).toBe(forwarded)
+})
+
+it('without such a header the context of the body goes on as it is', async () => {
+  const body = '{"context":{"Trace":"body", "b":"2"}}'
+  const arrival = await attacked.passes({ body, lines: ['x-catalog-ctx-other: 1'] })
+  expect(String(await arrival.body)).toBe(body)
+})

@@ -1,0 +1,118 @@
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import { expectError } from '../gateway/expect-error.ts'
+import { sharedGateway } from '../gateway/running-gateway.ts'
+import { deferred } from '../gateway/waiting.ts'
+
+// A body that is too large to be held streams to the upstream while it is read. What contradicts the route may stand
+// behind everything else: the upstream must never get to the end of such a body.
+const shared = sharedGateway()
+const query = '/v1/table/sandbox%24orders/query'
+const remove = '/v1/table/sandbox%24orders/delete'
+const explain = '/v1/table/sandbox%24orders/explain_plan'
+const large = `"vector":[${'0.25,'.repeat(400_000)}0.5]`
+
+const contradictions: [what: string, target: string, end: string | Buffer, says: RegExp][] = [
+  ['another id', query, ',"id":["production","orders"]}', /"id" is \["production","orders"\] in the body/],
+  ['another id with an escape in its name', query, ',"\\u0069d":["production","orders"]}', /"id" is \["prod/],
+  ['an id of another type', query, ',"id":"sandbox$orders"}', /expected a list of strings/],
+  ['an id in other letters', query, ',"ID":["production"]}', /could be taken for "id"/],
+  ['a second id', query, ',"id":["sandbox","orders"],"id":["production"]}', /"id" stands twice/],
+  ['the id of another query', explain, ',"query":{"id":["production","orders"]}}', /"query.id" is \["prod/],
+  [
+    'an identity in the query',
+    explain,
+    ',"query":{"k":1,"identity":{}}}',
+    /"query.identity" is not accepted/,
+  ],
+  ['a context in the query', explain, ',"query":{"context":{"a":"b"}}}', /"query.context" is not accepted/],
+  [
+    'a reserved context key',
+    query,
+    ',"context":{"\\u0067ateway-user":"root"}}',
+    /is reserved for the gateway/,
+  ],
+  ['a branch that is a path', query, ',"branch":"../x"}', /is no name of a branch/],
+  ['another id in a change', remove, ',"id":["production","orders"]}', /"id" is \["production","orders"\]/],
+  [
+    'a fact of a change that the audit log would miss',
+    remove,
+    ',"branch":"main"}',
+    /"branch" stands too far/,
+  ],
+  ['an object behind it', query, '}{"id":["production","orders"]}', /not valid JSON/],
+  ['half a member', query, ',"id', /not valid JSON/],
+  [
+    'a byte that is no UTF-8',
+    query,
+    Buffer.from([...Buffer.from(',"a":"'), 0xff, 0x22, 0x7d]),
+    /not valid UTF-8/,
+  ],
+  ['too many levels', query, `,"a":${'['.repeat(70)}${']'.repeat(70)}}`, /nested more than 64 levels/],
+]
+
+function bodyOf(end: string | Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`{${large}`), Buffer.from(end)])
+}
+
+function inChunks(body: Buffer): Readable {
+  return Readable.from([body.subarray(0, 1_000_000), body.subarray(1_000_000)], { objectMode: false })
+}
+
+it.each(contradictions)('%s is refused before the body is whole', async (_what, target, end, says) => {
+  const { gateway, upstream } = shared
+  for (const body of [bodyOf(end), inChunks(bodyOf(end))]) {
+    expectError(await gateway.post(target, { body }), { kind: 'InvalidInput', says })
+    // Some of it went upstream, or the test would be about small bodies.
+    const [arrival, ...others] = upstream.arrivals.splice(0)
+    expect([arrival?.target, others]).toEqual([target, []])
+    await expect(arrival?.body).rejects.toThrow('aborted')
+  }
+  // The connection and the gateway are as good as before.
+  expect(await gateway.post(query, { body: { k: 1 } })).toMatchObject({ status: 200 })
+})
+
+it('an upstream that answers early has not had a whole body either', async () => {
+  const { gateway, upstream } = shared
+  const isWhole = deferred<boolean>()
+  upstream.answering = (_arrival, response, request) => {
+    request.socket.once('close', () => isWhole.resolve(request.complete))
+    response.writeHead(200).end('{}')
+  }
+  await gateway.post(remove, { body: bodyOf(',"id":["production"]}') }).catch(() => undefined)
+  expect(await isWhole.promise).toBe(false)
+})
+
+it('an identity behind it goes no further, and nor does a context that a header overrules', async () => {
+  const { gateway, upstream } = shared
+  const end =
+    ',"id":["sandbox","orders"], "identity" : {"api_key":"k"} ,"context":{"Trace":"1","b":"2"},"k":3}'
+  for (const body of [bodyOf(end), inChunks(bodyOf(end))]) {
+    const headers = { 'x-catalog-ctx-trace': '7' }
+    expect(await gateway.post(query, { body, headers })).toMatchObject({ status: 200 })
+    const [arrival] = upstream.arrivals.splice(0)
+    expect(String(await arrival?.body)).toBe(
+      `{${large},"id":["sandbox","orders"] ,"context":{"b":"2"},"k":3}`,
+    )
+  }
+})
+
+it('a large body in which nothing is wrong reaches the upstream byte for byte', async () => {
+  const { gateway, upstream } = shared
+  const body = bodyOf(' , "id" : ["sandbox","orders"],"filter":"a = \\"\\u00e9\\"" }\r\n')
+  for (const sent of [body, inChunks(body)]) {
+    expect(await gateway.post(query, { body: sent })).toMatchObject({ status: 200 })
+    const [arrival] = upstream.arrivals.splice(0)
+    expect((await arrival?.body)?.equals(body)).toBe(true)
+  }
+})
+
+it('what decides is never streamed: a large body of that kind is not read to its end', async () => {
+  const { gateway, upstream } = shared
+  const body = bodyOf(',"new_table_name":"orders","new_namespace_id":["production"]}')
+  for (const sent of [body, inChunks(body)]) {
+    const answer = await gateway.post('/v1/table/sandbox$orders/rename', { body: sent })
+    expectError(answer, { kind: 'InvalidInput', status: 413, says: 'larger than the 1048576 bytes' })
+  }
+  expect(upstream.arrivals).toEqual([])
+})

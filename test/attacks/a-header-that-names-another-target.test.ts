@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { valuesOf } from '../gateway/recording-upstream.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Some servers serve the target, or the method, that a header names instead of the one in the request line.
+const attacked = attackedGateway()
+
+it.each([
+  ['x-original-url', '/v1/table/production$orders/drop'],
+  ['x-original-uri', '/v1/table/production$orders/drop'],
+  ['x-rewrite-url', '/v1/table/production$orders/drop'],
+  ['x-forwarded-uri', '/v1/table/production$orders/drop'],
+  ['x-forwarded-prefix', '/v1/table/production$orders'],
+  ['x-http-method', 'DELETE'],
+  ['x-http-method-override', 'DELETE'],
+  ['x-method-override', 'DELETE'],
+])('%s does not reach the upstream', async (name, value) => {
+  const arrival = await attacked.passes({ lines: [`${name}: ${value}`] })
+  expect(valuesOf(arrival, name)).toEqual([])
+})
+
+it('nor does it under a name with underscores', async () => {
+  await attacked.isRefused(
+    { lines: ['x_original_url: /v1/table/production$orders/drop'] },
+    { kind: 'InvalidInput', says: 'could be taken for "x-original-url"' },
+  )
+})

@@ -1,0 +1,162 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeEach, expect, it } from 'vitest'
+import { expectError } from '../gateway/expect-error.ts'
+import { lists } from '../gateway/listing-upstream.ts'
+import { everything, type GatewaySetup } from '../gateway/open-gateway.ts'
+import { namesOf, readPage, readPages } from '../gateway/read-pages.ts'
+import { gatewayBefore, sharedGateway } from '../gateway/running-gateway.ts'
+import { eventually } from '../gateway/waiting.ts'
+import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
+
+const reads = (...operations: string[]) => ({
+  effect: 'allow' as const,
+  operations,
+  subjects: { any: true as const },
+})
+const policies: readonly WrittenPolicy[] = [
+  everything,
+  { name: 'open', namespace: ['open'], rules: [{ id: 'all', ...reads('read') }] },
+  { name: 'other', namespace: ['other'], rules: [{ id: 'all', ...reads('read') }] },
+  {
+    name: 'vault',
+    namespace: ['open'],
+    rules: [
+      { id: 'no', effect: 'deny', subjects: { users: ['ann'] }, operations: ['all'], tables: ['secret*'] },
+    ],
+  },
+]
+const shared = sharedGateway({ users: ['ann', 'bob'], policies })
+const names = ['a', 'b', 'secret-1', 'secret-2', 'y', 'z']
+const target = '/v1/namespace/open/table/list'
+const catalog = {
+  tables: { open: names, other: names },
+  namespaces: { open: names },
+  allTables: names.map((name) => `open$${name}`),
+}
+const refused = { kind: 'InvalidInput', says: 'page_token' } as const
+
+beforeEach(() => {
+  shared.upstream.answering = lists(catalog)
+})
+
+async function tokenOf(as: string): Promise<string> {
+  const { token } = await readPage(shared.gateway, `${target}?limit=2`, as)
+  return token ?? ''
+}
+
+const query = (token: string): string => `limit=1&page_token=${encodeURIComponent(token)}`
+
+it.each<[what: string, as: string, target: string]>([
+  ['another principal', 'bob', target],
+  ['another namespace', 'ann', '/v1/namespace/other/table/list'],
+  ['another operation', 'ann', '/v1/namespace/open/list'],
+  ['all tables', 'ann', '/v1/table'],
+  ['other tables of the same namespace', 'ann', `${target}?include_declared=false`],
+])('a token is no good for %s', async (_what, as, used) => {
+  const token = await tokenOf('ann')
+  expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'ann')).names).toEqual(['y'])
+  const before = shared.upstream.arrivals.length
+  const mark = used.includes('?') ? '&' : '?'
+  expectError(await shared.gateway.get(used + mark + query(token), { as }), refused)
+  expect(shared.upstream.arrivals).toHaveLength(before)
+})
+
+it('a token with any character changed, cut short, made longer or emptied is refused', async () => {
+  const token = await tokenOf('ann')
+  const changed = Array.from({ length: token.length - 1 }, (_, index) => index)
+    .filter((index) => index % 7 === 0)
+    .map((index) => {
+      const other = token[index + 1] === 'A' ? 'B' : 'A'
+      return token.slice(0, index + 1) + other + token.slice(index + 2)
+    })
+    .filter((text) => !Buffer.from(text, 'base64url').equals(Buffer.from(token, 'base64url')))
+  const others = [
+    token.slice(0, -4),
+    `${token}AAAA`,
+    '/',
+    '/AAAA',
+    `/${'A'.repeat(12_000)}`,
+    `${token}${token}`,
+  ]
+  for (const bad of [...changed, ...others]) {
+    expectError(await shared.gateway.get(`${target}?${query(bad)}`, { as: 'ann' }), refused)
+  }
+})
+
+it('the token of a catalog is not sent to it, and one that is no name is refused', async () => {
+  for (const bad of ['{"after":"a"}', 'a?b', 'row/1', '..', '\\', "row'"]) {
+    expectError(await shared.gateway.get(`${target}?${query(bad)}`, { as: 'ann' }), refused)
+  }
+  await readPage(shared.gateway, `${target}?${query('row-2')}`, 'ann')
+  expect(shared.upstream.arrivals.map(({ target }) => target).join(' ')).not.toContain('row-2')
+})
+
+it('a token shows neither names nor the tokens of the catalog, and its length says nothing of them', async () => {
+  const lengths = new Set<number>()
+  for (const hidden of ['secret', `secret-${'x'.repeat(40)}`]) {
+    shared.upstream.answering = lists({ tables: { open: ['a', hidden, 'y', 'z'] } })
+    const { token = '' } = await readPage(shared.gateway, `${target}?limit=1`, 'ann')
+    lengths.add(token.length)
+    const plain = Buffer.from(token.slice(1), 'base64url').toString('latin1')
+    for (const text of ['secret', 'row-', '"a"', 'open']) expect(token + plain).not.toContain(text)
+  }
+  expect(lengths.size).toBe(1)
+})
+
+it('what policies hide after a page was read stays hidden on the next', async () => {
+  const token = await tokenOf('bob')
+  expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'bob')).names).toEqual(['secret-1'])
+  const before = await readFile(shared.gateway.policyFile, 'utf8')
+  const hides: WrittenPolicy = {
+    name: 'later',
+    namespace: ['open'],
+    rules: [
+      { id: 'no', effect: 'deny', subjects: { any: true }, operations: ['all'], tables: ['secret*', 'b'] },
+    ],
+  }
+  const replace = async (text: string): Promise<void> => {
+    await writeFile(`${shared.gateway.policyFile}.new`, text)
+    await rename(`${shared.gateway.policyFile}.new`, shared.gateway.policyFile)
+  }
+  await replace(textOf([...policies, hides]))
+  await eventually(async () => {
+    expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'bob')).names).toEqual(['y'])
+  })
+  await replace(before)
+  await eventually(async () => {
+    expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'bob')).names).toEqual(['secret-1'])
+  })
+})
+
+it('replicas that share a key take the tokens of each other, and no others do', async () => {
+  const sharing: GatewaySetup = {
+    policies,
+    adjust: async (settings, folder) => {
+      const tokenKeyFile = join(folder, 'token-key')
+      await writeFile(tokenKeyFile, 'k'.repeat(32))
+      return { ...settings, listing: { tokenKeyFile } }
+    },
+  }
+  const [one, other, stranger] = [
+    await gatewayBefore(shared.upstream.url, sharing),
+    await gatewayBefore(shared.upstream.url, sharing),
+    await gatewayBefore(shared.upstream.url, { policies }),
+  ]
+  const { token = '' } = await readPage(one, `${target}?limit=2`, 'dev')
+  expect((await readPage(other, `${target}?${query(token)}`, 'dev')).names).toEqual(['secret-1'])
+  expectError(await stranger.get(`${target}?${query(token)}`), refused)
+})
+
+it('the same token leads to the same page however often it is used', async () => {
+  const token = await tokenOf('ann')
+  for (let count = 0; count < 3; count += 1) {
+    expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'ann')).names).toEqual(['y'])
+  }
+  expect(namesOf(await readPages(shared.gateway, target, { as: 'ann', limit: 1 }))).toEqual([
+    'a',
+    'b',
+    'y',
+    'z',
+  ])
+})

@@ -1,0 +1,120 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { ofKind, recordsOf } from '../audit/entries.ts'
+import { refusalsCounted } from '../gateway/counted.ts'
+import type { GatewaySetup } from '../gateway/open-gateway.ts'
+import { openRaw, type RawConnection } from '../gateway/raw-connection.ts'
+import { rawRequest } from '../gateway/raw-exchange.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { deferred, eventually } from '../gateway/waiting.ts'
+
+// A client that sends half of a body, or a byte now and then, holds a connection and what is behind it.
+const bodyMs = 400
+const setup: GatewaySetup = {
+  adjust: (settings) => ({
+    ...settings,
+    limits: { ...settings.limits, bodyBytesPerSecond: 1_000 },
+    timeouts: { ...settings.timeouts, bodyMs },
+    upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maximumConnections: 1 })),
+  }),
+}
+
+const tooSlow =
+  /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the body of the request did not arrive in time"/
+
+/** Sends so often until the connection is closed. */
+function trickle(connection: RawConnection, bytes: string): void {
+  const timer = setInterval(() => connection.write(bytes), bodyMs / 8)
+  onTestFinished(() => clearInterval(timer))
+  connection.socket.once('close', () => clearInterval(timer))
+}
+
+it.each([
+  ['stops', ''],
+  ['trickles', 'x'],
+  ['trickles in chunk extensions', '1;a\r\nx\r\n'],
+])('a JSON body that %s is given up, and nothing was sent upstream', async (_what, bytes) => {
+  const { gateway, upstream } = await gatewayAndUpstream(setup)
+  const connection = openRaw(gateway.url)
+  const head = ['POST /v1/table/o/describe HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  if (bytes.includes('\r')) connection.write(rawRequest([...head, 'transfer-encoding: chunked']))
+  else connection.write(rawRequest([...head, 'content-length: 100000'], '{"'))
+  if (bytes !== '') trickle(connection, bytes)
+  expect(await connection.end()).toMatch(tooSlow)
+  expect(connection.received()).toContain('Connection: close')
+  expect(await refusalsCounted(gateway, 'body_too_slow')).toBe(1)
+  expect(upstream.arrivals).toEqual([])
+})
+
+it.each([
+  ['stops', ''],
+  ['trickles', '1\r\nx\r\n'],
+])(
+  'an upload that %s is never completed upstream, and leaves its connection to others',
+  async (_what, bytes) => {
+    const { gateway, upstream } = await gatewayAndUpstream(setup)
+    const connection = openRaw(gateway.url)
+    const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+    connection.write(
+      rawRequest(
+        [...lines, 'transfer-encoding: chunked'],
+        `4000\r\n${'ARROW'.repeat(4_000).slice(0, 0x4000)}\r\n`,
+      ),
+    )
+    if (bytes !== '') trickle(connection, bytes)
+    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    expect(await gateway.post('/v1/table/o/exists')).toMatchObject({ status: 200 })
+    expect(await connection.end()).toMatch(tooSlow)
+    await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
+    // An Arrow stream says inside where it ends: what was sent of it may have been taken for whole.
+    expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ result: 'unknown' }])
+    expect(await refusalsCounted(gateway, 'body_too_slow')).toBe(1)
+  },
+)
+
+it('an upload that never comes to its beginning takes no connection to the upstream, and leaves no record', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(setup)
+  const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  const connection = openRaw(gateway.url)
+  connection.write(rawRequest([...lines, 'content-length: 100000'], 'ARROW'))
+  trickle(connection, 'x')
+  expect(await connection.end()).toMatch(tooSlow)
+  expect(upstream.arrivals).toEqual([])
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
+})
+
+it('the time in which the upstream takes nothing does not count against the client', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(setup)
+  const goOn = deferred<() => void>()
+  upstream.answering = (_arrival, response, request) => {
+    request.pause()
+    request.once('end', () => response.end('{}'))
+    goOn.resolve(() => request.resume())
+  }
+  const answer = gateway.post('/v1/table/o/insert', { body: Buffer.alloc(32 * 1024 * 1024) })
+  const resume = await goOn.promise
+  await new Promise((resolve) => setTimeout(resolve, 3 * bodyMs))
+  resume()
+  expect(await answer).toMatchObject({ status: 200 })
+})
+
+it('a body that keeps its pace may take longer than the patience of one pause', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(setup)
+  const connection = openRaw(gateway.url)
+  const pieces = 12
+  const piece = 'a'.repeat(500)
+  connection.write(
+    rawRequest([
+      'POST /v1/table/o/insert HTTP/1.1',
+      'host: g',
+      `x-api-key: ${gateway.key('dev')}`,
+      `content-length: ${pieces * piece.length}`,
+      'connection: close',
+    ]),
+  )
+  for (let sent = 0; sent < pieces; sent += 1) {
+    await new Promise((resolve) => setTimeout(resolve, bodyMs / 4))
+    connection.write(piece)
+  }
+  expect(await connection.end()).toMatch(/^HTTP\/1\.1 200 OK/)
+  expect(await upstream.arrivals[0]?.body).toHaveLength(pieces * piece.length)
+})

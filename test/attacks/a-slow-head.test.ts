@@ -1,0 +1,54 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { refusalsCounted } from '../gateway/counted.ts'
+import type { GatewaySetup } from '../gateway/open-gateway.ts'
+import { openRaw } from '../gateway/raw-connection.ts'
+import { rawRequest } from '../gateway/raw-exchange.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+
+// A head that never ends costs the client nothing and the gateway a connection (known as slow loris).
+const headersMs = 400
+const setup: GatewaySetup = {
+  adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, headersMs, keepAliveMs: 60_000 } }),
+}
+const tooSlow = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the request did not arrive in time"/
+
+it.each([
+  ['stops', 'GET /v1/table HTTP/1.1\r\nhost', ''],
+  ['comes byte by byte', 'GET /v1/table HTTP/1.1\r\n', 'x'],
+  ['comes line by line', 'GET /v1/table HTTP/1.1\r\n', 'x: y\r\n'],
+  ['begins with empty lines', '\r\n', '\r\n'],
+])('a head that %s is answered with 408, and its connection closed', async (_what, first, next) => {
+  const { gateway, upstream } = await gatewayAndUpstream(setup)
+  const connection = openRaw(gateway.url)
+  connection.write(first)
+  const timer = setInterval(() => next !== '' && connection.write(next), headersMs / 8)
+  onTestFinished(() => clearInterval(timer))
+  expect(await connection.end()).toMatch(tooSlow)
+  expect(await refusalsCounted(gateway, 'head_too_slow')).toBe(1)
+  expect(upstream.arrivals).toEqual([])
+})
+
+it('a second head has no more time than the first', async () => {
+  const { gateway } = await gatewayAndUpstream(setup)
+  const connection = openRaw(gateway.url)
+  connection.write(rawRequest(['GET /openapi.json HTTP/1.1', 'host: g']))
+  await connection.until(/200 OK/)
+  connection.write('GET /v1/table HTTP/1.1\r\nhost')
+  expect(await connection.end()).toMatch(/HTTP\/1\.1 408 /)
+})
+
+it('a connection on which nothing was ever sent is closed without a word', async () => {
+  const { gateway } = await gatewayAndUpstream(setup)
+  expect(await openRaw(gateway.url).end()).toBe('')
+  expect(await refusalsCounted(gateway, 'idle')).toBe(1)
+})
+
+it('a connection that is idle after an answer is closed without a word', async () => {
+  const { gateway } = await gatewayAndUpstream({
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, keepAliveMs: 300 } }),
+  })
+  const connection = openRaw(gateway.url)
+  connection.write(rawRequest(['GET /v1/nothing HTTP/1.1', 'host: g']))
+  expect(await connection.end()).toMatch(/^HTTP\/1\.1 404 [^]*\}$/)
+  expect(await refusalsCounted(gateway, 'idle')).toBe(0)
+})

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// The body of this operation is data of the caller, and names no object; but a catalog that takes it wrapped as well
+// reads an envelope from it, and may believe the id in there.
+const attacked = attackedGateway()
+const as = 'owner'
+const target = '/v1/table/sandbox$orders/schema_metadata/update'
+const metadata = { owner: 'ann' }
+
+it.each<[what: string, body: object | string, says: RegExp]>([
+  ['another id', { id: ['production', 'orders'], metadata }, /"id" is \["production","orders"\] in the body/],
+  ['another id behind the map', { metadata, id: ['production'] }, /they must not differ/],
+  ['another id without a map', { id: ['production', 'orders'] }, /they must not differ/],
+  ['an id in one text', { id: 'production$orders', metadata }, /"id" beside "metadata" in the body is text/],
+  ['an id in one text behind the map', { metadata, id: 'production$orders' }, /is text; leave it out/],
+  ['an id in other letters', { ID: ['production', 'orders'], metadata }, /could be taken for "id"/],
+  ['an id that is no list', { id: 5, metadata }, /"id" in the body is "5"; expected a list of strings/],
+  ['somebody else', { identity: { api_key: 'k' }, metadata }, /"identity" is not accepted/],
+  ['a claim', { context: { 'gateway-principal': 'admin' }, metadata }, /reserved for the gateway/],
+])('a map with %s around it is refused', async (_what, body, says) => {
+  await attacked.isRefused({ as, target, body }, { kind: 'InvalidInput', says })
+})
+
+it.each([
+  ['texts of those names', { id: 'a', identity: 'b', context: 'c', metadata: 'd', ID: 'e' }],
+  ['an envelope that agrees', { id: ['sandbox', 'orders'], identity: null, context: { a: 'b' }, metadata }],
+])('a map with %s is passed on as it is', async (_what, body) => {
+  const arrival = await attacked.passes({ as, target, body })
+  expect(JSON.parse(String(await arrival.body))).toEqual(body)
+})

@@ -1,0 +1,118 @@
+import { permissionNames } from '../../src/interface/permissions.ts'
+import { parsePolicies } from '../../src/policy/documents.ts'
+import type { Question } from '../../src/policy/question.ts'
+import { compilePolicies } from '../../src/policy/trie.ts'
+import { ask, caller, textOf, type WrittenPolicy, type WrittenRule } from '../policy/written-policy.ts'
+
+/*
+ * What a decision costs, by the number of policies: one policy at the root, one for every team, and one for every
+ * project, so that three policies speak of every table however many there are. One rule in twelve denies, one in
+ * five has a condition. Prints medians of samples of 20 decisions, the rounds of all sizes interleaved: for questions
+ * about any namespace, which mostly miss the caches of the processor, and for questions about ten of them.
+ */
+
+const sizes = [10, 1000, 10_000]
+const rounds = 7
+const samples = 2000
+const decisionsInSample = 20
+
+const random = generator(7)
+const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
+const groups = Array.from({ length: 200 }, (_, index) => `group-${index}`)
+const callers = Array.from({ length: 300 }, (_, index) =>
+  caller(`user-${index}`, ...Array.from({ length: 6 }, () => pick(groups))),
+)
+const conditions = ['branch != "main"', 'client.address.inCidr("192.0.2.0/24")', '"env" in context']
+
+const measured = sizes.flatMap((size) => {
+  const policies = policiesOf(size)
+  const text = textOf(policies)
+  const startedAt = performance.now()
+  const { documents } = parsePolicies(text, 'policies.yaml')
+  const parsedAt = performance.now()
+  const set = compilePolicies(documents)
+  const compiledAt = performance.now()
+  const few = Array.from({ length: 10 }, () => pick(policies))
+  return [policies, few].map((asked) => ({
+    size,
+    namespaces: asked.length,
+    set,
+    questions: Array.from({ length: samples * decisionsInSample }, () => questionOn(asked)),
+    parseMs: parsedAt - startedAt,
+    compileMs: compiledAt - parsedAt,
+    medians: [] as number[],
+    high: [] as number[],
+  }))
+})
+
+for (let round = 0; round < rounds; round++) {
+  for (const { set, questions, medians, high } of measured) {
+    const times: number[] = []
+    for (let first = 0; first < questions.length; first += decisionsInSample) {
+      const startedAt = process.hrtime.bigint()
+      for (let index = first; index < first + decisionsInSample; index++) {
+        set.decide(questions[index] as Question)
+      }
+      times.push(Number(process.hrtime.bigint() - startedAt) / decisionsInSample / 1000)
+    }
+    times.sort((one, other) => one - other)
+    medians.push(times[Math.floor(times.length / 2)] ?? 0)
+    high.push(times[Math.floor(times.length * 0.99)] ?? 0)
+  }
+}
+
+console.table(
+  measured.map(({ size, namespaces, parseMs, compileMs, medians, high }) => ({
+    policies: size,
+    'namespaces asked about': namespaces,
+    'parse ms': rounded(parseMs),
+    'compile ms': rounded(compileMs),
+    'decision us, median': rounded(Math.min(...medians)),
+    'decision us, p99': rounded(Math.min(...high)),
+    'times that of the fewest': rounded(Math.min(...medians) / Math.min(...(measured[0]?.medians ?? []))),
+  })),
+)
+
+function policiesOf(size: number): readonly WrittenPolicy[] {
+  const teams = Math.max(3, Math.round(size / 100))
+  return Array.from({ length: size }, (_, index) => {
+    const team = `team-${index % teams}`
+    const namespace = index === 0 ? [] : index <= teams ? [team] : [team, `project-${index}`]
+    return {
+      name: `policy-${index}`,
+      namespace,
+      rules: Array.from({ length: 3 }, (_, rule) => ruleOf(`rule-${rule}`)),
+    }
+  })
+}
+
+function ruleOf(id: string): WrittenRule {
+  return {
+    id,
+    effect: random() < 1 / 12 ? 'deny' : 'allow',
+    subjects: { groups: Array.from({ length: 3 }, () => pick(groups)) },
+    operations: [pick(['read', 'write', 'commit', 'admin', 'drop', 'QueryTable'])],
+    ...(random() < 1 / 5 && { when: pick(conditions) }),
+  }
+}
+
+function questionOn(policies: readonly WrittenPolicy[]): Question {
+  const { namespace } = pick(policies)
+  const told = { operation: { branch: pick(['main', 'ci/7']) } }
+  return ask(pick(callers), pick(permissionNames), 'table', [...namespace, 'inner', 'orders'], told)
+}
+
+/** Numbers from 0 to 1, the same in every run (mulberry32). */
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}

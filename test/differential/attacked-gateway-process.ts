@@ -1,0 +1,20 @@
+// A gateway in a process of its own, in front of the upstream that is named: `writer` may do everything in one
+// namespace, and nothing outside of it. Prints how to reach it as JSON, and closes when its standard input ends.
+import { openGateway } from '../gateway/open-gateway.ts'
+import { allowedNamespace } from './places.ts'
+
+const [upstreamUrl = ''] = process.argv.slice(2)
+const gateway = await openGateway(upstreamUrl, {
+  users: ['writer'],
+  policies: [
+    {
+      name: 'allowed',
+      namespace: [allowedNamespace],
+      rules: [{ id: 'own', effect: 'allow', subjects: { users: ['writer'] }, operations: ['all'] }],
+    },
+  ],
+  adjust: (settings) => ({ ...settings, log: { level: 'info' } }),
+})
+const { url, adminUrl, auditFolder } = gateway
+process.stdout.write(`${JSON.stringify({ url, adminUrl, auditFolder, key: gateway.key('writer') })}\n`)
+process.stdin.resume().once('end', () => void gateway.close())

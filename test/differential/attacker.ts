@@ -1,0 +1,150 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import type { HostileExchange } from './hostile-exchanges.ts'
+import { readAnswers, type RawAnswer } from './raw-answers.ts'
+
+/** What came back for one exchange. */
+export interface Outcome {
+  readonly answers: readonly RawAnswer[]
+  /** What must not be: half an answer, a connection that hangs, no answer at all. */
+  readonly fault: string | undefined
+}
+
+/** What an attack is made of. */
+export interface Attack {
+  readonly url: string
+  readonly connections: number
+  /** The exchange of that number. */
+  readonly exchange: (number: number) => HostileExchange
+  readonly count: number
+  /** A request that is good, and how it should be answered; it shows that the connection is sane. */
+  readonly probe: Buffer
+  readonly ended: (number: number, outcome: Outcome) => void
+}
+
+/** A gateway has so long to answer or to close. */
+const patienceMs = 20_000
+/** After so long without a byte nobody expects more of what may be half a request. */
+const quietMs = 250
+/** A probe after so many exchanges on connections that the gateway has kept. */
+const probedEvery = 8
+
+/** Sends all exchanges over so many connections at a time, each over one that was kept, where there is one. */
+export async function attack(given: Attack): Promise<void> {
+  let next = 0
+  const work = async (): Promise<void> => {
+    let client: Client | undefined
+    while (next < given.count) {
+      const number = next
+      next += 1
+      client ??= await openClient(given.url)
+      const outcome = await client.send(given.exchange(number))
+      if (client.isKept() && number % probedEvery === 0)
+        given.ended(number, await probed(client, given.probe, outcome))
+      else given.ended(number, outcome)
+      if (!client.isKept()) client = client.leave()
+    }
+    client?.leave()
+  }
+  await Promise.all(Array.from({ length: given.connections }, work))
+}
+
+async function probed(client: Client, probe: Buffer, outcome: Outcome): Promise<Outcome> {
+  const { answers, fault } = await client.send({ parts: [probe], methods: ['POST'], ending: 'answered' })
+  const isGood = fault === undefined && answers.length === 1 && answers[0]?.status === 200
+  return isGood
+    ? outcome
+    : {
+        ...outcome,
+        fault:
+          outcome.fault ??
+          `a good request behind it is answered ${answers[0]?.status} ${answers[0]?.body.toString() ?? fault}`,
+      }
+}
+
+interface Client {
+  send(exchange: HostileExchange): Promise<Outcome>
+  /** Whether the gateway lets the next request come over the same connection. */
+  isKept(): boolean
+  leave(): undefined
+}
+
+async function openClient(url: string): Promise<Client> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  let isKept = true
+  return {
+    isKept: () => isKept,
+    leave: () => void socket.destroy(),
+    async send(exchange) {
+      isKept = false
+      const received = receive(socket, exchange)
+      for (const part of exchange.parts) {
+        socket.write(part)
+        if (exchange.parts.length > 1) await new Promise(setImmediate)
+      }
+      if (exchange.ending === 'broken-off') {
+        socket.destroy()
+        return { answers: [], fault: undefined }
+      }
+      const outcome = await received
+      isKept = outcome.isKept
+      return outcome
+    },
+  }
+}
+
+/** Reads until there are as many answers as requests, or the connection ends. */
+function receive(
+  socket: Socket,
+  { methods, ending }: HostileExchange,
+): Promise<Outcome & { readonly isKept: boolean }> {
+  return new Promise((resolve) => {
+    let bytes: Buffer = Buffer.alloc(0)
+    let answers: readonly RawAnswer[] = []
+    let isClosed = false
+    const settle = (fault?: string): void => {
+      clearTimeout(timer)
+      clearTimeout(quiet)
+      socket.off('data', take).off('close', closed)
+      const isKept =
+        !isClosed &&
+        ending === 'answered' &&
+        fault === undefined &&
+        !answers.some((answer) => answer.header('connection') === 'close')
+      resolve({ answers, fault, isKept })
+    }
+    const take = (chunk: Buffer): void => {
+      bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
+      quiet?.refresh()
+      try {
+        const read = readAnswers(bytes, methods)
+        answers = read.answers
+        if (ending === 'answered' && answers.length === methods.length && read.length === bytes.length)
+          settle()
+        else if (answers.length > methods.length && ending === 'answered')
+          settle('there are more answers than requests')
+      } catch (error) {
+        settle(String(error))
+      }
+    }
+    const closed = (): void => {
+      isClosed = true
+      settle(
+        ending === 'answered' && answers.length === 0
+          ? `closed without an answer after ${JSON.stringify(bytes.toString('latin1'))}`
+          : undefined,
+      )
+    }
+    const timer = setTimeout(() => {
+      socket.destroy()
+      settle(
+        `neither answered nor closed after ${patienceMs} ms: ${JSON.stringify(bytes.toString('latin1'))}`,
+      )
+    }, patienceMs)
+    const quiet = ending === 'uncertain' ? setTimeout(() => socket.end(), quietMs) : undefined
+    socket.on('data', take).once('close', closed)
+  })
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { runCampaign } from './campaign.ts'
+import { differencesOf } from './differences.ts'
+import { amount, seed } from './extent.ts'
+import { startLenientCatalog } from './lenient-catalog.ts'
+
+const count = amount(4_000)
+
+test(
+  'however leniently an upstream reads a request, it is the one that was authorized',
+  { timeout: 60_000 + count * 20 },
+  async () => {
+    const catalog = await startLenientCatalog()
+    try {
+      const { authorized, faults, statuses } = await runCampaign({ upstreamUrl: catalog.url, seed, count })
+      const differences = catalog.arrivals.flatMap((arrival) =>
+        differencesOf(arrival, authorized).map(
+          (difference) => `${difference}\n    ${arrival.method} ${arrival.target} (${arrival.requestId})`,
+        ),
+      )
+      console.info(
+        `seed ${seed}: ${count} exchanges, ${catalog.arrivals.length} reached the upstream, statuses ${JSON.stringify(statuses)}`,
+      )
+      expect([...differences, ...faults].slice(0, 20), `seed ${seed}`).toEqual([])
+      // Attacks of which none or all come through test nothing.
+      expect(catalog.arrivals.length).toBeGreaterThan(count / 10)
+      expect(catalog.arrivals.length).toBeLessThan(count)
+    } finally {
+      await catalog.close()
+    }
+  },
+)

@@ -1,0 +1,102 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { projectFolder, runProgram, startProgram, temporaryFolder, type Program } from './built-program.ts'
+import { eventually } from './running-dev.ts'
+
+/** A gateway and a catalog, each a program of its own, that are killed and started again on the same files. */
+export interface KillableGateway {
+  readonly auditFolder: string
+  readonly dataFolder: string
+  /** Starts the gateway, and the catalog where it does not run. */
+  start(): Promise<void>
+  /** Kills the gateway, and the catalog too where that is asked for. */
+  kill(withCatalog: boolean): Promise<void>
+  /** A request to the gateway that runs. */
+  send(target: string, body: unknown, headers?: Record<string, string>): Promise<Response>
+  /** A metric of the gateway without labels. */
+  metric(name: string): Promise<number>
+}
+
+const token = 'token-of-the-catalog'
+
+/** Makes the files of both. A lost answer is settled after so many seconds. */
+export async function killableGateway(settleSeconds: number): Promise<KillableGateway> {
+  const folder = await temporaryFolder()
+  const [catalogFile, gatewayFile] = [join(folder, 'catalog.yaml'), join(folder, 'gateway.yaml')]
+  const listen = { host: '127.0.0.1', port: await freePort() }
+  const data = { folder: join(folder, 'data') }
+  await writeFile(catalogFile, stringify({ listen, data, accessToken: token, log: { level: 'error' } }))
+  await mkdir(join(folder, 'audit'))
+  await writeFile(join(folder, 'keys.yaml'), 'keys: []\n')
+  await writeFile(join(folder, 'pepper'), 'a-pepper-of-at-least-thirty-two-characters')
+  await writeFile(
+    gatewayFile,
+    stringify({
+      listen: { port: 0 },
+      admin: { port: 0 },
+      upstream: {
+        url: `http://127.0.0.1:${listen.port}`,
+        credential: { header: 'authorization', value: `Bearer ${token}` },
+      },
+      identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
+      policies: { folder: join(projectFolder, 'policies', 'development') },
+      audit: { folder: 'audit', reserveBytes: 0, resolution: { settleSeconds } },
+      log: { level: 'warn' },
+    }),
+  )
+  const stores = ['--store', join(folder, 'keys.yaml'), '--pepper-file', join(folder, 'pepper')]
+  const { output } = await runProgram(['keys', 'create', ...stores, '--principal', 'dev'])
+  const key = output.trim()
+
+  let catalog: Program | undefined
+  let gateway: Program | undefined
+  let [url, adminUrl] = ['', '']
+
+  /** The port may be taken for a moment by the process that was killed. */
+  async function startCatalog(): Promise<Program> {
+    return eventually(async () => {
+      const program = startProgram(['backend', '--config', catalogFile])
+      await program.announced(/^listening on (\S+)$/m)
+      return program
+    })
+  }
+
+  return {
+    auditFolder: join(folder, 'audit'),
+    dataFolder: data.folder,
+    async start() {
+      catalog ??= await startCatalog()
+      gateway = startProgram(['serve', '--config', gatewayFile])
+      url = await gateway.announced(/^listening on (http:\S+)$/m)
+      adminUrl = await gateway.announced(/^admin on (http:\S+)$/m)
+    },
+    async kill(withCatalog) {
+      gateway?.signal('SIGKILL')
+      if (withCatalog) catalog?.signal('SIGKILL')
+      await gateway?.ended
+      if (!withCatalog) return
+      await catalog?.ended
+      catalog = undefined
+    },
+    send: (target, body, headers) =>
+      fetch(url + target, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json', ...headers },
+        body: body instanceof Uint8Array ? body : JSON.stringify(body),
+      }),
+    async metric(name) {
+      const text = await (await fetch(`${adminUrl}/metrics`)).text()
+      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,49 @@
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../audit/entries.ts'
+import { expectError } from './expect-error.ts'
+import type { GatewaySetup } from './open-gateway.ts'
+import { sharedGateway } from './running-gateway.ts'
+
+const limits = { jsonBytes: 10_000, streamedJsonBytes: 600_000, arrowBytes: 800_000 }
+const setup: GatewaySetup = {
+  adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }),
+}
+const shared = sharedGateway(setup)
+
+const cases: [what: string, target: string, limit: number][] = [
+  ['JSON that decides', '/v1/table/orders/describe', limits.jsonBytes],
+  ['JSON that streams through', '/v1/table/orders/query', limits.streamedJsonBytes],
+  ['JSON of a change that streams through', '/v1/table/orders/delete', limits.streamedJsonBytes],
+  ['an Arrow stream', '/v1/table/orders/insert', limits.arrowBytes],
+]
+
+/** JSON of exactly so many bytes. */
+function bodyOf(bytes: number): Buffer {
+  return Buffer.from(`{"a":"${'x'.repeat(bytes - 8)}"}`)
+}
+
+function inChunks(body: Buffer): Readable {
+  return Readable.from([body.subarray(0, 5_000), body.subarray(5_000)], { objectMode: false })
+}
+
+it.each(cases)('%s may be as large as its limit, and no larger', async (_what, target, limit) => {
+  const { gateway, upstream } = shared
+  for (const send of [(body: Buffer) => body, inChunks]) {
+    expect(await gateway.post(target, { body: send(bodyOf(limit)) })).toMatchObject({ status: 200 })
+    expect(await upstream.arrivals.splice(0)[0]?.body).toHaveLength(limit)
+    const answer = await gateway.post(target, { body: send(bodyOf(limit + 1)) })
+    expectError(answer, { kind: 'InvalidInput', status: 413, says: `larger than the ${limit} bytes` })
+    const [arrival] = upstream.arrivals.splice(0)
+    // One that says how large it is goes nowhere; one that does not may have begun to.
+    if (arrival !== undefined) await expect(arrival.body).rejects.toThrow('aborted')
+  }
+})
+
+it('an upload that says that it is too large is refused before it is recorded', async () => {
+  const { gateway } = shared
+  const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
+  const body = bodyOf(limits.arrowBytes + 1)
+  expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 413 })
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
+})

@@ -1,0 +1,10 @@
+import type { TestedGateway } from './open-gateway.ts'
+
+/** How many refusals with that reason the gateway has counted, at whatever stage. */
+export async function refusalsCounted(gateway: TestedGateway, reason: string): Promise<number> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const lines = [
+    ...metrics.matchAll(/^catalog_gateway_refusals_total\{stage="\w+",reason="(\w+)"\} (\d+)$/gm),
+  ]
+  return lines.reduce((sum, [, found, count]) => sum + (found === reason ? Number(count) : 0), 0)
+}

@@ -1,0 +1,190 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { InterfaceError } from '../../src/interface/errors.ts'
+import { WatchedJson, type Interest } from '../../src/gateway/json-watch.ts'
+import { byteByByte, jsonObjects, mutatedObjects, piecesOf, type JsonCase } from './json-documents.ts'
+
+// The scanner against JSON.parse, which is slow for this purpose and obvious: what one takes, the other takes.
+
+type Json = null | boolean | number | string | Json[] | Members
+interface Members extends Map<string, Json> {}
+
+/** What a document says, or why it is refused. */
+type Reading = { readonly members: Members | undefined } | 'refused'
+
+/** By JSON.parse. A name that stands twice is found by the number of names that its texts have. */
+function obviously(bytes: Buffer): Reading {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return 'refused'
+  }
+  if (/^[ \n\r\t]*$/.test(text)) return { members: undefined }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'refused'
+  }
+  if (value === null) return { members: undefined }
+  if (typeof value !== 'object' || Array.isArray(value)) return 'refused'
+  const withoutTexts = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""')
+  const colons = withoutTexts.split(':').length - 1
+  return colons === countNames(value) ? { members: asMap(value) } : 'refused'
+}
+
+function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length
+  return Object.values(value).reduce<number>((sum, item) => sum + countNames(item), own)
+}
+
+function asMap(value: object): Members {
+  return new Map(Object.entries(value) as [string, Json][])
+}
+
+/** By the scanner, piece by piece. */
+function scanned(pieces: readonly Buffer[]): Reading {
+  const members: Members = new Map()
+  const text = new WatchedJson(
+    { name: () => 'value', value: (value, name) => members.set(name, JSON.parse(value) as Json) },
+    1_000_000,
+  )
+  try {
+    const out = pieces.flatMap((piece) => {
+      text.push(piece)
+      return text.takeBeforeLast()
+    })
+    const isObject = text.end()
+    // What nobody wants removed comes out as it went in.
+    if (!Buffer.concat([...out, ...text.takeRest()]).equals(Buffer.concat(pieces)))
+      throw new Error('other bytes')
+    return { members: isObject ? members : undefined }
+  } catch (error) {
+    if (error instanceof InterfaceError && error.status === 400) return 'refused'
+    throw error
+  }
+}
+
+it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
+  ['objects', jsonObjects, 1_000],
+  ['objects with bytes changed', mutatedObjects, 3_000],
+])('%s are read as JSON.parse reads them, in one piece and in any', (_what, documents, runs) => {
+  let refused = 0
+  fc.assert(
+    fc.property(documents, (document) => {
+      const expected = obviously(document.bytes)
+      if (expected === 'refused') refused += 1
+      const inPieces = [[document.bytes], piecesOf(document), byteByByte(document.bytes)]
+      expect(inPieces.map(scanned)).toEqual([expected, expected, expected])
+    }),
+    { numRuns: runs },
+  )
+  // Both sorts are there, or this would prove nothing.
+  expect(refused).toBeGreaterThan(runs / 50)
+  expect(refused).toBeLessThan(runs - runs / 50)
+})
+
+it('any byte of a document may be another one', () => {
+  const others = Buffer.concat([
+    Buffer.from('{}[],:"\\09-+.eEtrufalsn \n\t\0'),
+    Buffer.from([0x7f, 0x80, 0xbf, 0xc3, 0xe2, 0xf0, 0xff]),
+  ])
+  const sample = Buffer.from(
+    '{"id":["a","é"],"\\u0069":-1.5e+3,"b":[{},[],true,null,false,0,""] ,"c":{"d":"\\n"}}',
+  )
+  for (let at = 0; at < sample.length; at += 1) {
+    for (const byte of others) {
+      const bytes = Buffer.from(sample)
+      bytes[at] = byte
+      const readings = [[bytes], [bytes.subarray(0, at), bytes.subarray(at)]].map(scanned)
+      const expected = obviously(bytes)
+      expect(readings, `${byte} at ${at}`).toEqual([expected, expected])
+    }
+  }
+})
+
+/** The object without the members that are to go, at any depth. */
+function without(value: Json | object, names: ReadonlySet<string>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item: Json) => without(item, names))
+  return asMap(
+    Object.fromEntries(
+      Object.entries(value)
+        .filter(([name]) => !names.has(name))
+        .map(([name, item]) => [name, without(item as Json, names)]),
+    ),
+  )
+}
+
+it('a removed member is gone, and every other one is as it was', () => {
+  const names = new Set(['id', 'identity', 'a', ''])
+  const watcher = { name: (name: string): Interest => (names.has(name) ? 'removal' : 'members') }
+  let removed = 0
+  fc.assert(
+    fc.property(jsonObjects, (document) => {
+      if (obviously(document.bytes) === 'refused') return
+      const inPieces = [[document.bytes], piecesOf(document), byteByByte(document.bytes)].map((pieces) => {
+        const text = new WatchedJson(watcher, 0)
+        const out = pieces.flatMap((piece) => {
+          text.push(piece)
+          return text.takeBeforeLast()
+        })
+        text.end()
+        return Buffer.concat([...out, ...text.takeRest()]).toString()
+      })
+      const [whole = ''] = inPieces
+      if (whole.length < document.bytes.length) removed += 1
+      expect(without(JSON.parse(whole) as Json, new Set())).toEqual(
+        without(JSON.parse(document.bytes.toString()) as Json, names),
+      )
+      expect(inPieces).toEqual([whole, whole, whole])
+    }),
+    { numRuns: 1_000 },
+  )
+  expect(removed).toBeGreaterThan(100)
+})
+
+it('no last piece is given back before the text is at its end', () => {
+  fc.assert(
+    fc.property(jsonObjects, (document) => {
+      const pieces = piecesOf(document).filter(({ length }) => length > 0)
+      const text = new WatchedJson({ name: () => 'nothing' }, 0)
+      let given = 0
+      let before = 0
+      for (const piece of pieces) {
+        try {
+          text.push(piece)
+        } catch {
+          return
+        }
+        for (const { length } of text.takeBeforeLast()) given += length
+        expect(given).toBeLessThanOrEqual(before)
+        before += piece.length
+      }
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+it.each<[what: string, says: RegExp, document: Buffer]>([
+  ['a name of 64 KiB', /a name in the body/, Buffer.from(`{"${'a'.repeat(65_536)}":1}`)],
+  [
+    'a value that is wanted',
+    /"a" in the body takes more than 100 bytes/,
+    Buffer.from(`{"a":"${'b'.repeat(100)}"}`),
+  ],
+  [
+    'the names of an object that is open',
+    /the names in the body take more memory/,
+    Buffer.from(`{${Array.from({ length: 140_000 }, (_, index) => `"${index}":{}`).join(',')}}`),
+  ],
+])('%s is held in bounded memory, however it comes', (_what, says, document) => {
+  for (const size of [document.length, 1000, 64]) {
+    const text = new WatchedJson({ name: (name) => (name === 'a' ? 'value' : 'nothing') }, 100)
+    expect(() => {
+      for (let at = 0; at < document.length; at += size) text.push(document.subarray(at, at + size))
+    }).toThrow(says)
+  }
+})

@@ -1,0 +1,43 @@
+import { connect, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { eventually } from './waiting.ts'
+
+/** A connection over which a test sends what it wants, when it wants. It ends with the test. */
+export interface RawConnection {
+  readonly socket: Socket
+  write(bytes: string | Buffer): void
+  /** Everything that has come so far. */
+  received(): string
+  isClosed(): boolean
+  /** Resolves with everything that has come, once it matches. */
+  until(pattern: RegExp): Promise<string>
+  /** Resolves with everything that has come, once the gateway has closed the connection. */
+  end(): Promise<string>
+}
+
+/** Connects to the gateway; the gateway may close or reset the connection. */
+export function openRaw(url: string): RawConnection {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  let received = ''
+  let isClosed = false
+  socket.setEncoding('latin1').on('data', (text: string) => (received += text))
+  socket.on('error', () => undefined).on('close', () => (isClosed = true))
+  return {
+    socket,
+    write: (bytes) => void socket.write(bytes),
+    received: () => received,
+    isClosed: () => isClosed,
+    until: (pattern) =>
+      eventually(() => {
+        if (!pattern.test(received)) throw new Error(`not ${pattern} in ${JSON.stringify(received)}`)
+        return received
+      }),
+    end: () =>
+      eventually(() => {
+        if (!isClosed) throw new Error(`still open after ${JSON.stringify(received)}`)
+        return received
+      }),
+  }
+}

@@ -1,0 +1,89 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { ClientGone } from '../../src/gateway/client-gone.ts'
+import { readJson } from '../../src/gateway/read-json.ts'
+import { upstreamSchema } from '../../src/gateway/upstream-settings.ts'
+import { openUpstream, type Upstream } from '../../src/gateway/upstream.ts'
+import { parseTarget } from '../../src/interface/target.ts'
+import { answers, healthPath, startRecordingUpstream, valuesOf } from './recording-upstream.ts'
+import { deferred, eventually } from './waiting.ts'
+
+const target = parseTarget('GET', '/v1/namespace/$/list?limit=2&page_token=n')
+
+async function catalog() {
+  const recording = await startRecordingUpstream()
+  onTestFinished(() => recording.close())
+  const upstream = openUpstream({
+    ...upstreamSchema.parse({ url: `${recording.url}/base`, delimiter: '.', health: { path: healthPath } }),
+    tls: {},
+    credentials: ['x-api-key', 'of-the-gateway'],
+  })
+  onTestFinished(() => upstream.close())
+  return { recording, upstream }
+}
+
+/** Asks for a client of which nothing is known but that it waits, until it does not. */
+async function reading(upstream: Upstream) {
+  const answering = deferred<ServerResponse>()
+  const server = createServer((_request, response) => answering.resolve(response)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const leave = new AbortController()
+  const { port } = server.address() as AddressInfo
+  fetch(`http://127.0.0.1:${port}`, { signal: leave.signal }).catch(() => undefined)
+  const response = await answering.promise
+  const listing = readJson(upstream, target, {
+    requestId: 'r-1',
+    headers: ['x-catalog-ctx-a', '1'],
+    response,
+  })
+  return { listing, leave, response }
+}
+
+it('reads what the upstream lists, as the gateway and for that request', async () => {
+  const { recording, upstream } = await catalog()
+  recording.answering = answers(200, { namespaces: ['a', 'b'], page_token: 'b' })
+  const { listing, response } = await reading(upstream)
+  expect(await listing).toEqual({ namespaces: ['a', 'b'], page_token: 'b' })
+  expect(response.headersSent).toBe(false)
+  const [arrival = { rawHeaders: [] }] = recording.arrivals
+  expect(arrival).toMatchObject({
+    method: 'GET',
+    target: '/base/v1/namespace/./list?delimiter=.&limit=2&page_token=n',
+  })
+  expect(['x-api-key', 'x-request-id', 'x-catalog-ctx-a'].flatMap((name) => valuesOf(arrival, name))).toEqual(
+    ['of-the-gateway', 'r-1', '1'],
+  )
+  expect(upstream.places.taken()).toBe(0)
+})
+
+it.each<[what: string, status: number, body: string | object, kind: string, answered: number]>([
+  ['an error', 404, { error: 'no such namespace', code: 1 }, 'NamespaceNotFound', 404],
+  ['HTML', 503, '<h1>busy</h1>', 'ServiceUnavailable', 503],
+  ['no JSON', 200, '<h1>hello</h1>', 'ServiceUnavailable', 502],
+  ['a list', 200, [1], 'ServiceUnavailable', 502],
+  ['nothing', 200, '', 'ServiceUnavailable', 502],
+])('%s is thrown as an error of the interface', async (_what, status, body, kind, answered) => {
+  const { recording, upstream } = await catalog()
+  recording.answering = answers(status, body)
+  const { listing } = await reading(upstream)
+  await expect(listing).rejects.toMatchObject({ name: 'InterfaceError', kind, status: answered })
+})
+
+it('is sent again where the connection was cut, and ends with its client', async () => {
+  const { recording, upstream } = await catalog()
+  recording.answering = (_arrival, response) => response.socket?.destroy()
+  await expect((await reading(upstream)).listing).rejects.toMatchObject({ status: 502 })
+  expect(recording.arrivals).toHaveLength(2)
+  recording.answering = () => undefined
+  const { listing, leave } = await reading(upstream)
+  await eventually(() => expect(recording.arrivals).toHaveLength(3))
+  leave.abort()
+  await expect(listing).rejects.toBeInstanceOf(ClientGone)
+  expect(upstream.places.taken()).toBe(0)
+})

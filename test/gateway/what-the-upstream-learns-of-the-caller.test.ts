@@ -1,0 +1,205 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose'
+import { expect, it } from 'vitest'
+import type { AssertionSettings } from '../../src/identity/assertion-settings.ts'
+import { claimsWith, makeIssuerKey, signed } from '../identity/forged-tokens.ts'
+import type { GatewaySetup } from './open-gateway.ts'
+import { valuesOf, type Arrival } from './recording-upstream.ts'
+import { gatewayAndUpstream } from './running-gateway.ts'
+
+const describeOrders = '/v1/table/prod$orders/describe'
+const signer = makeIssuerKey('ES256', 'one')
+const token = (): string => `Bearer ${signed(signer, claimsWith({ groups: ['eu'] }))}`
+
+const policies = [
+  {
+    name: 'everything',
+    namespace: [],
+    rules: [
+      {
+        id: 'all',
+        effect: 'allow' as const,
+        subjects: { users: ['dev', 'corp:alice'] },
+        operations: ['all'],
+      },
+    ],
+  },
+]
+
+interface Told {
+  readonly identity: 'none' | 'original' | 'assertion'
+  readonly assertion?: Partial<AssertionSettings>
+  readonly published?: readonly KeyObject[]
+  readonly severalCredentials?: 'bearer'
+}
+
+function setup({ identity, assertion, published = [], severalCredentials }: Told): GatewaySetup {
+  return {
+    policies,
+    async adjust(settings, folder) {
+      const [jwks, keyFile] = [join(folder, 'jwks.json'), join(folder, 'assertion.pem')]
+      await writeFile(jwks, JSON.stringify({ keys: [signer.published] }))
+      await writeFile(keyFile, pem(generateKeyPairSync('ed25519').privateKey))
+      const alsoPublished = published.map((_, index) => join(folder, `also-${index}.pem`))
+      for (const [index, key] of published.entries()) await writeFile(alsoPublished[index] ?? '', pem(key))
+      const issuer = {
+        name: 'corp',
+        issuer: 'https://corp.example',
+        audience: ['catalog'],
+        jwks: { file: jwks },
+      }
+      const claims = { subjectClaim: 'sub', groupsClaim: 'groups', clockSkewSeconds: 30 }
+      return {
+        ...settings,
+        upstreams: settings.upstreams.map((upstream) => ({ ...upstream, identity })),
+        identity: {
+          ...settings.identity,
+          issuers: [{ ...issuer, ...claims, algorithms: ['ES256'] }],
+          severalCredentials,
+          assertion: {
+            issuer: 'https://gateway.example',
+            keyFile,
+            alsoPublished,
+            lifetimeSeconds: 60,
+            header: 'x-catalog-assertion',
+            ...assertion,
+          },
+        },
+      }
+    },
+  }
+}
+
+function pem(key: KeyObject): string {
+  return key.type === 'private'
+    ? key.export({ type: 'pkcs8', format: 'pem' }).toString()
+    : key.export({ type: 'spki', format: 'pem' }).toString()
+}
+
+/** The headers of that kind that came with the last request. */
+function credentialsOf(arrivals: readonly Arrival[]): Record<string, string[]> {
+  const arrival = arrivals.at(-1)
+  const names = ['x-api-key', 'authorization', 'x-catalog-assertion']
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const values = arrival === undefined ? [] : valuesOf(arrival, name)
+      return values.length === 0 ? [] : [[name, values]]
+    }),
+  )
+}
+
+it('nothing, unless it is told to', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(setup({ identity: 'none' }))
+  await gateway.post(describeOrders)
+  await gateway.post(describeOrders, { as: null, headers: { authorization: token() } })
+  expect(upstream.arrivals).toHaveLength(2)
+  for (const arrival of upstream.arrivals) expect(credentialsOf([arrival])).toEqual({})
+})
+
+it('the original credential, and only the one that was verified', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(
+    setup({ identity: 'original', severalCredentials: 'bearer' }),
+  )
+  await gateway.post(describeOrders)
+  expect(credentialsOf(upstream.arrivals)).toEqual({ 'x-api-key': [gateway.key('dev')] })
+  const authorization = token()
+  await gateway.post(describeOrders, { as: null, headers: { authorization } })
+  expect(credentialsOf(upstream.arrivals)).toEqual({ authorization: [authorization] })
+  // The key is not looked at, since the token takes precedence: it could be anybody's.
+  await gateway.post(describeOrders, { headers: { 'x-api-key': 'not-verified', authorization } })
+  expect(credentialsOf(upstream.arrivals)).toEqual({ authorization: [authorization] })
+})
+
+it('an assertion that it can verify by the published keys: who, what, and for how long', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(setup({ identity: 'assertion' }))
+  const headers = { authorization: token(), 'x-request-id': 'request-7' }
+  await gateway.post(describeOrders, { as: null, headers })
+  const { 'x-catalog-assertion': [assertion = ''] = [], ...others } = credentialsOf(upstream.arrivals)
+  expect(others).toEqual({})
+  const claims = await verify(gateway.url, assertion)
+  expect(claims).toEqual({
+    iss: 'https://gateway.example',
+    aud: 'catalog',
+    sub: 'corp:alice',
+    groups: ['corp:eu'],
+    operation: 'DescribeTable',
+    id: ['prod', 'orders'],
+    policy_revision: expect.stringMatching(/./) as string,
+    request_id: 'request-7',
+    iat: expect.any(Number) as number,
+    exp: (claims.iat ?? 0) + 60,
+  })
+})
+
+it('an assertion for a change, too, and in another header where that is configured', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(
+    setup({ identity: 'assertion', assertion: { header: 'authorization', lifetimeSeconds: 5 } }),
+  )
+  await gateway.post('/v1/table/prod$orders/drop', { body: {} })
+  const { authorization: [header = ''] = [] } = credentialsOf(upstream.arrivals)
+  const claims = await verify(gateway.url, header.replace(/^Bearer /, ''))
+  expect(claims).toMatchObject({ sub: 'dev', operation: 'DropTable', exp: (claims.iat ?? 0) + 5 })
+})
+
+it.each(['x-catalog-assertion', 'X-Catalog-Assertion'])('no caller can send %s', async (name) => {
+  for (const identity of ['none', 'original'] as const) {
+    const { gateway, upstream } = await gatewayAndUpstream(setup({ identity }))
+    await gateway.post(describeOrders, { headers: { [name]: 'forged' } })
+    expect(upstream.arrivals).toHaveLength(1)
+    expect(credentialsOf(upstream.arrivals)['x-catalog-assertion']).toBeUndefined()
+  }
+})
+
+it('a header that could be taken for the assertion is refused', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(setup({ identity: 'assertion' }))
+  const answer = await gateway.post(describeOrders, { headers: { x_catalog_assertion: 'forged' } })
+  expect(answer.status).toBe(400)
+  expect(upstream.arrivals).toEqual([])
+})
+
+it('while keys are exchanged, two are published, and no private part of either', async () => {
+  const [next, before] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')]
+  const { gateway } = await gatewayAndUpstream(
+    setup({ identity: 'assertion', published: [next.privateKey, before.publicKey] }),
+  )
+  const { keys } = await publishedKeys(gateway.url)
+  expect(keys.map(({ x }) => x)).toEqual([
+    expect.any(String),
+    next.publicKey.export({ format: 'jwk' }).x,
+    before.publicKey.export({ format: 'jwk' }).x,
+  ])
+  for (const key of keys) {
+    expect(Object.keys(key).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x'])
+  }
+})
+
+it.each([
+  ['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey],
+  ['EC', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey],
+])('a key of %s stops the start', async (_what, make) => {
+  const starting = gatewayAndUpstream(setup({ identity: 'assertion', published: [make()] }))
+  await expect(starting).rejects.toThrow('expected an Ed25519 key')
+})
+
+it('where nothing is signed, nothing is published', async () => {
+  const { gateway } = await gatewayAndUpstream()
+  expect((await gateway.get('/.well-known/jwks.json', { as: null })).status).toBe(404)
+})
+
+async function publishedKeys(url: string): Promise<JSONWebKeySet> {
+  const answer = await fetch(`${url}/.well-known/jwks.json`)
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
+  return (await answer.json()) as JSONWebKeySet
+}
+
+async function verify(url: string, assertion: string): Promise<JWTPayload> {
+  const { payload } = await jwtVerify(assertion, createLocalJWKSet(await publishedKeys(url)), {
+    issuer: 'https://gateway.example',
+    audience: 'catalog',
+    algorithms: ['EdDSA'],
+  })
+  return payload
+}
