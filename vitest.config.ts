@@ -6,7 +6,9 @@ import { isThorough } from './test/thorough.ts'
 
 const needsPostgres = ['test/backend/postgres/**/*.test.ts']
 const needsCeph = ['test/backend/s3/**/*.test.ts']
-const withEveryStore = ['test/conformance/*.test.ts', ...(isThorough ? ['test/backend/*.test.ts'] : [])]
+const withEveryStore = isThorough
+  ? ['test/backend/*.test.ts', 'test/conformance/*.test.ts']
+  : ['test/conformance/bundled-catalog.test.ts']
 
 const hasPostgres = findPostgres() !== undefined
 if (!hasPostgres) {

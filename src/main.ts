@@ -1,13 +1,5 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
-import { auditCommand } from './commands/audit.ts'
-import { backendCommand } from './commands/backend.ts'
-import { checkCommand } from './commands/check.ts'
-import { demoCommand } from './commands/demo.ts'
-import { devCommand } from './commands/dev.ts'
-import { keysCommand } from './commands/keys.ts'
-import { policyCommand } from './commands/policy.ts'
-import { serveCommand } from './commands/serve.ts'
 import { CommandFailure } from './commands/failure.ts'
 import { version } from './version.ts'
 
@@ -15,28 +7,35 @@ import { version } from './version.ts'
 const foundWrong = 1
 const badUsage = 2
 
+/** In the order of `--help`. */
+const commands = new Map<string, () => Promise<Command>>([
+  ['dev', async () => (await import('./commands/dev.ts')).devCommand()],
+  ['demo', async () => (await import('./commands/demo.ts')).demoCommand()],
+  ['serve', async () => (await import('./commands/serve.ts')).serveCommand()],
+  ['backend', async () => (await import('./commands/backend.ts')).backendCommand()],
+  ['check', async () => (await import('./commands/check.ts')).checkCommand()],
+  ['keys', async () => (await import('./commands/keys.ts')).keysCommand()],
+  ['policy', async () => (await import('./commands/policy.ts')).policyCommand()],
+  ['audit', async () => (await import('./commands/audit.ts')).auditCommand()],
+])
+
 const program = new Command('catalog-gateway')
   .description('A reverse proxy and policy gateway in front of table catalogs.')
   .version(version)
   .showHelpAfterError('(--help shows what it takes)')
   .exitOverride()
-for (const command of [
-  devCommand(),
-  demoCommand(),
-  serveCommand(),
-  backendCommand(),
-  checkCommand(),
-  keysCommand(),
-  policyCommand(),
-  auditCommand(),
-]) {
-  program.addCommand(command)
-}
+for (const load of commandsFor(process.argv[2])) program.addCommand(await load())
 
 try {
   await program.parseAsync()
 } catch (error) {
   process.exitCode = exitStatus(error)
+}
+
+/** Only the command that is asked for is loaded, so that it starts at once; all of them for everything else. */
+function commandsFor(name: string | undefined): readonly (() => Promise<Command>)[] {
+  const asked = name === undefined ? undefined : commands.get(name)
+  return asked === undefined ? [...commands.values()] : [asked]
 }
 
 function exitStatus(error: unknown): number {

@@ -8,8 +8,9 @@ import { amount, seed } from './extent.ts'
 import { plantCatalog } from './planted-catalog.ts'
 import { textOf } from './readings.ts'
 import { spawnProcess } from './spawned-process.ts'
+import { isThorough } from '../thorough.ts'
 
-const count = amount(1_500)
+const count = amount(isThorough ? 5_000 : 1_000)
 
 test(
   'hostile requests neither read nor change what is forbidden in the bundled catalog',

@@ -3,8 +3,9 @@ import { runCampaign } from './campaign.ts'
 import { differencesOf } from './differences.ts'
 import { amount, seed } from './extent.ts'
 import { startLenientCatalog } from './lenient-catalog.ts'
+import { isThorough } from '../thorough.ts'
 
-const count = amount(4_000)
+const count = amount(isThorough ? 20_000 : 2_500)
 
 test(
   'however leniently an upstream reads a request, it is the one that was authorized',

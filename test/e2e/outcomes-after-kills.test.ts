@@ -13,7 +13,7 @@ import { killableGateway, type KillableGateway } from './killable-gateway.ts'
 import { eventually } from './running-dev.ts'
 
 /** `KILLS=200 npx vitest run test/e2e/outcomes-after-kills.test.ts` takes ten to twenty minutes. */
-const kills = Number(process.env['KILLS'] ?? (isThorough ? 20 : 5))
+const kills = Number(process.env['KILLS'] ?? (isThorough ? 20 : 3))
 const insertedTables = ['first', 'second']
 const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
 

@@ -6,6 +6,7 @@ import { policies, question, questionBeneath } from './generated-policies.ts'
 import { slowDecide, slowDecideBeneath, type SlowAnswer } from './slow-oracle.ts'
 import { writtenConditions } from './written-conditions.ts'
 import { setOf, textOf, type WrittenPolicy } from './written-policy.ts'
+import { isThorough } from '../thorough.ts'
 
 const questions = fc.array(question, { minLength: 10, maxLength: 10 })
 const questionsBeneath = fc.array(questionBeneath, { minLength: 10, maxLength: 10 })
@@ -18,7 +19,7 @@ it('decides as a scan of all rules does, and names the same rule', () => {
         expect(answerOf(set.decide(question)), show(question)).toEqual(slowDecide(policies, question))
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: isThorough ? 5000 : 500 },
   )
 })
 
@@ -37,7 +38,7 @@ it('decides on everything beneath as asking for each thing beneath does', () => 
         })
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: isThorough ? 5000 : 500 },
   )
 })
 
@@ -56,7 +57,7 @@ it('says of an object beneath at least what it says of everything beneath', () =
         }
       }
     }),
-    { numRuns: 500 },
+    { numRuns: isThorough ? 2500 : 250 },
   )
 })
 
@@ -87,7 +88,7 @@ it('is never certain before the body of what a body could change', () => {
         }
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: isThorough ? 5000 : 500 },
   )
   expect(Math.min(certain, open)).toBeGreaterThan(100)
 })
