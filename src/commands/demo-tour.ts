@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, connectNamespace, type Connection, type Table } from '@lancedb/lancedb'
+// That of Node 20 itself never settles where the server closes the connection at once.
+import { fetch } from 'undici'
 import { readAuditLog, type StoredRecord } from '../audit/read.ts'
 import { createKey } from '../identity/api-key-store.ts'
 import { readPepper } from '../identity/pepper.ts'

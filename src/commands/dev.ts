@@ -88,7 +88,7 @@ function devSettings(folder: string, options: DevOptions, catalog: BundledCatalo
       apiKeys: { store: join(folder, devFiles.store), pepperFile: join(folder, devFiles.pepper) },
       issuers: [],
     },
-    policies: { folder: resolve(options.policies), showRevision: true },
+    policies: { folder: resolve(options.policies) },
     audit: auditSchema.parse({ folder: join(folder, devFiles.audit) }),
     dialects: ['lance'],
     limits: limitsSchema.parse({}),

@@ -25,10 +25,6 @@ export const policySettingsSchema = z
     candidate: path
       .optional()
       .describe('A folder of policies that decide nothing; where they would decide otherwise is counted.'),
-    showRevision: z
-      .boolean()
-      .default(true)
-      .describe('Whether answers tell the revision of the policies, in x-catalog-policy-revision.'),
   })
   .refine(({ folder, bundle }) => (folder === undefined) !== (bundle === undefined), {
     message: 'expected either folder or bundle',
@@ -39,11 +35,10 @@ export type PolicySettings = z.output<typeof policySettingsSchema>
 
 /** The settings with every path made absolute. */
 export function withAbsolutePolicyPaths(
-  { folder, bundle, candidate, ...rest }: PolicySettings,
+  { folder, bundle, candidate }: PolicySettings,
   absolute: (path: string) => string,
 ): PolicySettings {
   return {
-    ...rest,
     ...(folder !== undefined && { folder: absolute(folder) }),
     ...(bundle && {
       bundle: { file: absolute(bundle.file), publicKeys: bundle.publicKeys.map(absolute) },

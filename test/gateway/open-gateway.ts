@@ -136,7 +136,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
       apiKeys: { store: join(folder, 'keys.yaml'), pepperFile: join(folder, 'pepper') },
       issuers: [],
     },
-    policies: { folder: join(folder, 'policies'), showRevision: true },
+    policies: { folder: join(folder, 'policies') },
     audit: auditSchema.parse({ folder: join(folder, 'audit'), reserveBytes: 0 }),
     dialects: [],
     limits: limitsSchema.parse({ jsonBytes: 1024 * 1024 }),

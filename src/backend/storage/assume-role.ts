@@ -1,4 +1,6 @@
 import type { S3Client } from '@aws-sdk/client-s3'
+// That of Node 20 itself never settles where the server closes the connection at once.
+import { fetch, type Response } from 'undici'
 
 /** What is asked of the Security Token Service of AWS, or of a store that has one of its own. */
 export interface RoleRequest {
