@@ -6,6 +6,8 @@ import { isThorough } from './test/thorough.ts'
 
 const needsPostgres = ['test/backend/postgres/**/*.test.ts']
 const needsCeph = ['test/backend/s3/**/*.test.ts']
+/** Conformance in forms that add little to those that always run. */
+const onlyThorough = isThorough ? [] : ['test/conformance/once/**']
 const withEveryStore = isThorough
   ? ['test/backend/*.test.ts', 'test/conformance/*.test.ts']
   : ['test/conformance/bundled-catalog.test.ts']
@@ -33,7 +35,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'main', include: ['test/**/*.test.ts'], exclude: [...needsPostgres, ...needsCeph] },
+        test: {
+          name: 'main',
+          include: ['test/**/*.test.ts'],
+          exclude: [...needsPostgres, ...needsCeph, ...onlyThorough],
+        },
       },
       ...(hasPostgres
         ? [

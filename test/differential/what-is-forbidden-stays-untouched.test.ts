@@ -10,7 +10,7 @@ import { textOf } from './readings.ts'
 import { spawnProcess } from './spawned-process.ts'
 import { isThorough } from '../thorough.ts'
 
-const count = amount(isThorough ? 5_000 : 1_000)
+const count = amount(isThorough ? 5_000 : 600)
 
 test(
   'hostile requests neither read nor change what is forbidden in the bundled catalog',

@@ -5,7 +5,7 @@ import { amount, seed } from './extent.ts'
 import { startLenientCatalog } from './lenient-catalog.ts'
 import { isThorough } from '../thorough.ts'
 
-const count = amount(isThorough ? 20_000 : 2_500)
+const count = amount(isThorough ? 20_000 : 1_500)
 
 test(
   'however leniently an upstream reads a request, it is the one that was authorized',

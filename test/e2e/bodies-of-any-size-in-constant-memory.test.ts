@@ -19,8 +19,8 @@ import {
 } from './built-program.ts'
 
 const mebibyte = 1024 * 1024
-/** What grows with the body shows in a quarter of a GiB, too. */
-const size = (isThorough ? 1024 : 256) * mebibyte
+/** What grows with the body shows in a smaller one, too. */
+const size = (isThorough ? 1024 : 160) * mebibyte
 const allowedGrowth = 64 * mebibyte
 
 /** How an exchange ended; a long answer is not kept. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { formatIdentifier, parseIdentifier } from '../../src/interface/identifiers.ts'
 import { InterfaceError } from '../../src/interface/errors.ts'
 import { anyDelimiter, anyIdentifier } from './arbitrary-targets.ts'
+import { isThorough } from '../thorough.ts'
 
 describe('ids', () => {
   it('read back as they were written, with any delimiter', () => {
@@ -19,7 +20,7 @@ describe('ids', () => {
         }
         expect(parseIdentifier(text, delimiter)).toEqual(id)
       }),
-      { numRuns: 5000 },
+      { numRuns: isThorough ? 10_000 : 1_000 },
     )
   })
 
@@ -36,7 +37,7 @@ describe('ids', () => {
         expect(id.length === 0 ? delimiter : id.join(delimiter)).toBe(text)
         for (const part of id) expect(part).not.toBe('')
       }),
-      { numRuns: 5000 },
+      { numRuns: isThorough ? 10_000 : 1_000 },
     )
   })
 

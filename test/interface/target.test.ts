@@ -4,6 +4,7 @@ import { InterfaceError } from '../../src/interface/errors.ts'
 import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { buildTarget, parseTarget } from '../../src/interface/target.ts'
 import { anyDelimiter, anyTarget } from './arbitrary-targets.ts'
+import { isThorough } from '../thorough.ts'
 
 /** RFC 3986, written independently of the parser: what a target may consist of. */
 const originForm =
@@ -26,7 +27,7 @@ describe('targets', () => {
         const expected = target.operation.object === 'none' ? target.delimiter : delimiter
         expect(parseTarget(target.operation.method, text)).toEqual({ ...target, delimiter: expected })
       }),
-      { numRuns: 5000 },
+      { numRuns: isThorough ? 10_000 : 1_000 },
     )
   })
 
@@ -63,7 +64,7 @@ describe('targets', () => {
         }
         expect(text).toMatch(originForm)
       }),
-      { numRuns: 10_000 },
+      { numRuns: isThorough ? 20_000 : 2_000 },
     )
   })
 
