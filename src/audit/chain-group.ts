@@ -1,6 +1,6 @@
 import { chainLine, type ChainPlace } from './chain.ts'
 import { MerkleRoot } from './merkle.ts'
-import { looseRecord, type LooseRecord } from './records.ts'
+import { looseRecord, type LooseRecord } from './loose-records.ts'
 import type { SealKey } from './seal-key.ts'
 import type { TableLinks } from './table-links.ts'
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { AuditRecord, LooseRecord, RecordHead, TableLink } from './records.ts'
+import type { LooseRecord } from './loose-records.ts'
+import type { AuditRecord, RecordHead, TableLink } from './records.ts'
 
 // The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
 // member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. The `prev` of the

@@ -1,6 +1,6 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { isDiskFull, type DiskReserve } from './disk-reserve.ts'
-import { looseRecord, type LooseRecord } from './records.ts'
+import { looseRecord, type LooseRecord } from './loose-records.ts'
 import { AuditUnavailable, type UnavailableReason } from './unavailable.ts'
 
 /** Hears what the log does, to count it. Must not throw. */

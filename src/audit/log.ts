@@ -15,21 +15,23 @@ import {
   refusalRecord,
   resolvedRecord,
   tablesOf,
-  type ChainEnd,
-  type IntentEntry,
-  type IntentPlace,
   type LooseRecord,
-  type OpenIntent,
-  type OutcomeEntry,
-  type RefusalEntry,
-  type ReloadEntry,
-  type ResolvedEntry,
+} from './loose-records.ts'
+import type {
+  ChainEnd,
+  IntentEntry,
+  IntentPlace,
+  OpenIntent,
+  OutcomeEntry,
+  RefusalEntry,
+  ReloadEntry,
+  ResolvedEntry,
 } from './records.ts'
 import { recoverFolder, type Recovery } from './recovery.ts'
 import { openRedaction, redactionSchema, type Redaction } from './redaction.ts'
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from './seal-key.ts'
-import { syncFolder } from './segment-file.ts'
+import { syncFolder } from '../identity/sync-folder.ts'
 import type { DurableEnd } from './sinks/follow-log.ts'
 import type { AuditUnavailable } from './unavailable.ts'
 

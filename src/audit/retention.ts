@@ -4,7 +4,7 @@ import { checkLine } from './chain.ts'
 import { readLines } from './lines.ts'
 import type { ChainEnd, OpenIntent } from './records.ts'
 import { listChains } from './segment-names.ts'
-import { syncFolder } from './segment-file.ts'
+import { syncFolder } from '../identity/sync-folder.ts'
 import { ignoreMissing } from './system-error.ts'
 
 /** What may be removed. */

@@ -1,5 +1,4 @@
 import {
-  createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
@@ -9,11 +8,12 @@ import {
 } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { publicKeyId } from '../identity/public-key-id.ts'
 import { writeWhole } from '../identity/write-whole.ts'
 
 /** Signs the seals of a log. */
 export interface SealKey {
-  /** Names the key in each seal: the first 16 hex digits of the SHA-256 of its public half (SPKI, DER). */
+  /** Names the key in each seal, by its public half. */
   readonly id: string
   /** Ed25519 (RFC 8032), as base64url: 86 characters. */
   sign(text: string): string
@@ -71,8 +71,5 @@ function keyId(key: KeyObject): string {
   if (key.asymmetricKeyType !== 'ed25519') {
     throw new Error(`the key of the seals is of type ${key.asymmetricKeyType}; expected ed25519`)
   }
-  return createHash('sha256')
-    .update(key.export({ type: 'spki', format: 'der' }))
-    .digest('hex')
-    .slice(0, 16)
+  return publicKeyId(key)
 }

@@ -1,17 +1,8 @@
 import { open, rename, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from '../identity/sync-folder.ts'
 import { ignoreMissing } from './system-error.ts'
 import type { FileTrouble } from './records.ts'
-
-/** Makes the creation, renaming and removal of files in a folder durable. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
 
 /** A file that grows by whole groups of lines, each of them durable or not there at all. */
 export class SegmentFile {

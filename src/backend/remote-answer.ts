@@ -3,6 +3,7 @@ import { InterfaceError } from '../interface/errors.ts'
 import { readForeignError } from '../interface/foreign-errors.ts'
 import { arrowFileType } from '../interface/headers.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
+import { isObject } from './request-members.ts'
 
 /** The largest JSON answer that is read into memory. */
 const maximumJsonBytes = 64 * 1024 * 1024
@@ -67,12 +68,14 @@ async function readRefusal(
   if (statusCode === 407 || (statusCode === 401 && speaksForItself)) {
     return unavailable(502, 'the remote catalog does not accept the credential of this server')
   }
-  const { kind, message } = readForeignError(statusCode, bytes)
+  const { kind, isNamed, message } = readForeignError(statusCode, bytes)
+  // What the interface does not name is the page of a proxy; of an internal failure it may be a stack trace.
+  const shown = isNamed && kind !== 'Internal' ? message : undefined
   const kept = ['retry-after', 'www-authenticate'].flatMap((name) => {
     const value = valueOf(headers[name])
     return value === undefined ? [] : [[name, value]]
   })
-  return new InterfaceError(kind, message ?? `the remote catalog answered with status ${statusCode}`, {
+  return new InterfaceError(kind, shown ?? `the remote catalog answered with status ${statusCode}`, {
     status: statusCode,
     headers: Object.fromEntries(kept) as Record<string, string>,
   })
@@ -99,10 +102,6 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Undefined above `limit` bytes; the rest is not read. */

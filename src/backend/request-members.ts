@@ -40,7 +40,8 @@ function assertObject(value: unknown): Members {
   return value
 }
 
-function isObject(value: unknown): value is Members {
+/** An object of JSON: no list, and not null. */
+export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

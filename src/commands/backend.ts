@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { backendSettingsSchema } from '../backend/configuration.ts'
-import { withAbsolutePaths } from '../backend/remote-settings.ts'
+import { withAbsoluteAddressFiles } from '../interface/catalog-address.ts'
 import { readSettings } from '../settings.ts'
 import { isCatalogProcess, runCatalogProcess } from './catalog-process.ts'
 import { attempt } from './failure.ts'
@@ -44,7 +44,7 @@ export function backendCommand(): Command {
           ...settings,
           data,
           store,
-          catalog: { remote: remote && withAbsolutePaths(remote, folder) },
+          catalog: { remote: remote && withAbsoluteAddressFiles(remote, (path) => resolve(folder, path)) },
         }),
       )
       process.stdout.write(`listening on ${backend.url}\n`)

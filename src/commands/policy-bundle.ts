@@ -1,8 +1,10 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
-import { fingerprintOf, openBundle, policyBundle, signBundle } from '../policy/bundle.ts'
-import { loadPlace } from '../policy/folder.ts'
+import { publicKeyId } from '../identity/public-key-id.ts'
+import { openBundle, signBundle, textsOf } from '../policy/bundle.ts'
+import { compileTexts } from '../policy/folder.ts'
+import { named } from '../policy/policy-files.ts'
 import { policyFolder } from '../policy/policy-place.ts'
 import { readPublicKey } from '../policy/settings.ts'
 import { attempt, CommandFailure } from './failure.ts'
@@ -46,28 +48,29 @@ export function addVerifyBundle(policy: Command): void {
 }
 
 async function bundle({ policies, key: keyFile, serial, out }: SignOptions): Promise<void> {
-  const place = policyFolder(policies)
-  const { revision, size } = await attempt(`the policies in ${policies} cannot be used`, () =>
-    loadPlace(place),
-  )
+  // Read once: what is signed is what was found good.
+  const { files, set } = await attempt(`the policies in ${policies} cannot be used`, async () => {
+    const { files } = await policyFolder(policies).read()
+    return { files, set: compileTexts(files) }
+  })
   const key = await attempt('the key cannot be used', () => readPrivateKey(keyFile))
-  const { files } = await attempt(`the policies in ${policies} cannot be read`, () => place.read())
   const texts = Object.fromEntries(
     files.map(({ name, bytes }) => [name, Buffer.from(bytes).toString('utf8')]),
   )
   await attempt(`${out} cannot be written`, () => writeFile(out, signBundle({ serial, files: texts }, key)))
-  const fingerprint = fingerprintOf(createPublicKey(key))
-  print(`wrote ${out}: ${size} policies, revision ${revision}, serial ${serial}, key ${fingerprint}`)
+  const id = publicKeyId(createPublicKey(key))
+  print(`wrote ${out}: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${id}`)
 }
 
 async function verifyBundle(file: string, { publicKey }: { publicKey: string }): Promise<void> {
   const key = await attempt('the key cannot be used', () => readPublicKey(publicKey))
-  const { revision, size } = await attempt(`the policies in ${file} cannot be used`, () =>
-    loadPlace(policyBundle(file, [key])),
-  )
-  const { serial, files } = openBundle(await readFile(file, 'utf8'), [key], file)
-  print(`good: ${size} policies, revision ${revision}, serial ${serial}, key ${fingerprintOf(key)}`)
-  for (const name of Object.keys(files)) print(`  ${name}`)
+  const { serial, texts, set } = await attempt(`the policies in ${file} cannot be used`, async () => {
+    const bundle = openBundle(await named(file, () => readFile(file, 'utf8')), [key], file)
+    const texts = textsOf(bundle)
+    return { serial: bundle.serial, texts, set: compileTexts(texts) }
+  })
+  print(`good: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`)
+  for (const { name } of texts) print(`  ${name}`)
 }
 
 async function readPrivateKey(file: string): Promise<KeyObject> {

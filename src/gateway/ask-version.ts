@@ -5,7 +5,7 @@ import { errorCodes } from '../interface/errors.ts'
 import { requestIdHeader } from '../interface/headers.ts'
 import { defaultDelimiter } from '../interface/identifiers.ts'
 import { operationNamed } from '../interface/operations.ts'
-import { madeVersion } from './made-versions.ts'
+import { madeVersion, memberOf } from './made-versions.ts'
 import { targetAt } from './match.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -74,9 +74,4 @@ function versionIn({ id, branch }: Lookup, body: unknown) {
   const made = madeVersion({ id, details: { branch } }, memberOf(body, 'version'))
   if (made === undefined) throw new Error('the answer of the upstream names no version')
   return made
-}
-
-function memberOf(body: unknown, name: string): unknown {
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-  return isObject ? (body as Readonly<Record<string, unknown>>)[name] : undefined
 }

@@ -7,6 +7,7 @@ import { callUpstream } from './call-upstream.ts'
 import type { Client, UpstreamAnswer, UpstreamRequest } from './exchange.ts'
 import { list, type ListingParts } from './list.ts'
 import { outcomeOf, outcomeOfFailure } from './outcome.ts'
+import { errorAnswer } from './refuse.ts'
 import type { Recorded } from './stages.ts'
 import { errorOf, withoutCredentials } from './upstream-answer.ts'
 import { answerToFailure } from './upstream-failure.ts'
@@ -85,30 +86,17 @@ function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response:
   const { status } = answer
   if (status >= 300) {
     const error = errorOf(answer)
-    const headers = {
-      ...error.headers,
-      'content-type': 'application/json',
-      [requestIdHeader]: request.requestId,
-    }
-    const body = JSON.stringify(error.toResponse(request.requestId))
-    write(response, error.status, Object.entries(headers).flat(), body)
+    const { headers, body } = errorAnswer(error, request.requestId)
+    response.writeHead(error.status, headers)
+    response.end(body)
     return
   }
   const body = request.withholdsCredentials ? withoutCredentials(held) : held
   const headers = answer.headers.filter(
     (_, index) => answer.headers[index - (index % 2)] !== 'content-length',
   )
-  write(response, status, headers, body)
-}
-
-/** RFC 9110 section 8.6: an answer 204 has no content-length. */
-function write(
-  response: ServerResponse,
-  status: number,
-  headers: readonly string[],
-  body: Buffer | string,
-): void {
-  const length = status === 204 ? [] : ['content-length', String(Buffer.byteLength(body))]
+  // RFC 9110 section 8.6: an answer 204 has no content-length.
+  const length = status === 204 ? [] : ['content-length', String(body.length)]
   response.writeHead(status, [...headers, ...length])
   response.end(body)
 }

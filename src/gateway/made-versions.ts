@@ -70,7 +70,8 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, maximumText) : undefined
 }
 
-function memberOf(value: unknown, name: string): unknown {
+/** That member of its own, if the value is an object that has it. */
+export function memberOf(value: unknown, name: string): unknown {
   const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name)
   return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 }

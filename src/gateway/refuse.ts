@@ -17,6 +17,18 @@ export function answerable(error: unknown): InterfaceError {
   })
 }
 
+/** An error as it is answered. */
+export function errorAnswer(error: InterfaceError, requestId: string) {
+  const body = JSON.stringify(error.toResponse(requestId))
+  const headers = {
+    ...error.headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    [requestIdHeader]: requestId,
+  }
+  return { headers, body }
+}
+
 /**
  * Answers a refused request in the shape of the interface. Where an answer has already begun, the connection is
  * cut instead, so that half an answer never looks whole.
@@ -31,15 +43,10 @@ export function refuse(
     response.destroy()
     return
   }
-  const body = JSON.stringify(error.toResponse(requestId))
+  const { headers, body } = errorAnswer(error, requestId)
   const isBodyUncertain = expectsContinue(request) && !request.complete
   if (isBodyUncertain || error instanceof BodyTooSlow) response.shouldKeepAlive = false
-  response.writeHead(error.status, {
-    ...error.headers,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    [requestIdHeader]: requestId,
-  })
+  response.writeHead(error.status, headers)
   if (isBodyUncertain) {
     // Whether a body follows only the client knows, so the connection ends here. It ends behind the body, where
     // there is one: to close a connection on which something lies unread would take the answer away.

@@ -1,28 +1,8 @@
-import { errorCodes, InterfaceError, type ErrorName } from '../interface/errors.ts'
+import { InterfaceError } from '../interface/errors.ts'
+import { readForeignError } from '../interface/foreign-errors.ts'
 import type { UpstreamAnswer } from './exchange.ts'
 import { WatchedJson } from './json-watch.ts'
 import { joined } from './read-body.ts'
-
-const nameOfStatus: Readonly<Record<number, ErrorName>> = {
-  400: 'InvalidInput',
-  403: 'PermissionDenied',
-  404: 'Unsupported',
-  405: 'Unsupported',
-  406: 'Unsupported',
-  409: 'ConcurrentModification',
-  413: 'InvalidInput',
-  415: 'InvalidInput',
-  422: 'InvalidInput',
-  429: 'Throttling',
-  501: 'Unsupported',
-  502: 'ServiceUnavailable',
-  503: 'ServiceUnavailable',
-  504: 'ServiceUnavailable',
-}
-
-const nameOfCode: ReadonlyMap<unknown, ErrorName> = new Map(
-  Object.entries(errorCodes).map(([name, { code }]) => [code, name as ErrorName]),
-)
 
 /**
  * An answer of the upstream that is no success, in the shape of the interface, whatever shape it came in: HTML, cut
@@ -34,21 +14,17 @@ export function errorOf({ status, headers, body }: UpstreamAnswer): InterfaceErr
   if (status === 401 || status === 407)
     return failed('the catalog does not accept the credential of the gateway')
   if (status < 400) return failed('the catalog answered with a redirect, which is not followed')
-  const sent = parse(body)
-  const name =
-    nameOfCode.get(sent?.['code']) ?? nameOfStatus[status] ?? (status < 500 ? 'InvalidInput' : 'Internal')
+  const { kind, message } = readForeignError(status, body)
   const retryAfter = valueOf(headers, 'retry-after')
-  return new InterfaceError(name, messageOf(status, sent?.['error']), {
+  return new InterfaceError(kind, messageOf(status, message), {
     status,
     ...(retryAfter !== undefined && { headers: { 'retry-after': retryAfter } }),
   })
 }
 
-function messageOf(status: number, sent: unknown): string {
+function messageOf(status: number, sent: string | undefined): string {
   if (status >= 500) return 'the catalog failed to answer the request'
-  return typeof sent === 'string' && sent !== ''
-    ? sent
-    : `the catalog refused the request with status ${status}`
+  return sent ?? `the catalog refused the request with status ${status}`
 }
 
 function valueOf(headers: readonly string[], name: string): string | undefined {
@@ -78,16 +54,4 @@ export function withoutCredentials(body: Buffer): Buffer {
 
 function isCredential(name: string): boolean {
   return name === 'storage_options' || name === 'expires_at_millis'
-}
-
-function parse(body: Buffer | undefined): Record<string, unknown> | undefined {
-  if (body === undefined || body.length === 0) return undefined
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
+import { withAbsoluteAddressFiles } from '../interface/catalog-address.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
@@ -8,17 +9,15 @@ export function withAbsoluteFiles(
   settings: UpstreamSettings,
   absolute: (path: string) => string,
 ): UpstreamSettings {
-  const { certificateAuthority, clientCertificate, credential } = settings
+  const { clientCertificate } = settings
   return {
-    ...settings,
-    ...(certificateAuthority !== undefined && { certificateAuthority: absolute(certificateAuthority) }),
+    ...withAbsoluteAddressFiles(settings, absolute),
     ...(clientCertificate && {
       clientCertificate: {
         certificate: absolute(clientCertificate.certificate),
         key: absolute(clientCertificate.key),
       },
     }),
-    ...(credential?.file !== undefined && { credential: { ...credential, file: absolute(credential.file) } }),
   }
 }
 

@@ -1,20 +1,10 @@
 import { z } from 'zod'
+import { catalogAddress } from '../interface/catalog-address.ts'
 import { assertIdentifier, type Identifier } from '../interface/identifiers.ts'
 import { callerIdentities } from './caller-headers.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const path = z.string().min(1)
-
-const credentialSchema = z
-  .strictObject({
-    header: z.enum(['authorization', 'x-api-key']).default('authorization'),
-    value: z.string().min(1).optional().describe('The value of the header; better given as a file.'),
-    file: path.optional().describe('A file that holds the value of the header.'),
-  })
-  .refine(
-    ({ value, file }) => (value === undefined) !== (file === undefined),
-    'expected either value or file',
-  )
 
 const timeoutsSchema = z.strictObject({
   waitMs: milliseconds.default(10_000).describe('For a free connection.'),
@@ -54,17 +44,7 @@ const upstreamObject = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
     .default('catalog'),
-  url: z
-    .url({ protocol: /^https?$/ })
-    .refine(
-      isPlainUrl,
-      'expected a URL without user, password, query and fragment; what authenticates is `credential`',
-    )
-    .describe('Where the catalog answers; a path goes in front of every route.'),
-  delimiter: z.string().min(1).max(16).default('$').describe('What joins the parts of an id there.'),
-  certificateAuthority: path
-    .optional()
-    .describe('PEM certificates to trust instead of the system certificates.'),
+  ...catalogAddress,
   clientCertificate: z
     .strictObject({ certificate: path, key: path })
     .optional()
@@ -74,12 +54,11 @@ const upstreamObject = z.strictObject({
     .min(1)
     .optional()
     .describe('The name that the certificate must be for, where it is not the host of the URL.'),
-  credential: credentialSchema.optional().describe('What the gateway authenticates itself with.'),
+  credential: catalogAddress.credential.describe('What the gateway authenticates itself with.'),
   identity: z
     .enum(callerIdentities)
     .default('none')
     .describe('What tells the upstream who calls: nothing, the credential as sent, or a signed assertion.'),
-  maximumConnections: z.int().positive().default(128),
   maximumWaiting: z.int().min(0).default(256).describe('How many requests may wait for a connection.'),
   timeouts: timeoutsSchema.prefault({}),
   health: healthSchema.prefault({}),
@@ -128,13 +107,6 @@ export const upstreamsSchema = z
 /** How one upstream is reached, checked, with every default filled in. */
 export type UpstreamSettings = z.output<typeof upstreamSchema> & {
   readonly namespaces?: readonly Identifier[] | undefined
-}
-
-/** What goes beyond scheme, host and path would be lost, or a secret that is printed. */
-function isPlainUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { username, password, search, hash } = new URL(text)
-  return [username, password, search, hash].every((part) => part === '')
 }
 
 function isIdentifier(parts: readonly string[]): boolean {

@@ -1,5 +1,6 @@
 import type { Principal } from './principal.ts'
 import { AuthenticationRefused } from './refusal.ts'
+import { isObject } from './token-text.ts'
 
 const maxNameLength = 2048
 // Control characters, line separators and lone surrogates: none of them is a name, all of them confuse a
@@ -128,8 +129,4 @@ export function isName(value: unknown): value is string {
   return (
     typeof value === 'string' && value !== '' && value.length <= maxNameLength && !unfitForName.test(value)
   )
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 import { open, readFile, realpath, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { syncFolder } from './sync-folder.ts'
 
 const attempts = 100
 const pauseMs = 50
@@ -41,15 +42,6 @@ async function createFile(path: string): Promise<FileHandle> {
       }
       await wait(pauseMs)
     }
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path)
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
 

@@ -52,6 +52,7 @@ function isCanonical(part: string): boolean {
   return Buffer.from(part, 'base64url').toString('base64url') === part
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+/** An object of JSON: no list, and not null. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,7 +3,9 @@ import { errorCodes, type ErrorName } from './errors.ts'
 /** An error that another server answered, in the terms of the interface. */
 export interface ForeignError {
   readonly kind: ErrorName
-  /** What it says of the request; undefined where it says nothing that is safe to show. */
+  /** Whether the body names that kind by its code; else only the status tells it. */
+  readonly isNamed: boolean
+  /** What the body says; not yet judged to be safe to show. */
   readonly message: string | undefined
 }
 
@@ -26,17 +28,18 @@ const nameOfCode = new Map<unknown, ErrorName>(
 )
 
 /**
- * Reads an answer with a status from 400 on, of whatever shape: code and message of an ErrorResponse are kept. Any
- * other body (a page of a proxy, plain text, nothing) says no more than its status. A detail, and the message of an
- * internal failure, may hold a stack trace, and are not kept.
+ * Reads an answer with a status from 400 on, of whatever shape: HTML, cut short, compressed, nothing. Code and message
+ * of an ErrorResponse are kept; a detail may hold a stack trace, and is not.
  */
 export function readForeignError(status: number, body: Uint8Array | undefined): ForeignError {
   const sent = parse(body)
   const kind = nameOfCode.get(sent['code'])
-  if (kind === undefined) return { kind: kindOf(status), message: undefined }
   const message = sent['error']
-  const isShown = kind !== 'Internal' && typeof message === 'string' && message !== ''
-  return { kind, message: isShown ? message : undefined }
+  return {
+    kind: kind ?? kindOf(status),
+    isNamed: kind !== undefined,
+    message: typeof message === 'string' && message !== '' ? message : undefined,
+  }
 }
 
 function kindOf(status: number): ErrorName {

@@ -1,6 +1,7 @@
-import { createHash, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
+import { createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { z } from 'zod'
+import { publicKeyId } from '../identity/public-key-id.ts'
 import { PolicyError } from './policy-error.ts'
 import { named } from './policy-files.ts'
 import type { PolicyPlace, PolicyText } from './policy-place.ts'
@@ -30,7 +31,7 @@ export interface PolicyBundle {
 export function signBundle({ serial, files }: PolicyBundle, key: KeyObject): string {
   const contents = JSON.stringify({ format, serial, files })
   const signature = sign(null, Buffer.from(contents), key).toString('base64')
-  return `${contents}\n${JSON.stringify({ key: fingerprintOf(createPublicKey(key)), signature })}\n`
+  return `${contents}\n${JSON.stringify({ key: publicKeyId(createPublicKey(key)), signature })}\n`
 }
 
 /** Reads a bundle that one of the keys signed. Throws PolicyError; nothing of an unsigned one is looked at. */
@@ -39,7 +40,7 @@ export function openBundle(text: string, keys: readonly KeyObject[], file: strin
   if (rest.length !== 2 || rest[1] !== '')
     throw fault(file, 'is no policy bundle: expected two lines of JSON')
   const { key: fingerprint, signature } = parse(signatureSchema, rest[0] ?? '', file, 'its signature')
-  const key = keys.find((candidate) => fingerprintOf(candidate) === fingerprint)
+  const key = keys.find((candidate) => publicKeyId(candidate) === fingerprint)
   if (key === undefined) throw fault(file, `is signed with the key ${fingerprint}, which is not trusted here`)
   if (!verify(null, Buffer.from(contents), key, Buffer.from(signature, 'base64'))) {
     throw fault(file, 'is not what was signed: the signature does not fit')
@@ -48,10 +49,11 @@ export function openBundle(text: string, keys: readonly KeyObject[], file: strin
   return { serial, files }
 }
 
-/** The first 16 hex digits of the SHA-256 of a public key (SPKI, DER): enough to tell which of a few it is. */
-export function fingerprintOf(key: KeyObject): string {
-  const bytes = key.export({ type: 'spki', format: 'der' })
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 16)
+/** The files of a bundle, as a folder would hold them. */
+export function textsOf({ files }: PolicyBundle): readonly PolicyText[] {
+  return Object.entries(files)
+    .map(([name, text]) => ({ name, bytes: Buffer.from(text) }))
+    .toSorted(byName)
 }
 
 /**
@@ -71,16 +73,13 @@ export function policyBundle(file: string, keys: readonly KeyObject[]): PolicyPl
     async read() {
       // Whatever is written meanwhile shows at the next look; a half-written bundle has no signature that fits.
       const before = await stamp()
-      const { serial, files } = openBundle(await named(file, () => readFile(file, 'utf8')), keys, file)
+      const bundle = openBundle(await named(file, () => readFile(file, 'utf8')), keys, file)
+      const { serial } = bundle
       if (serial < newest) throw fault(file, `has the serial ${serial}; ${newest} came before`)
       newest = serial
-      return { stamp: before, files: Object.entries(files).map(textOf).toSorted(byName) }
+      return { stamp: before, files: textsOf(bundle) }
     },
   }
-}
-
-function textOf([name, text]: [name: string, text: string]): PolicyText {
-  return { name, bytes: Buffer.from(text) }
 }
 
 function byName(one: PolicyText, other: PolicyText): number {

@@ -2,7 +2,7 @@ import type { ParsedPolicies } from './documents.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import { PolicyError, type PolicyProblem } from './policy-error.ts'
 import { policyFileReader, type PolicyFileReader } from './policy-file-reader.ts'
-import { policyFolder, type PolicyPlace } from './policy-place.ts'
+import { policyFolder, type PolicyPlace, type PolicyText } from './policy-place.ts'
 import { shadowed, type ShadowDiffers } from './shadow.ts'
 import { compilePolicies, type ConditionFailed, type PolicySet } from './trie.ts'
 
@@ -43,7 +43,12 @@ export async function loadPolicies(folder: string): Promise<PolicySet> {
 
 /** Loads the policies of a place. Throws PolicyError with every fault in every file. */
 export async function loadPlace(place: PolicyPlace): Promise<PolicySet> {
-  return compileFolder(await readPlace(place, policyFileReader()), {})
+  return compileTexts((await place.read()).files)
+}
+
+/** Compiles the policies of these files. Throws PolicyError with every fault in every file. */
+export function compileTexts(files: readonly PolicyText[]): PolicySet {
+  return compileFolder(parsed(files, policyFileReader()), {})
 }
 
 /** Loads the policies of a folder, and what they were made of. Throws PolicyError with every fault in every file. */
@@ -125,7 +130,7 @@ interface FolderContents extends ParsedPolicies {
 const emptied = 'holds no policy in force any more; to allow nothing, leave a policy without rules'
 
 function compileFolder(
-  { documents, problems }: FolderContents,
+  { documents, problems }: ParsedPolicies,
   { conditionFailed, shadowDiffers }: Pick<WatchPoliciesOptions, 'conditionFailed' | 'shadowDiffers'>,
 ): PolicySet {
   const all = [...problems, ...repeatedNames(documents)]
@@ -142,12 +147,15 @@ function isInForce({ isShadow }: PolicyDocument): boolean {
 
 async function readPlace(place: PolicyPlace, readFiles: PolicyFileReader): Promise<FolderContents> {
   const { stamp, files } = await place.read()
-  const parsed = readFiles(files)
+  return { stamp, ...parsed(files, readFiles) }
+}
+
+function parsed(files: readonly PolicyText[], readFiles: PolicyFileReader): ParsedPolicies {
+  const each = readFiles(files)
   return {
-    stamp,
-    documents: parsed.flatMap(({ documents }) => documents),
-    tests: parsed.flatMap(({ tests }) => tests),
-    problems: parsed.flatMap(({ problems }) => problems),
+    documents: each.flatMap(({ documents }) => documents),
+    tests: each.flatMap(({ tests }) => tests),
+    problems: each.flatMap(({ problems }) => problems),
   }
 }
 

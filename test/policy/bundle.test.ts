@@ -2,7 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { fingerprintOf, openBundle, policyBundle, signBundle } from '../../src/policy/bundle.ts'
+import { publicKeyId } from '../../src/identity/public-key-id.ts'
+import { openBundle, policyBundle, signBundle } from '../../src/policy/bundle.ts'
 import { loadPlace, watchPolicies } from '../../src/policy/folder.ts'
 import { PolicyError } from '../../src/policy/policy-error.ts'
 import { readPublicKey } from '../../src/policy/settings.ts'
@@ -39,7 +40,7 @@ it('a bundle with any byte changed, added or missing is refused', () => {
 
 it('a bundle of another key is refused by name of the key, before it is looked at', () => {
   expect(() => openBundle(signed(7, 'alice', stranger.privateKey), [publicKey], 'b')).toThrow(
-    `b: is signed with the key ${fingerprintOf(stranger.publicKey)}, which is not trusted here`,
+    `b: is signed with the key ${publicKeyId(stranger.publicKey)}, which is not trusted here`,
   )
 })
 
@@ -93,5 +94,5 @@ it('a place without a bundle, and a key that is none, are told by the name of th
     await expect(readPublicKey(pem)).rejects.toThrow(`${pem}: is no public Ed25519 key in PEM`)
   }
   await writeFile(pem, publicKey.export({ type: 'spki', format: 'pem' }))
-  expect(fingerprintOf(await readPublicKey(pem))).toBe(fingerprintOf(publicKey))
+  expect(publicKeyId(await readPublicKey(pem))).toBe(publicKeyId(publicKey))
 })

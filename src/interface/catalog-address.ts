@@ -1,0 +1,57 @@
+import { z } from 'zod'
+
+const path = z.string().min(1)
+
+/** What one program authenticates itself to another with: the value of a header. */
+const credentialSchema = z
+  .strictObject({
+    header: z.enum(['authorization', 'x-api-key']).default('authorization'),
+    value: z.string().min(1).optional().describe('The value of the header; better given as a file.'),
+    file: path.optional().describe('A file that holds the value of the header.'),
+  })
+  .refine(
+    ({ value, file }) => (value === undefined) !== (file === undefined),
+    'expected either value or file',
+  )
+
+/** The settings that say where a catalog of the interface answers, as members of a zod object. */
+export const catalogAddress = {
+  url: z
+    .url({ protocol: /^https?$/ })
+    .refine(
+      isPlainUrl,
+      'expected a URL without user, password, query and fragment; what authenticates is `credential`',
+    )
+    .describe('Where the catalog answers; a path goes in front of every route.'),
+  delimiter: z.string().min(1).max(16).default('$').describe('What joins the parts of an id there.'),
+  certificateAuthority: path
+    .optional()
+    .describe('A file of PEM certificates to trust instead of the system certificates.'),
+  credential: credentialSchema.optional(),
+  maximumConnections: z.int().positive().default(128),
+}
+
+type Files = {
+  readonly certificateAuthority?: string | undefined
+  readonly credential?: z.output<typeof credentialSchema> | undefined
+}
+
+/** Those of the settings that name files, with their paths made absolute. */
+export function withAbsoluteAddressFiles<Settings extends Files>(
+  settings: Settings,
+  absolute: (path: string) => string,
+): Settings {
+  const { certificateAuthority, credential } = settings
+  return {
+    ...settings,
+    ...(certificateAuthority !== undefined && { certificateAuthority: absolute(certificateAuthority) }),
+    ...(credential?.file !== undefined && { credential: { ...credential, file: absolute(credential.file) } }),
+  }
+}
+
+/** What goes beyond scheme, host and path would be lost, or a secret that is printed. */
+function isPlainUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { username, password, search, hash } = new URL(text)
+  return [username, password, search, hash].every((part) => part === '')
+}
