@@ -103,9 +103,10 @@ export function watchConnections(
         closeBehind(socket)
         return true
       }
-      const isAnswering = answers.some(([response, request]) => request.complete || response.headersSent)
-      if (isAnswering) answers.at(-1)?.[0].once('close', () => socket.destroy())
-      return isAnswering
+      // What is behind it can never come whole.
+      const last = answers.findLast(([response, request]) => request.complete || response.headersSent)
+      last?.[0].once('close', () => socket.destroy())
+      return last !== undefined
     },
     closeWhenAnswered() {
       isClosing = true

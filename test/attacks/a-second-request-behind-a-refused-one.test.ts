@@ -86,6 +86,23 @@ it('garbage behind a request is not answered in its place', async () => {
   expect([undefined, 200]).toContain(first?.status)
 })
 
+it('a request that breaks off behind another one does not keep the connection open', async () => {
+  const { gateway, upstream } = attacked
+  const before = await unparsedRequests()
+  const finish = deferred()
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => answers(200, { version: 2 })(arrival, response, request))
+  const lines = ['POST /v1/table/orders/update HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  async function* parts(): AsyncGenerator<string> {
+    yield rawRequest([...lines, 'content-length: 0'])
+    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    yield rawRequest([...lines, 'transfer-encoding: chunked'], '2\r\n{}zz')
+    await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
+    finish.resolve(undefined)
+  }
+  expect((await exchangeRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200])
+})
+
 it('a body that turns out malformed behind its answer is not answered a second time', async () => {
   const { gateway, upstream } = attacked
   const lines = ['POST /v1/nothing HTTP/1.1', 'host: g', 'transfer-encoding: chunked']
