@@ -19,6 +19,7 @@ import { backendSettings, usesPostgres } from './backend-settings.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, runningBackend } from './running-backend.ts'
 import { committer } from './staged-manifests.ts'
+import { everyInTheLongForm } from '../thorough.ts'
 
 const engine = openEngine()
 const silent = pino({ level: 'silent' })
@@ -211,7 +212,7 @@ function read(name: keyof typeof operationSchemas, members: object): never {
   return operationSchemas[name].request.parse(members) as never
 }
 
-test.each(uses)(
+test.each(everyInTheLongForm(uses, 3))(
   'who %s finds what a batch committed, though its manifests could not be published',
   async (_what, use) => {
     const { stop, restart, get, dataFolder, operations, look } = await withBatch()

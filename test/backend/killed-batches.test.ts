@@ -6,8 +6,10 @@ import { orders, streamOf } from './engine/sample-tables.ts'
 import { runningBackend, temporaryFolder } from './running-backend.ts'
 import { runningProcess } from './running-process.ts'
 import { committer } from './staged-manifests.ts'
+import { isThorough } from '../thorough.ts'
 
 const ids = ['a', 'b', 'c']
+const rounds = isThorough ? 6 : 2
 const batchesOfRound = 4
 const largestDelay = 40
 
@@ -21,7 +23,7 @@ test('killing the process in the middle of batches leaves each of them whole or 
   }
   await first.stop()
 
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const clients = await Promise.all(locations.map((location) => committer(location)))
     const batches = []
     for (let batch = 0; batch < batchesOfRound; batch += 1) {

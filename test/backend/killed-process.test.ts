@@ -5,12 +5,13 @@ import { expect, test } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { runningBackend, temporaryFolder } from './running-backend.ts'
 import { runningProcess } from './running-process.ts'
+import { everyInTheLongForm } from '../thorough.ts'
 
 test('killing the process while it creates and drops tables leaves no half state', async () => {
   const folder = await temporaryFolder()
   const rows = 20_000
   const stream = streamOf(orders(rows))
-  for (const delay of [5, 30, 80, 200]) {
+  for (const delay of everyInTheLongForm([30, 5, 200, 80], 2)) {
     const { url, kill } = await runningProcess(folder)
     const ask = (operation: string, body?: Uint8Array) =>
       fetch(`${url}/v1/table/${operation}`, { method: 'POST', ...(body && { body }) }).catch(() => undefined)

@@ -2,15 +2,19 @@ import { expect, test } from 'vitest'
 import { startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { eventually, startDev } from '../e2e/running-dev.ts'
+import { everyInTheLongForm } from '../thorough.ts'
 
-test.for(['SIGTERM', 'SIGINT'] as const)('%s stops the gateway and its catalog', async (signal) => {
-  const dev = await startDev({ dataFolder: await temporaryFolder() })
-  const [catalog] = await childrenOf(dev.program.pid)
-  await dev.send('POST', '/v1/namespace/sales/create', {})
-  dev.program.signal(signal)
-  expect(await dev.program.ended).toMatchObject({ status: 0, messages: '' })
-  expect(await isRunning(Number(catalog))).toBe(false)
-})
+test.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
+  '%s stops the gateway and its catalog',
+  async (signal) => {
+    const dev = await startDev({ dataFolder: await temporaryFolder() })
+    const [catalog] = await childrenOf(dev.program.pid)
+    await dev.send('POST', '/v1/namespace/sales/create', {})
+    dev.program.signal(signal)
+    expect(await dev.program.ended).toMatchObject({ status: 0, messages: '' })
+    expect(await isRunning(Number(catalog))).toBe(false)
+  },
+)
 
 test('Ctrl-C, which reaches all processes at once, stops both too', async () => {
   const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
@@ -22,25 +26,17 @@ test('Ctrl-C, which reaches all processes at once, stops both too', async () => 
   expect(await isRunning(Number(catalog))).toBe(false)
 })
 
-test('the data is there again after a restart', async () => {
-  const dataFolder = await temporaryFolder()
-  const before = await startDev({ dataFolder })
-  await before.send('POST', '/v1/namespace/sales/create', {})
-  await before.stop()
-  const after = await startDev({ dataFolder })
-  expect(await (await after.send('GET', '/v1/namespace/$/list')).json()).toEqual({ namespaces: ['sales'] })
-  expect((await after.stop()).status).toBe(0)
-})
-
-test('without --api-key a key is made and kept', async () => {
+test('without --api-key a key is made, and it and the data are there again after a restart', async () => {
   const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
   const keys: string[] = []
   for (let run = 0; run < 2; run += 1) {
     const program = startProgram(['dev', ...places])
     const url = await program.announced(/^listening on (http:\S+)$/m)
     const key = await program.announced(/^ {2}export KEY=(\S+)$/m)
-    const answer = await fetch(`${url}/v1/namespace/$/list`, { headers: { 'x-api-key': key } })
-    expect(answer.status).toBe(200)
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    if (run === 0) await fetch(`${url}/v1/namespace/sales/create`, { method: 'POST', headers, body: '{}' })
+    const answer = await fetch(`${url}/v1/namespace/$/list`, { headers })
+    expect(await answer.json()).toEqual({ namespaces: ['sales'] })
     keys.push(key)
     program.signal('SIGTERM')
     await program.ended

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { eventually } from '../e2e/running-dev.ts'
+import { everyInTheLongForm } from '../thorough.ts'
 
 /** The program ends with status 1 and a message for its user, which is no report of a crash. */
 async function expectFailure(parameters: readonly string[], message: RegExp): Promise<void> {
@@ -14,10 +15,13 @@ async function expectFailure(parameters: readonly string[], message: RegExp): Pr
   expect(messages).not.toMatch(/^ {4}at |Error: |node:internal/m)
 }
 
-test.for(['serve', 'backend', 'check'])('%s without its settings file', async (command) => {
-  const file = join(await temporaryFolder(), 'settings.yaml')
-  await expectFailure([command, '--config', file], /settings\.yaml does not exist/)
-})
+test.for(everyInTheLongForm(['serve', 'backend', 'check'], 2))(
+  '%s without its settings file',
+  async (command) => {
+    const file = join(await temporaryFolder(), 'settings.yaml')
+    await expectFailure([command, '--config', file], /settings\.yaml does not exist/)
+  },
+)
 
 test('keys of a store that is not there', async () => {
   const store = join(await temporaryFolder(), 'keys.yaml')
@@ -48,26 +52,29 @@ test('a data folder that cannot be one', async () => {
   await expectFailure(['dev', '--data-dir', join(file, 'data')], /the data folder cannot be used/)
 })
 
-test.for(['--port', '--admin-port'])('%s in use, and no catalog is left behind', async (option) => {
-  const taken = await silentPort()
-  const other = option === '--port' ? '--admin-port' : '--port'
-  const places = [option, String(taken), other, '0', '--data-dir', await temporaryFolder()]
-  const program = startProgram(['dev', ...places])
-  const [catalog] = await eventually(async () => {
-    const children = await childrenOf(program.pid)
-    if (children.length === 0) throw new Error('the catalog was not started yet')
-    return children
-  })
-  const { status, messages } = await program.ended
-  expect(status).toBe(1)
-  expect(messages).toMatch(
-    new RegExp(
-      `the gateway cannot start:\n.*address already in use 127.0.0.1:${taken}; stop the other program`,
-    ),
-  )
-  expect(messages).not.toMatch(/^ {4}at /m)
-  expect(await isRunning(Number(catalog))).toBe(false)
-})
+test.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
+  '%s in use, and no catalog is left behind',
+  async (option) => {
+    const taken = await silentPort()
+    const other = option === '--port' ? '--admin-port' : '--port'
+    const places = [option, String(taken), other, '0', '--data-dir', await temporaryFolder()]
+    const program = startProgram(['dev', ...places])
+    const [catalog] = await eventually(async () => {
+      const children = await childrenOf(program.pid)
+      if (children.length === 0) throw new Error('the catalog was not started yet')
+      return children
+    })
+    const { status, messages } = await program.ended
+    expect(status).toBe(1)
+    expect(messages).toMatch(
+      new RegExp(
+        `the gateway cannot start:\n.*address already in use 127.0.0.1:${taken}; stop the other program`,
+      ),
+    )
+    expect(messages).not.toMatch(/^ {4}at /m)
+    expect(await isRunning(Number(catalog))).toBe(false)
+  },
+)
 
 test('a second dev on the same data folder, and the first goes on', async () => {
   const dataFolder = await temporaryFolder()

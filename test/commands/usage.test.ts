@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
+import { everyInTheLongForm } from '../thorough.ts'
 
 const commands: [command: string, names: string[]][] = [
   ['', ['dev', 'demo', 'serve', 'backend', 'check', 'keys', 'policy', 'audit', '--version']],
@@ -27,12 +28,15 @@ const commands: [command: string, names: string[]][] = [
   ['audit verify', ['<dir>']],
 ]
 
-test.concurrent.for(commands)('"%s --help" names what it takes', async ([command, names], { expect }) => {
-  const { status, output, messages } = await runProgram([...words(command), '--help'])
-  expect({ status, messages }).toEqual({ status: 0, messages: '' })
-  expect(output).toMatch(new RegExp(`^Usage: catalog-gateway ${command}`))
-  for (const name of names) expect(output).toContain(name)
-})
+test.concurrent.for(everyInTheLongForm(commands, 4))(
+  '"%s --help" names what it takes',
+  async ([command, names], { expect }) => {
+    const { status, output, messages } = await runProgram([...words(command), '--help'])
+    expect({ status, messages }).toEqual({ status: 0, messages: '' })
+    expect(output).toMatch(new RegExp(`^Usage: catalog-gateway ${command}`))
+    for (const name of names) expect(output).toContain(name)
+  },
+)
 
 test('--version prints the version', async () => {
   const { status, output } = await runProgram(['--version'])
@@ -70,11 +74,14 @@ const mistakes: [line: string, message: RegExp][] = [
   ['audit verify', /missing required argument 'dir'/],
 ]
 
-test.concurrent.for(mistakes)('"%s" is bad usage', async ([line, message], { expect }) => {
-  const { status, output, messages } = await runProgram(words(line))
-  expect({ status, output }).toEqual({ status: 2, output: '' })
-  expect(messages).toMatch(message)
-})
+test.concurrent.for(everyInTheLongForm(mistakes, 4))(
+  '"%s" is bad usage',
+  async ([line, message], { expect }) => {
+    const { status, output, messages } = await runProgram(words(line))
+    expect({ status, output }).toEqual({ status: 2, output: '' })
+    expect(messages).toMatch(message)
+  },
+)
 
 function words(line: string): string[] {
   return line.split(' ').filter((word) => word !== '')

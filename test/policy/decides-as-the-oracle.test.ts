@@ -19,7 +19,7 @@ it('decides as a scan of all rules does, and names the same rule', () => {
         expect(answerOf(set.decide(question)), show(question)).toEqual(slowDecide(policies, question))
       }
     }),
-    { numRuns: isThorough ? 5000 : 500 },
+    { numRuns: isThorough ? 2000 : 500 },
   )
 })
 
@@ -38,7 +38,7 @@ it('decides on everything beneath as asking for each thing beneath does', () => 
         })
       }
     }),
-    { numRuns: isThorough ? 5000 : 500 },
+    { numRuns: isThorough ? 2000 : 500 },
   )
 })
 
@@ -57,7 +57,7 @@ it('says of an object beneath at least what it says of everything beneath', () =
         }
       }
     }),
-    { numRuns: isThorough ? 2500 : 250 },
+    { numRuns: isThorough ? 1000 : 250 },
   )
 })
 
@@ -88,7 +88,7 @@ it('is never certain before the body of what a body could change', () => {
         }
       }
     }),
-    { numRuns: isThorough ? 5000 : 500 },
+    { numRuns: isThorough ? 2000 : 500 },
   )
   expect(Math.min(certain, open)).toBeGreaterThan(20)
 })
