@@ -10,7 +10,11 @@ const postgresSchema = z
     url: z
       .url({ protocol: /^postgres(ql)?$/ })
       .optional()
-      .describe('postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full; better given as a file.'),
+      .meta({
+        description:
+          'postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full; better given as a file.',
+        secret: true,
+      }),
     urlFile: z.string().min(1).optional().describe('A file that holds the URL.'),
     schema: z
       .string()
@@ -32,7 +36,11 @@ const postgresSchema = z
 const settingsSchema = z.strictObject({
   listen: z
     .strictObject({
-      host: z.string().min(1).default('127.0.0.1'),
+      host: z
+        .string()
+        .min(1)
+        .default('127.0.0.1')
+        .describe('The address that is listened on; 0.0.0.0 for all.'),
       port: z.int().min(0).max(65_535).default(2335).describe('0 picks a free one.'),
     })
     .prefault({}),
@@ -62,14 +70,11 @@ const settingsSchema = z.strictObject({
       'expected at most one of postgres and folder',
     )
     .prefault({}),
-  accessToken: z
-    .string()
-    .min(16)
-    .regex(/^\S+$/, 'expected no white space')
-    .optional()
-    .describe(
+  accessToken: z.string().min(16).regex(/^\S+$/, 'expected no white space').optional().meta({
+    description:
       'What every request must send as a bearer token; without it, everybody who can connect is let in.',
-    ),
+    secret: true,
+  }),
   limits: z
     .strictObject({
       jsonBytes: bytes.default(4 * mebibyte).describe('The largest JSON body.'),
@@ -87,7 +92,12 @@ const settingsSchema = z.strictObject({
     })
     .prefault({}),
   log: z
-    .strictObject({ level: z.enum(['error', 'warn', 'info', 'debug', 'silent']).default('info') })
+    .strictObject({
+      level: z
+        .enum(['error', 'warn', 'info', 'debug', 'silent'])
+        .default('info')
+        .describe('The least that is written.'),
+    })
     .prefault({}),
 })
 

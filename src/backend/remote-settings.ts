@@ -11,7 +11,7 @@ export const remoteSettingsSchema = z.strictObject({
   ),
   timeouts: z
     .strictObject({
-      connectMs: milliseconds.default(5_000),
+      connectMs: milliseconds.default(5_000).describe('To connect, TLS included.'),
       answerMs: milliseconds
         .default(300_000)
         .describe('From the end of the request to the head of the answer.'),

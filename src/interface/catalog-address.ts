@@ -5,8 +5,15 @@ const path = z.string().min(1)
 /** What one program authenticates itself to another with: the value of a header. */
 const credentialSchema = z
   .strictObject({
-    header: z.enum(['authorization', 'x-api-key']).default('authorization'),
-    value: z.string().min(1).optional().describe('The value of the header; better given as a file.'),
+    header: z
+      .enum(['authorization', 'x-api-key'])
+      .default('authorization')
+      .describe('The header that it is sent in.'),
+    value: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({ description: 'The value of the header; better given as a file.', secret: true }),
     file: path.optional().describe('A file that holds the value of the header.'),
   })
   .refine(
@@ -28,7 +35,7 @@ export const catalogAddress = {
     .optional()
     .describe('A file of PEM certificates to trust instead of the system certificates.'),
   credential: credentialSchema.optional(),
-  maximumConnections: z.int().positive().default(128),
+  maximumConnections: z.int().positive().default(128).describe('Connections to it at a time.'),
 }
 
 type Files = {

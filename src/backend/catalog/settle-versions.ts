@@ -1,10 +1,10 @@
 import { InterfaceError } from '../../interface/errors.ts'
-import { setTableState, type Properties, type TableEntry } from '../store/objects.ts'
+import { setTableState, type TableEntry } from '../store/objects.ts'
 import {
   finishVersion,
   forgetVersion,
   forgetVersionsBefore,
-  listNotableVersions,
+  listRecordedVersions,
   type VersionRecord,
 } from '../store/versions.ts'
 import { forgetDoomedVersion, isUnfinished, listDoomedVersions } from '../store/unfinished.ts'
@@ -21,8 +21,7 @@ const replayableVersions = 100
  * finished: see commit-batch.ts for why that cannot fail. The caller holds the lock of the commits.
  */
 export async function settleVersions(catalog: CatalogParts, table: TableEntry): Promise<void> {
-  const records = await listNotableVersions(catalog.database, table.objectId)
-  const recorded = records.filter((record) => record.state === 'recorded')
+  const recorded = await listRecordedVersions(catalog.database, table.objectId)
   // The newest first: whoever opens the table in between sees the newest version, which holds what those before do.
   for (const record of recorded.toSorted((one, other) => other.version - one.version)) {
     await settle(catalog, table, record)
@@ -35,21 +34,6 @@ export async function settleVersions(catalog: CatalogParts, table: TableEntry): 
 export async function settleIfUnfinished(catalog: CatalogParts, table: TableEntry): Promise<void> {
   if (!(await isUnfinished(catalog.database, table.objectId))) return
   await catalog.commitLock.run(table.objectId, () => settleVersions(catalog, table))
-}
-
-/** The metadata of the versions of a branch that have any, after what was left unfinished is settled. */
-export async function readVersionMetadata(
-  catalog: CatalogParts,
-  table: TableEntry,
-  branch: string,
-): Promise<ReadonlyMap<number, Properties>> {
-  await settleIfUnfinished(catalog, table)
-  const records = await listNotableVersions(catalog.database, table.objectId)
-  return new Map(
-    records.flatMap((record) =>
-      record.branch === branch && record.metadata !== undefined ? [[record.version, record.metadata]] : [],
-    ),
-  )
 }
 
 /** Records that a version has its final name, and so that the table has data. */

@@ -3,11 +3,12 @@ import { show, type Identifier } from '../../interface/identifiers.ts'
 import { showIdentifier } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { StoredVersion } from '../engine/engine.ts'
-import type { Properties } from '../store/objects.ts'
+import type { Properties, TableEntry } from '../store/objects.ts'
+import { findVersionMetadata } from '../store/versions.ts'
 import { branchNotFound, branchOf, mainBranch } from './branches.ts'
 import { locationOf, type CatalogParts } from './catalog-parts.ts'
 import { requireTable } from './lookup.ts'
-import { readVersionMetadata } from './settle-versions.ts'
+import { settleIfUnfinished } from './settle-versions.ts'
 
 /** A version in the form of the interface. */
 export type TableVersion = ResponseOf<'CreateTableVersion'>['version']
@@ -23,7 +24,7 @@ export async function listTableVersions(
 ): Promise<ResponseOf<'ListTableVersions'>> {
   const branch = branchOf(request.branch)
   const table = await requireTable(catalog.database, id)
-  const metadata = await readVersionMetadata(catalog, table, branch)
+  await settleIfUnfinished(catalog, table)
   const location = locationOf(catalog, table)
   const { descending, limit } = request
   const after = readToken(request.page_token)
@@ -32,7 +33,7 @@ export async function listTableVersions(
     const latest = await catalog.manifests.describe(location, undefined, branch)
     if (latest === undefined) return noVersions(branch)
     const more = latest.version > 1 ? { page_token: String(latest.version) } : {}
-    return { versions: [toTableVersion(latest, metadata.get(latest.version))], ...more }
+    return { versions: await withMetadata(catalog, table, branch, [latest]), ...more }
   }
   const stored = await catalog.manifests.list(location, branch)
   if (stored.length === 0) return noVersions(branch)
@@ -43,7 +44,7 @@ export async function listTableVersions(
   const page = rest.slice(0, limit)
   const last = page.at(-1)
   return {
-    versions: page.map((version) => toTableVersion(version, metadata.get(version.version))),
+    versions: await withMetadata(catalog, table, branch, page),
     ...(page.length < rest.length && last !== undefined ? { page_token: String(last.version) } : {}),
   }
 }
@@ -56,9 +57,10 @@ export async function describeTableVersion(
 ): Promise<ResponseOf<'DescribeTableVersion'>> {
   const branch = branchOf(request.branch)
   const table = await requireTable(catalog.database, id)
-  const metadata = await readVersionMetadata(catalog, table, branch)
+  await settleIfUnfinished(catalog, table)
   const stored = await catalog.manifests.describe(locationOf(catalog, table), request.version, branch)
-  if (stored !== undefined) return { version: toTableVersion(stored, metadata.get(stored.version)) }
+  const [version] = await withMetadata(catalog, table, branch, stored === undefined ? [] : [stored])
+  if (version !== undefined) return { version }
   throw new InterfaceError(
     'TableVersionNotFound',
     `the table ${showIdentifier(id)} has no version${request.version === undefined ? '' : ` ${request.version}`}`,
@@ -76,6 +78,20 @@ export function toTableVersion(stored: StoredVersion, metadata: Properties | und
     timestamp: new Date(stored.timestampMillis).toISOString(),
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
   }
+}
+
+/** Versions next to each other, in either order, as they are answered with what clients committed them with. */
+async function withMetadata(
+  catalog: CatalogParts,
+  table: TableEntry,
+  branch: string,
+  page: readonly StoredVersion[],
+): Promise<TableVersion[]> {
+  const [first, last] = [page.at(0), page.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const range = [Math.min(first.version, last.version), Math.max(first.version, last.version)] as const
+  const metadata = await findVersionMetadata(catalog.database, table.objectId, branch, range)
+  return page.map((version) => toTableVersion(version, metadata.get(version.version)))
 }
 
 function noVersions(branch: string): ResponseOf<'ListTableVersions'> {

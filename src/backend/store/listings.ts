@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { CatalogDatabase } from './tables.ts'
 
 /** Which part of a listing is wanted: what comes after a name, and no more than `limit` entries. */
@@ -10,7 +11,7 @@ export interface Slice {
 export async function listNamespaceNames(
   database: CatalogDatabase,
   parentPath: string,
-  slice: Slice,
+  { after, limit }: Slice,
 ): Promise<string[]> {
   let query = database
     .selectFrom('objects')
@@ -18,8 +19,8 @@ export async function listNamespaceNames(
     .where('parent_path', '=', parentPath)
     .where('kind', '=', 'namespace')
     .orderBy('name')
-  if (slice.after !== undefined) query = query.where('name', '>', slice.after)
-  if (slice.limit !== undefined) query = query.limit(slice.limit)
+  if (after !== undefined) query = query.where('name', '>', after)
+  if (limit !== undefined) query = query.limit(limit)
   return (await query.execute()).map((row) => row.name)
 }
 
@@ -28,16 +29,14 @@ export async function listTableNames(
   database: CatalogDatabase,
   parentPath: string,
   includeDeclared: boolean,
-  slice: Slice,
+  { after, limit }: Slice,
 ): Promise<string[]> {
-  let query = database
-    .selectFrom('objects')
+  let query = selectTables(database, includeDeclared)
     .select('name')
     .where('parent_path', '=', parentPath)
-    .where('state', 'in', includeDeclared ? ['ready', 'declared'] : ['ready'])
     .orderBy('name')
-  if (slice.after !== undefined) query = query.where('name', '>', slice.after)
-  if (slice.limit !== undefined) query = query.limit(slice.limit)
+  if (after !== undefined) query = query.where('name', '>', after)
+  if (limit !== undefined) query = query.limit(limit)
   return (await query.execute()).map((row) => row.name)
 }
 
@@ -45,14 +44,17 @@ export async function listTableNames(
 export async function listTablePaths(
   database: CatalogDatabase,
   includeDeclared: boolean,
-  slice: Slice,
+  { after, limit }: Slice,
 ): Promise<string[]> {
-  let query = database
-    .selectFrom('objects')
-    .select('path')
-    .where('state', 'in', includeDeclared ? ['ready', 'declared'] : ['ready'])
-    .orderBy('path')
-  if (slice.after !== undefined) query = query.where('path', '>', slice.after)
-  if (slice.limit !== undefined) query = query.limit(slice.limit)
+  let query = selectTables(database, includeDeclared).select('path').orderBy('path')
+  if (after !== undefined) query = query.where('path', '>', after)
+  if (limit !== undefined) query = query.limit(limit)
   return (await query.execute()).map((row) => row.path)
+}
+
+/** The indexes that hold these tables alone are only used for the literals. */
+function selectTables(database: CatalogDatabase, includeDeclared: boolean) {
+  const objects = database.selectFrom('objects')
+  if (!includeDeclared) return objects.where('state', '=', sql.lit('ready'))
+  return objects.where('kind', '=', sql.lit('table')).where('state', 'in', ['ready', 'declared'])
 }

@@ -92,6 +92,27 @@ const catalogIdentity: Migration = {
   },
 }
 
+/** For listings, commits and repairs: none of them reads past what it does not want. */
+const indexesForListings: Migration = {
+  async up(database: Kysely<unknown>): Promise<void> {
+    const onObjects = (name: string) => database.schema.createIndex(name).on('objects')
+    await onObjects('objects_by_kind').columns(['parent_path', 'kind', 'name']).execute()
+    await onObjects('objects_tables').column('path').where(sql.ref('kind'), '=', 'table').execute()
+    await onObjects('objects_ready')
+      .columns(['parent_path', 'name'])
+      .where(sql.ref('state'), '=', 'ready')
+      .execute()
+    await onObjects('objects_all_ready').column('path').where(sql.ref('state'), '=', 'ready').execute()
+    await onObjects('objects_creating').column('path').where(sql.ref('state'), '=', 'creating').execute()
+    await database.schema
+      .createIndex('table_versions_plain')
+      .on('table_versions')
+      .columns(['object_id', 'branch', 'version'])
+      .where(sql.ref('metadata'), 'is', null)
+      .execute()
+  },
+}
+
 /** The changes of the store's schema, in order. A migration that was released is never edited. */
 export const migrationsWith = (nameType: NameType): MigrationProvider => ({
   getMigrations: () =>
@@ -99,5 +120,6 @@ export const migrationsWith = (nameType: NameType): MigrationProvider => ({
       '0001-objects-and-versions': objectsAndVersions(nameType),
       '0002-batches-and-transactions': batchesAndTransactions,
       '0003-catalog-identity': catalogIdentity,
+      '0004-indexes-for-listings': indexesForListings,
     }),
 })

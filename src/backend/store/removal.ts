@@ -1,4 +1,5 @@
-import type { CatalogDatabase } from './tables.ts'
+import { sql, type ExpressionBuilder, type ExpressionWrapper, type SqlBool } from 'kysely'
+import type { CatalogDatabase, CatalogTables } from './tables.ts'
 
 /** A table that is no more: what is left is its folder of data, relative to the data folder. */
 export interface RemovedTable {
@@ -25,18 +26,13 @@ export async function removeNamespace(
   database: CatalogDatabase,
   path: string,
 ): Promise<readonly RemovedTable[]> {
-  const rows = await database
-    .deleteFrom('objects')
-    // Below `a` lies what begins with `a/`; `0` is the character after `/`.
-    .where((where) =>
-      where.or([
-        where('path', '=', path),
-        where.and([where('path', '>', `${path}/`), where('path', '<', `${path}0`)]),
-      ]),
-    )
-    .returning(['object_id', 'location'])
-    .execute()
-  return await addLeftovers(database, rows)
+  // Below `a` lies what begins with `a/`; `0` is the character after `/`.
+  return await remove(database, (where) =>
+    where.or([
+      where('path', '=', path),
+      where.and([where('path', '>', `${path}/`), where('path', '<', `${path}0`)]),
+    ]),
+  )
 }
 
 /** Removes a table and remembers its folder as a leftover. Must run in a transaction. None when it was gone. */
@@ -44,12 +40,7 @@ export async function removeTable(
   database: CatalogDatabase,
   objectId: string,
 ): Promise<readonly RemovedTable[]> {
-  const rows = await database
-    .deleteFrom('objects')
-    .where('object_id', '=', objectId)
-    .returning(['object_id', 'location'])
-    .execute()
-  return await addLeftovers(database, rows)
+  return await remove(database, (where) => where('object_id', '=', objectId))
 }
 
 /** Removes a table, whose folder of data is nobody's from then on, and no leftover. */
@@ -75,7 +66,8 @@ export async function listUnfinishedCreations(
   return await database
     .selectFrom('objects')
     .select(['object_id as objectId', 'path'])
-    .where('state', '=', 'creating')
+    // The index holds these alone, and is only used for the literal.
+    .where('state', '=', sql.lit('creating'))
     .execute()
 }
 
@@ -89,15 +81,25 @@ export async function forgetLeftover(database: CatalogDatabase, location: string
   await database.deleteFrom('leftovers').where('location', '=', location).execute()
 }
 
-async function addLeftovers(
+/** However many objects it is, they are a fixed number of statements: the transaction keeps others waiting. */
+async function remove(
   database: CatalogDatabase,
-  rows: readonly { object_id: string; location: string | null }[],
+  which: (
+    where: ExpressionBuilder<CatalogTables, 'objects'>,
+  ) => ExpressionWrapper<CatalogTables, 'objects', SqlBool>,
 ): Promise<readonly RemovedTable[]> {
-  const removed: RemovedTable[] = []
-  for (const { object_id: objectId, location } of rows) {
-    if (location === null) continue
-    await database.insertInto('leftovers').values({ location, object_id: objectId }).execute()
-    removed.push({ objectId, location })
-  }
-  return removed
+  const tables = database
+    .selectFrom('objects')
+    .where(which)
+    .where('location', 'is not', null)
+    .select((select) => [select.ref('location').$notNull().as('location'), 'object_id'])
+  await database.insertInto('leftovers').columns(['location', 'object_id']).expression(tables).execute()
+  const rows = await database
+    .deleteFrom('objects')
+    .where(which)
+    .returning(['object_id', 'location'])
+    .execute()
+  return rows.flatMap(({ object_id: objectId, location }) =>
+    location === null ? [] : [{ objectId, location }],
+  )
 }

@@ -1,5 +1,6 @@
+import { sql, type Selectable } from 'kysely'
 import type { Properties } from './objects.ts'
-import type { CatalogDatabase } from './tables.ts'
+import type { CatalogDatabase, CatalogTables } from './tables.ts'
 
 /** What is on record of a version that a client commits. */
 export interface VersionRecord {
@@ -24,16 +25,40 @@ export async function findVersion(
   branch: string,
   version: number,
 ): Promise<VersionRecord | undefined> {
-  const [record] = await select(database, objectId, { branch, version })
-  return record
+  const row = await selectVersions(database, objectId)
+    .where('branch', '=', branch)
+    .where('version', '=', version)
+    .executeTakeFirst()
+  return row && toRecord(row)
 }
 
-/** The records of a table that a reader must know: of versions not yet final, and of those that carry metadata. */
-export async function listNotableVersions(
+/** The records of the versions of a table that may not have their final names yet. */
+export async function listRecordedVersions(
   database: CatalogDatabase,
   objectId: string,
 ): Promise<readonly VersionRecord[]> {
-  return await select(database, objectId, undefined)
+  // The index holds these alone, and is only used for the literal.
+  const rows = await selectVersions(database, objectId).where('state', '=', sql.lit('recorded')).execute()
+  return rows.map(toRecord)
+}
+
+/** The metadata of the versions of a branch from the one to the other, of those that have any. */
+export async function findVersionMetadata(
+  database: CatalogDatabase,
+  objectId: string,
+  branch: string,
+  [first, last]: readonly [first: number, last: number],
+): Promise<ReadonlyMap<number, Properties>> {
+  const rows = await database
+    .selectFrom('table_versions')
+    .select(['version', 'metadata'])
+    .where('object_id', '=', objectId)
+    .where('branch', '=', branch)
+    .where('version', '>=', first)
+    .where('version', '<=', last)
+    .where('metadata', 'is not', null)
+    .execute()
+  return new Map(rows.map(({ version, metadata }) => [version, JSON.parse(metadata ?? '{}') as Properties]))
 }
 
 /** Records that a version is about to get its final name; false when the table is gone or the version recorded. */
@@ -123,31 +148,26 @@ export async function forgetVersionsBefore(
     .execute()
 }
 
-async function select(
-  database: CatalogDatabase,
-  objectId: string,
-  one: { branch: string; version: number } | undefined,
-): Promise<VersionRecord[]> {
-  let query = database
-    .selectFrom('table_versions')
-    .select([
-      'branch',
-      'version',
-      'staging_path',
-      'manifest_size',
-      'e_tag',
-      'naming_scheme',
-      'metadata',
-      'state',
-      'kept_name',
-    ])
-    .where('object_id', '=', objectId)
-  query =
-    one === undefined
-      ? query.where((where) => where.or([where('state', '=', 'recorded'), where('metadata', 'is not', null)]))
-      : query.where('branch', '=', one.branch).where('version', '=', one.version)
-  const rows = await query.execute()
-  return rows.map((row) => ({
+const versionColumns = [
+  'branch',
+  'version',
+  'staging_path',
+  'manifest_size',
+  'e_tag',
+  'naming_scheme',
+  'metadata',
+  'state',
+  'kept_name',
+] as const
+
+function selectVersions(database: CatalogDatabase, objectId: string) {
+  return database.selectFrom('table_versions').select(versionColumns).where('object_id', '=', objectId)
+}
+
+function toRecord(
+  row: Pick<Selectable<CatalogTables['table_versions']>, (typeof versionColumns)[number]>,
+): VersionRecord {
+  return {
     branch: row.branch,
     version: row.version,
     manifestPath: row.staging_path,
@@ -157,5 +177,5 @@ async function select(
     metadata: row.metadata === null ? undefined : (JSON.parse(row.metadata) as Properties),
     state: row.state,
     keptName: row.kept_name ?? undefined,
-  }))
+  }
 }

@@ -91,7 +91,7 @@ test('who waits to be alone comes before those who want to share later', async (
       events.push('shared')
     })
     if (
-      (await Promise.race([passed, new Promise((resolve) => setTimeout(resolve, 100, 'waits'))])) === 'waits'
+      (await Promise.race([passed, new Promise((resolve) => setTimeout(resolve, 1000, 'waits'))])) === 'waits'
     ) {
       later = passed
     }
