@@ -40,7 +40,6 @@ export class Group {
       return seq
     }
     const hash = this.#line(record)
-    for (const id of record.tables) this.heads.set(JSON.stringify(id), hash)
     this.unsealed.push(hash)
     if (this.unsealed.length >= this.#options.sealRecords) this.#seal()
     return seq
@@ -55,10 +54,12 @@ export class Group {
   }
 
   #line(record: LooseRecord, key?: SealKey): string {
-    const links = this.#links.linksOf(record.tables, this.heads)
+    const tables = record.tables.map((id) => JSON.stringify(id))
+    const links = this.#links.linksOf(tables, this.heads)
     const { line, hash } = chainLine(this.place, record, links, key && ((text) => key.sign(text)))
     this.text += line
     this.place = { chain: this.place.chain, seq: this.place.seq + 1, prev: hash }
+    for (const table of tables) this.heads.set(table, hash)
     return hash
   }
 }

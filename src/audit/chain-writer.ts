@@ -35,6 +35,12 @@ export type AuditNote =
   | { readonly what: 'pruned'; readonly files: readonly string[] }
   | { readonly what: 'unpruned'; readonly error: unknown }
 
+/**
+ * What others did to the file is looked for at most so often, in milliseconds, and with every seal that is asked for:
+ * a look takes as long as a write, and groups follow each other in less.
+ */
+export const lookMs = 20
+
 /** The name of a chain that is not complete enough to be one yet. */
 const openingSuffix = '.opening'
 
@@ -48,6 +54,7 @@ export class ChainWriter {
   #segment: SegmentFile
   #index = 0
   #begunAt = performance.now()
+  #lookedAt = -Infinity
   #place: ChainPlace
   /** The hashes of the records behind the last seal. */
   #unsealed: readonly string[]
@@ -118,7 +125,7 @@ export class ChainWriter {
    * Rejects when they are not, and then the chain is as it was before. One call at a time.
    */
   async append(records: readonly LooseRecord[]): Promise<number[]> {
-    const before = await this.#leadingRecords()
+    const before = await this.#leadingRecords(records.at(-1)?.kind === 'seal')
     const group = new Group(this.#options, this.#links, this.#place, this.#unsealed)
     const seqs = [...before, ...records].map((record) => group.add(record))
     if (group.text === '') return seqs
@@ -132,10 +139,9 @@ export class ChainWriter {
   }
 
   /** What must stand before the next records: what was found wrong with the file, or the head of a new segment. */
-  async #leadingRecords(): Promise<LooseRecord[]> {
+  async #leadingRecords(isEnd: boolean): Promise<LooseRecord[]> {
     const { segmentBytes, segmentMs } = this.#options
-    // The file of a chain that is being opened is nobody's to see yet.
-    const what = this.#place.seq === 0 ? undefined : await this.#segment.trouble()
+    const what = await this.#trouble(isEnd)
     if (what !== undefined) {
       const file = this.file
       const restored = what !== 'resized'
@@ -156,6 +162,17 @@ export class ChainWriter {
     }
     const isNew = this.#index > 0 && this.#segment.length === 0
     return [...(isNew ? [this.#segmentRecord()] : []), ...this.#tampered]
+  }
+
+  /** What somebody else did to the file, where it is time to look. */
+  async #trouble(isEnd: boolean): Promise<FileTrouble | undefined> {
+    const now = performance.now()
+    const isDue = isEnd || now - this.#lookedAt >= lookMs
+    // The file of a chain that is being opened is nobody's to see yet.
+    if (this.#place.seq === 0 || !isDue) return undefined
+    const what = await this.#segment.trouble()
+    if (what === undefined) this.#lookedAt = now
+    return what
   }
 
   async #write(group: Group): Promise<void> {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { LooseRecord } from './loose-records.ts'
-import type { AuditRecord, RecordHead, TableLink } from './records.ts'
+import type { AuditRecord, RecordHead } from './records.ts'
 
 // The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
 // member is `hash`: SHA-256, in lower-case hex, over the bytes of the line before `,"hash":"`. The `prev` of the
@@ -31,16 +31,16 @@ const tailLength = hashMember.length + hashLength + '"}'.length
 
 /**
  * A record in its place of the chain: its line, with the newline, and the hash that the next one refers to.
- * A seal is signed.
+ * `tables` are its links as JSON, empty where it has none. A seal is signed.
  */
 export function chainLine(
   place: ChainPlace,
   record: LooseRecord,
-  tables: readonly TableLink[],
+  tables: string,
   sign?: (text: string) => string,
 ): { line: string; hash: string } {
   const head = `{"v":1,"kind":"${record.kind}","chain":"${place.chain}","seq":${place.seq}`
-  const links = tables.length === 0 ? '' : `,"tables":${JSON.stringify(tables)}`
+  const links = tables === '' ? '' : `,"tables":${tables}`
   const text = `${head},"time":"${record.time}","prev":"${place.prev}"${links},${record.text.slice(1, -1)}`
   const body = sign ? `${text}${signatureMember}${sign(text)}"` : text
   const digest = hash('sha256', body)

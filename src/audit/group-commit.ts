@@ -114,10 +114,11 @@ export class GroupCommit {
   }
 
   async #drain(): Promise<void> {
-    // All that arrives in this turn of the event loop goes into the first group.
-    await endOfTurn()
-    do await this.#flush()
-    while (this.#queue.length > 0)
+    do {
+      // All that arrives in this turn of the event loop goes into one group: what is done for a group is done seldom.
+      await endOfTurn()
+      await this.#flush()
+    } while (this.#queue.length > 0)
     this.#running = undefined
   }
 

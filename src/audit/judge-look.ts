@@ -67,6 +67,7 @@ function judgeNewer(
 ): Judgement {
   const newest = found === 'no version' ? 0 : found.version
   if (newest < before) return { result: 'undecided', evidence: `version ${before} is not there any more` }
+  if (newest === before) return { result: 'absent', evidence: `there is no version after ${before}` }
   const unknown: number[] = []
   for (let version = newest; version > before && unknown.length < 2; version -= 1) {
     if (history.makerOf(id, branch, version) === undefined) unknown.push(version)

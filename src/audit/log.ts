@@ -14,7 +14,6 @@ import {
   outcomeRecord,
   refusalRecord,
   resolvedRecord,
-  tablesOf,
   type LooseRecord,
 } from './loose-records.ts'
 import type {
@@ -119,7 +118,7 @@ export class AuditLog {
     const append = async (records: readonly LooseRecord[]): Promise<readonly number[]> => {
       if (!lock.held()) throw new Error('Another process has taken over the audit folder.')
       const seqs = await writer.append(records)
-      if (writer.rotations > this.#rotations) this.#prune()
+      if (writer.rotations > this.#rotations) this.removeOld()
       this.#rotations = writer.rotations
       return seqs
     }
@@ -132,7 +131,7 @@ export class AuditLog {
     const bounds = { records: queueRecords, bytes: queueBytes }
     this.#commit = new GroupCommit(append, bounds, reserve, observe)
     this.#sealing = setInterval(() => this.#seal(), sealMs).unref()
-    this.#prune()
+    this.removeOld()
   }
 
   /** How the records of that operation are written. */
@@ -147,12 +146,12 @@ export class AuditLog {
   intent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
     return new Promise((resolve, failed) => {
       const { request } = entry
+      const record = intentRecord(this.#redaction.redacted(entry))
       const durable = (seq: number): void => {
-        const receipt = { seq, request, tables: tablesOf(entry) }
+        const receipt = { seq, request, tables: record.tables }
         this.#writer.unresolved.set(seq, receipt)
         resolve(receipt)
       }
-      const record = intentRecord(this.#redaction.redacted(entry))
       if (!isAwaited) return this.#enqueueLossy(record, durable, failed)
       const waiting = { record, durable, failed, loss: 'refused', essential: false } as const
       this.#commit.enqueue(waiting, 1)
@@ -218,6 +217,20 @@ export class AuditLog {
     }
   }
 
+  /**
+   * Removes what retention lets go. The log does so by itself when it is opened and at the end of every segment; this
+   * is for whoever had to open it before knowing what is still needed.
+   */
+  removeOld(): void {
+    if (this.#options.retention === undefined) return
+    const { noted } = this.#options
+    this.#pruning = this.#pruning
+      .then(() => this.#removeOldest(this.#options.retention ?? {}))
+      .catch((error: unknown) => {
+        if (this.#closing === undefined) noted?.({ what: 'unpruned', error })
+      })
+  }
+
   /** Writes what waits, takes nothing more, and leaves the folder to others. */
   close(): Promise<void> {
     this.#closing ??= this.#finish()
@@ -257,21 +270,14 @@ export class AuditLog {
     this.#commit.enqueue(waiting, lossyShare)
   }
 
-  #prune(): void {
-    if (this.#options.retention === undefined) return
-    const { noted } = this.#options
-    this.#pruning = this.#pruning
-      .then(() => this.#removeOldest(this.#options.retention ?? {}))
-      .catch((error: unknown) => {
-        if (this.#closing === undefined) noted?.({ what: 'unpruned', error })
-      })
-  }
-
   /** The log says what is removed, signed, before it is. */
   async #removeOldest(retention: Retention): Promise<void> {
     const { folder, noted } = this.#options
-    const { file, unresolved } = this.#writer
-    const removal = await planRemoval(folder, file, unresolved.values(), retention)
+    const lookedFor = retention.lookedFor === undefined ? [] : retention.lookedFor()
+    if (lookedFor === undefined) return
+    const { chain, file, unresolved } = this.#writer
+    const open = [...unresolved.keys()].map((seq) => ({ chain, seq }))
+    const removal = await planRemoval(folder, file, [...open, ...lookedFor], retention)
     if (removal === undefined) return
     await new Promise<void>((resolve, failed) => {
       this.#commit.enqueue(ownRecord(looseRecord('pruned', removal), ignore, failed), Infinity)

@@ -28,67 +28,87 @@ export function looseRecord<Kind extends RecordKind>(
   body: RecordBodies[Kind],
   tables: readonly ObjectId[] = [],
 ): LooseRecord {
-  return { kind, time: new Date().toISOString(), text: JSON.stringify(body), tables }
+  return record(kind, body, tables)
 }
 
 /** An intent of now. The log keeps what is written here, and nothing else that the entry may hold. */
 export function intentRecord(entry: IntentEntry): LooseRecord {
-  const body = {
-    ...only(entry, ['request', 'operation', 'id', 'objects', 'effect']),
-    principal: only(entry.principal, principalMembers),
-    rule: only(entry.rule, ruleMembers),
-    ...only(entry, ['policyRevision', 'client', 'context', 'upstream', 'before', 'details']),
+  const { request, operation, id, objects, effect, principal, rule, details } = entry
+  const { policyRevision, client, context, upstream, before } = entry
+  const body: Written<IntentEntry> = {
+    request,
+    operation,
+    id,
+    objects,
+    effect,
+    principal: principalOf(principal),
+    rule: ruleOf(rule),
+    policyRevision,
+    client,
+    context,
+    upstream,
+    before,
+    details,
   }
-  return looseRecord('intent', body, tablesOf(entry))
+  return record('intent', body, tablesOf(operation, id, objects))
 }
 
 /** The outcome, of now, of an intent in the same chain. */
 export function outcomeRecord(intent: OpenIntent, entry: OutcomeEntry): LooseRecord {
-  const body = {
-    request: intent.request,
-    intentSeq: intent.seq,
-    ...only(entry, [
-      'result',
-      'status',
-      'version',
-      'versions',
-      'upload',
-      'outOfBand',
-      'durationMs',
-      'details',
-    ]),
-  }
-  return looseRecord('outcome', body, intent.tables)
+  const { result, status, version, versions, upload, outOfBand, durationMs, details } = entry
+  const { request, seq: intentSeq, tables } = intent
+  const facts = { status, version, versions, upload, outOfBand, durationMs, details }
+  const body: Written<Omit<RecordBodies['outcome'], 'intentChain'>> = { request, intentSeq, result, ...facts }
+  return record('outcome', body, tables)
 }
 
 /** What an unknown outcome turned out to be, now. */
 export function resolvedRecord(intent: IntentPlace, entry: ResolvedEntry): LooseRecord {
-  const body = {
-    request: intent.request,
-    intentSeq: intent.seq,
-    intentChain: intent.chain,
-    ...only(entry, ['result', 'evidence', 'looks', 'versions', 'outOfBand']),
-  }
-  return looseRecord('resolved', body, intent.tables)
+  const { request, seq: intentSeq, chain: intentChain, tables } = intent
+  const { result, evidence, looks, versions, outOfBand } = entry
+  const facts = { result, evidence, looks, versions, outOfBand }
+  const body: Written<RecordBodies['resolved']> = { request, intentSeq, intentChain, ...facts }
+  return record('resolved', body, tables)
 }
 
 /** A refusal of now. */
 export function refusalRecord(entry: RefusalEntry): LooseRecord {
-  const body = {
-    ...only(entry, ['request', 'status', 'reason', 'operation', 'id']),
-    ...(entry.principal && { principal: only(entry.principal, principalMembers) }),
-    ...(entry.rule && { rule: only(entry.rule, ruleMembers) }),
-    ...only(entry, ['policyRevision', 'client', 'context', 'details']),
+  const { request, status, reason, operation, id, principal, rule } = entry
+  const { policyRevision, client, context, details } = entry
+  const body: Written<RefusalEntry> = {
+    request,
+    status,
+    reason,
+    operation,
+    id,
+    principal: principal && principalOf(principal),
+    rule: rule && ruleOf(rule),
+    policyRevision,
+    client,
+    context,
+    details,
   }
-  return looseRecord('refusal', body, tablesOf(entry))
+  return record('refusal', body, operation === undefined ? [] : tablesOf(operation, id ?? []))
+}
+
+/**
+ * Every member of a body, so that none is forgotten; JSON leaves out those that are undefined. It is written out
+ * member by member, as this is done for every change: to copy members by their names takes several times as long.
+ */
+type Written<Body> = { readonly [Member in keyof Required<Body>]: unknown }
+
+function record(kind: RecordKind, body: object, tables: readonly ObjectId[]): LooseRecord {
+  return { kind, time: new Date().toISOString(), text: JSON.stringify(body), tables }
 }
 
 /** The tables that an entry speaks of, each once. */
-export function tablesOf(
-  entry: Partial<Pick<IntentEntry, 'operation' | 'id' | 'objects'>>,
+function tablesOf(
+  operation: Permission,
+  id: ObjectId,
+  objects: IntentEntry['objects'] = [],
 ): readonly ObjectId[] {
-  const named = [{ operation: entry.operation, id: entry.id ?? [] }, ...(entry.objects ?? [])]
-  const tables = named.filter(({ operation }) => operation !== undefined && isOfTable(operation))
+  if (objects.length === 0) return isOfTable(operation) ? [id] : []
+  const tables = [{ operation, id }, ...objects].filter((named) => isOfTable(named.operation))
   return [...new Map(tables.map(({ id }) => [JSON.stringify(id), id])).values()]
 }
 
@@ -96,16 +116,11 @@ function isOfTable(permission: Permission): boolean {
   return !(permission in operations) || operations[permission as OperationName].object === 'table'
 }
 
-const principalMembers = ['name', 'method', 'credentialId', 'issuer', 'claims'] as const
-const ruleMembers = ['policy', 'rule', 'file', 'line'] as const
+function principalOf(principal: IntentEntry['principal']): Written<IntentEntry['principal']> {
+  const { name, method, credentialId, issuer, claims } = principal
+  return { name, method, credentialId, issuer, claims }
+}
 
-/** Those members of an object, in that order. */
-function only<Entry, Member extends keyof Entry>(
-  entry: Entry,
-  members: readonly Member[],
-): Pick<Entry, Member> {
-  const kept: Partial<Pick<Entry, Member>> = {}
-  for (const member of members) if (entry[member] !== undefined) kept[member] = entry[member]
-  // Complete: what is left out was undefined in the entry too.
-  return kept as Pick<Entry, Member>
+function ruleOf({ policy, rule, file, line }: IntentEntry['rule']): Written<IntentEntry['rule']> {
+  return { policy, rule, file, line }
 }

@@ -1,11 +1,18 @@
-import { createHash } from 'node:crypto'
+import { hash as hashOf } from 'node:crypto'
 
 // The Merkle tree of RFC 6962, section 2.1, over the hashes of records. Hashes are lower-case hex.
+
+const hashBytes = 32
+const isHash = /^[0-9a-f]{64}$/
+
+/** What is hashed, put together in one place: the tree of a seal takes as many hashes as it has records, twice. */
+const leafInput = Buffer.alloc(1 + hashBytes, 0)
+const nodeInput = Buffer.alloc(1 + 2 * hashBytes, 1)
 
 /** Adds up the root of a tree, leaf by leaf, in memory that grows with the logarithm of their number. */
 export class MerkleRoot {
   /** The roots of complete trees, larger ones first; `size` is a power of two. */
-  readonly #peaks: { readonly size: number; readonly root: Buffer }[] = []
+  readonly #peaks: { readonly size: number; readonly root: string }[] = []
   #leaves = 0
 
   /** How many leaves there are. */
@@ -26,11 +33,11 @@ export class MerkleRoot {
   /** The root over the leaves so far. */
   root(): string {
     const roots = this.#peaks.map(({ root }) => root)
-    const root = roots.reduceRight<Buffer | undefined>(
+    const root = roots.reduceRight<string | undefined>(
       (right, left) => (right ? nodeHash(left, right) : left),
       undefined,
     )
-    return (root ?? createHash('sha256').digest()).toString('hex')
+    return root ?? hashOf('sha256', '')
   }
 }
 
@@ -42,7 +49,7 @@ export function merklePaths(hashes: readonly string[], indices: readonly number[
   while (level.length > 1) {
     for (const [which, place] of places.entries()) {
       const sibling = level[place ^ 1]
-      if (sibling) paths[which]?.push(sibling.toString('hex'))
+      if (sibling) paths[which]?.push(sibling)
     }
     level = parents(level)
     places = places.map((place) => place >> 1)
@@ -64,18 +71,17 @@ export function rootFromPath(
   for (let width = leaves; width > 1; width = (width + 1) >> 1) {
     if ((place ^ 1) < width) {
       const sibling = path[used++]
-      if (sibling === undefined) return undefined
-      const other = Buffer.from(sibling, 'hex')
-      root = place % 2 === 1 ? nodeHash(other, root) : nodeHash(root, other)
+      if (sibling === undefined || !isHash.test(sibling)) return undefined
+      root = place % 2 === 1 ? nodeHash(sibling, root) : nodeHash(root, sibling)
     }
     place >>= 1
   }
-  return used === path.length ? root.toString('hex') : undefined
+  return used === path.length ? root : undefined
 }
 
 /** The level above; a node without a sibling rises as it is. */
-function parents(level: readonly Buffer[]): Buffer[] {
-  const above: Buffer[] = []
+function parents(level: readonly string[]): string[] {
+  const above: string[] = []
   for (let at = 0; at < level.length; at += 2) {
     const [left, right] = [level[at], level[at + 1]]
     if (left) above.push(right ? nodeHash(left, right) : left)
@@ -83,10 +89,13 @@ function parents(level: readonly Buffer[]): Buffer[] {
   return above
 }
 
-function leafHash(hash: string): Buffer {
-  return createHash('sha256').update('\0').update(hash, 'hex').digest()
+function leafHash(hash: string): string {
+  leafInput.write(hash, 1, 'hex')
+  return hashOf('sha256', leafInput)
 }
 
-function nodeHash(left: Buffer, right: Buffer): Buffer {
-  return createHash('sha256').update('\u0001').update(left).update(right).digest()
+function nodeHash(left: string, right: string): string {
+  nodeInput.write(left, 1, 'hex')
+  nodeInput.write(right, 1 + hashBytes, 'hex')
+  return hashOf('sha256', nodeInput)
 }

@@ -176,7 +176,7 @@ export interface TableHead {
 }
 
 /** That a record speaks of a table. */
-export interface TableLink {
+interface TableLink {
   readonly id: ObjectId
   /** The `hash` of the record before that speaks of the same table; 64 zeros where none is known. */
   readonly prev: string

@@ -68,18 +68,19 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
     createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
 
   function redactedPrincipal(principal: IntentEntry['principal']): IntentEntry['principal'] {
-    const { name, credentialId, claims: all, ...rest } = principal
-    const kept = picked(all, claims)
+    const { name, method, credentialId, issuer, claims: all } = principal
     const isPseudonym = isHidden('principals')
     return {
-      ...rest,
       name: isPseudonym ? `p-${hashOf('principal', name)}` : name,
+      method,
       credentialId: isPseudonym ? `c-${hashOf('credential', credentialId)}` : credentialId,
-      ...(kept && { claims: kept }),
-    }
+      issuer,
+      claims: picked(all, claims),
+    } as typeof principal
   }
 
   function redactedDetails(details: Details): Details {
+    if (!filterMembers.some((name) => details[name] !== undefined)) return details
     const redacted: Record<string, Details[string]> = { ...details }
     for (const name of filterMembers) {
       const value = details[name]
@@ -95,22 +96,21 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
   return {
     contextKeys: settings.contextKeys,
     redacted(entry) {
-      const { context, details, ...rest } = entry
-      const kept = picked(context, contextKeys)
+      const { principal, client, context, details } = entry
       return {
-        ...rest,
-        ...(entry.principal && { principal: redactedPrincipal(entry.principal) }),
-        client: isHidden('addresses') ? `a-${hashOf('address', entry.client)}` : entry.client,
-        ...(kept && { context: kept }),
-        ...(details && { details: redactedDetails(details) }),
+        ...entry,
+        principal: principal && redactedPrincipal(principal),
+        client: isHidden('addresses') ? `a-${hashOf('address', client)}` : client,
+        context: picked(context, contextKeys),
+        details: details && redactedDetails(details),
         ...('objects' in entry && {
           objects: entry.objects?.map((each) => ({
             ...each,
             ...(each.details && { details: redactedDetails(each.details) }),
           })),
         }),
-        // The same members as before, some with other values of the same type.
-      } as typeof entry
+        // The same members as before, some with other values of the same type, or none.
+      }
     },
   }
 }
@@ -120,7 +120,8 @@ function picked<Value>(
   members: Readonly<Record<string, Value>> | undefined,
   allowed: ReadonlySet<string>,
 ): Record<string, Value> | undefined {
-  const kept = Object.entries(members ?? {}).filter(([name]) => allowed.has(name))
+  if (members === undefined || allowed.size === 0) return undefined
+  const kept = Object.entries(members).filter(([name]) => allowed.has(name))
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }
 

@@ -2,7 +2,7 @@ import { stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkLine } from './chain.ts'
 import { readLines } from './lines.ts'
-import type { ChainEnd, OpenIntent } from './records.ts'
+import type { ChainEnd } from './records.ts'
 import { listChains } from './segment-names.ts'
 import { syncFolder } from '../identity/sync-folder.ts'
 import { ignoreMissing } from './system-error.ts'
@@ -15,7 +15,15 @@ export interface Retention {
   readonly maximumBytes?: number
   /** The oldest segment that somebody still reads, as the name of its file: it and all later ones stay. */
   readonly oldestNeeded?: () => string | undefined
+  /**
+   * The intents whose outcome is unknown and still looked for: they stay. Undefined where that is not known yet, and
+   * then nothing is removed; see `AuditLog.removeOld`.
+   */
+  readonly lookedFor?: () => readonly IntentPlace[] | undefined
 }
+
+/** Where an intent stands. */
+type IntentPlace = Pick<ChainEnd, 'chain' | 'seq'>
 
 /** What of a log is to be removed, and its last record. */
 export interface Removal {
@@ -24,18 +32,17 @@ export interface Removal {
 }
 
 /**
- * Says what of the folder is to be removed, before `active`, the segment that is written. What holds an intent that
- * has no outcome yet stays. Undefined when there is nothing, or when what would follow is damaged.
+ * Says what of the folder is to be removed, before `active`, the segment that is written. What holds one of the intents
+ * that are open stays. Undefined when there is nothing, or when what would follow is damaged.
  */
 export async function planRemoval(
   folder: string,
   active: string,
-  unresolved: Iterable<OpenIntent>,
+  open: readonly IntentPlace[],
   retention: Retention,
 ): Promise<Removal | undefined> {
   const files = (await listChains(folder)).flatMap(({ segments }) => segments)
   const sizes = await Promise.all(files.map((file) => stat(join(folder, file))))
-  const oldestOpen = Math.min(...[...unresolved].map(({ seq }) => seq))
   const needed = retention.oldestNeeded?.()
   let kept = sizes.reduce((sum, { size }) => sum + size, 0)
   const removed: string[] = []
@@ -47,7 +54,7 @@ export async function planRemoval(
     const isOld = Date.now() - mtimeMs > (retention.maximumAgeMs ?? Infinity)
     if (!isOld && kept <= (retention.maximumBytes ?? Infinity)) break
     const end = await endBefore(join(folder, next))
-    if (end === undefined || (active.startsWith(end.chain) && end.seq >= oldestOpen)) break
+    if (end === undefined || open.some(({ chain, seq }) => chain === end.chain && seq <= end.seq)) break
     kept -= size
     removed.push(file)
     through = end

@@ -17,15 +17,20 @@ export const auditSchema = z.strictObject({
     .describe('The Ed25519 key that signs the log (PKCS #8, PEM); else one is made in the folder.'),
   modes: z
     .strictObject({
-      commit: operationMode.default(defaultModes.commit),
-      data: operationMode.default(defaultModes.data),
-      admin: operationMode.default(defaultModes.admin),
-      read: operationMode.default(defaultModes.read),
-      denial: eventMode.default(defaultModes.denial),
-      reload: eventMode.default(defaultModes.reload),
+      commit: operationMode
+        .default(defaultModes.commit)
+        .describe('What creates, deletes or restores table versions.'),
+      data: operationMode.default(defaultModes.data).describe('What does so by changing rows.'),
+      admin: operationMode.default(defaultModes.admin).describe('What changes anything else.'),
+      read: operationMode.default(defaultModes.read).describe('What changes nothing.'),
+      denial: eventMode.default(defaultModes.denial).describe('What was refused.'),
+      reload: eventMode.default(defaultModes.reload).describe('Reloads of policies and keys.'),
     })
     .prefault({})
-    .describe('How each class of operations and events is recorded.'),
+    .describe(
+      'How each class is recorded: strict, intent and outcome are on disk before the answer; durable, the intent is; ' +
+        'besteffort, nothing waits; off, not at all.',
+    ),
   segmentBytes: z
     .int()
     .min(64 * 1024)

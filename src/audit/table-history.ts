@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { operations, type OperationName } from '../interface/operations.ts'
+import type { Permission } from '../interface/permissions.ts'
 import type { IntentEntry, MadeVersion, ObjectId, OutOfBand } from './records.ts'
 
 /** What an intent says that its history needs. */
@@ -18,10 +19,11 @@ export interface BegunChange {
  */
 export type ChangeEnd = readonly MadeVersion[] | 'nothing' | 'unclear'
 
-/** A branch of a table; the main branch has no name. */
+/** A table. */
 interface Place {
   readonly id: ObjectId
-  readonly branch: string | undefined
+  /** The id as JSON: keys of maps are compared by it. */
+  readonly key: string
 }
 
 /** The versions of a branch. */
@@ -64,7 +66,7 @@ export class TableHistory {
   begin(intent: BegunIntent): BegunChange {
     const ticket = this.#nextTicket++
     const places = placesOf(intent)
-    for (const { id } of places) this.#table(id).open.add(ticket)
+    for (const { key } of places) this.#table(key).open.add(ticket)
     return { ticket, request: intent.request, places }
   }
 
@@ -73,24 +75,19 @@ export class TableHistory {
    * and were not made through this log, as far as this end shows it.
    */
   end(change: BegunChange, how: ChangeEnd): OutOfBand[] {
-    const tables = new Map<string, { id: ObjectId; table: Table }>()
-    for (const { id } of change.places) {
-      const table = this.#tables.get(keyOf(id))
+    const made = typeof how === 'string' ? [] : how.map((version) => ({ ...version, key: keyOf(version.id) }))
+    const outOfBand: OutOfBand[] = []
+    for (const { id, key } of change.places) {
+      const table = this.#tables.get(key)
       if (table === undefined) continue
-      tables.set(keyOf(id), { id, table })
       table.open.delete(change.ticket)
-      const isUnclear =
-        how === 'unclear' || (how !== 'nothing' && !how.some((made) => keyOf(made.id) === keyOf(id)))
+      const here = made.filter((version) => version.key === key)
       // What comes after it may be another table of the same name.
-      if (isUnclear) table.lines.clear()
+      if (how === 'unclear' || (how !== 'nothing' && here.length === 0)) table.lines.clear()
+      for (const { branch, version } of here) this.#see(table, branch ?? '', version, change.request)
+      outOfBand.push(...gapsOf(id, table))
     }
-    if (typeof how !== 'string') {
-      for (const { id, branch, version } of how) {
-        const table = tables.get(keyOf(id))?.table
-        if (table) this.#see(table, branch ?? '', version, change.request)
-      }
-    }
-    return [...tables.values()].flatMap(({ id, table }) => gapsOf(id, table))
+    return outOfBand
   }
 
   /** The newest version of a branch that passed; undefined where none is known. */
@@ -107,8 +104,7 @@ export class TableHistory {
       ?.makers.get(version)
   }
 
-  #table(id: ObjectId): Table {
-    const key = keyOf(id)
+  #table(key: string): Table {
     let table = this.#tables.get(key)
     if (table === undefined) this.#tables.set(key, (table = { open: new Set(), lines: new Map() }))
     return table
@@ -138,18 +134,21 @@ export function branchOf(details: BegunIntent['details']): string | undefined {
   return typeof branch === 'string' && branch !== '' && branch !== 'main' ? branch : undefined
 }
 
-/** The tables whose versions a change may change. */
-function placesOf({ operation, id, objects = [], details }: BegunIntent): Place[] {
-  const named = operations[operation].object === 'none' ? objects : [{ operation, id, details }]
-  return named
-    .filter(
-      ({ operation }) =>
-        operation in operations &&
-        operations[operation as OperationName].object === 'table' &&
-        operations[operation as OperationName].effect !== 'read' &&
-        !versionless.has(operation),
-    )
-    .map(({ id, details }) => ({ id, branch: branchOf(details) }))
+/** The tables whose versions a change may change, each once. */
+function placesOf({ operation, id, objects = [] }: BegunIntent): Place[] {
+  if (operations[operation].object !== 'none') return makesVersions(operation) ? [placeOf(id)] : []
+  const places = objects.filter(({ operation }) => makesVersions(operation)).map(({ id }) => placeOf(id))
+  return [...new Map(places.map((place) => [place.key, place])).values()]
+}
+
+function makesVersions(permission: Permission): boolean {
+  if (!(permission in operations) || versionless.has(permission)) return false
+  const { object, effect } = operations[permission as OperationName]
+  return object === 'table' && effect !== 'read'
+}
+
+function placeOf(id: ObjectId): Place {
+  return { id, key: keyOf(id) }
 }
 
 function gapsOf(id: ObjectId, { open, lines }: Table): OutOfBand[] {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { noHash } from './chain.ts'
-import type { ObjectId, TableHead, TableLink } from './records.ts'
+import type { ObjectId, TableHead } from './records.ts'
 
 /** So many tables are remembered; the next record of a table that was forgotten begins its history anew. */
 const maximumTables = 10_000
@@ -21,12 +21,17 @@ export class TableLinks {
     for (const { id, hash } of heads) this.#heads.set(JSON.stringify(id), hash)
   }
 
-  /** What a record of these tables says of the records before it, after those of its own group. */
-  linksOf(tables: readonly ObjectId[], group: ReadonlyMap<string, string>): TableLink[] {
-    return tables.map((id) => {
-      const key = JSON.stringify(id)
-      return { id, prev: group.get(key) ?? this.#heads.get(key) ?? noHash }
+  /**
+   * What a record of these tables says of the records before it, after those of its own group: its `tables` as JSON.
+   * The key of a table is its id as JSON.
+   */
+  linksOf(keys: readonly string[], group: ReadonlyMap<string, string>): string {
+    if (keys.length === 0) return ''
+    const links = keys.map((key) => {
+      const prev = group.get(key) ?? this.#heads.get(key) ?? noHash
+      return `{"id":${key},"prev":"${prev}"}`
     })
+    return `[${links.join(',')}]`
   }
 
   /** The group is durable. */

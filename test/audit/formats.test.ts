@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { formatRecord } from '../../src/audit/formats/format-record.ts'
 import { trackContext } from '../../src/audit/formats/record-context.ts'
-import { recordId } from '../../src/audit/formats/delivered-record.ts'
+import { recordId, type DeliveredRecord } from '../../src/audit/formats/delivered-record.ts'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { readAuditLog, type StoredRecord } from '../../src/audit/read.ts'
 import { operations, type OperationName } from '../../src/interface/operations.ts'
@@ -141,4 +141,100 @@ it('ocsf takes no pseudonym for an address', () => {
   }
   expect(event(client)).toMatchObject({ src_endpoint: { ip: client } })
   expect(event('a-0123')).toMatchObject({ src_endpoint: { uid: 'a-0123' } })
+})
+
+const place = { v: 1, chain: 'c', seq: 9, time: '2026-01-01T00:00:00.000Z', prev: '00', hash: '11' } as const
+const end = { chain: 'b', seq: 4, hash: '22' }
+const tables = [{ id: ['production', 'orders'], prev: '33' }]
+const ofIntent = { request: 'asked', intentSeq: 1, intentChain: 'c', tables }
+const made = [{ id: ['production', 'orders'], version: 8 }]
+const told = { ...ofIntent, evidence: 'seen', looks: 1 }
+const quiet = { activity_id: 99, severity_id: 1, actor: { app_name: 'catalog-gateway' } }
+const alarm = { ...quiet, severity_id: 4 }
+const change = { activity_id: 3, resources: [{ type: 'table', data: { id: ['production', 'orders'] } }] }
+
+/** A record of every kind, and what its event says: a kind that is not here does not compile. */
+const events: {
+  readonly [Kind in DeliveredRecord['kind']]: readonly [
+    body: Omit<Extract<DeliveredRecord, { kind: Kind }>, keyof typeof place | 'kind'>,
+    event: object,
+  ][]
+} = {
+  start: [[{ gateway: 'g', software: '1', heads: [] }, quiet]],
+  segment: [[{ unresolved: [], heads: [] }, quiet]],
+  seal: [[{ leaves: 1, root: '00', within: 9, key: 'k' }, quiet]],
+  pruned: [[{ through: end, files: ['f'] }, quiet]],
+  reload: [[{ what: 'policies', revision: 'r' }, quiet]],
+  tampered: [[{ file: 'f', what: 'removed', restored: true }, alarm]],
+  recovered: [[{ file: 'f', bytesCut: 3 }, alarm]],
+  gap: [[{ dropped: 1, refused: 0, since: place.time, until: place.time }, alarm]],
+  undelivered: [[{ before: { chain: 'c', seq: 9 } }, alarm]],
+  refusal: [[aRefusal('asked'), { ...change, status_id: 2, action_id: 2, severity_id: 2 }]],
+  intent: [
+    [
+      { ...anIntent('asked'), tables },
+      { ...change, status_id: 99, severity_id: 1 },
+    ],
+  ],
+  outcome: [
+    [
+      { ...ofIntent, result: 'committed', status: 200, version: 8 },
+      { ...change, status_id: 1, severity_id: 1, resources: [{ version: '8' }] },
+    ],
+    [
+      { ...ofIntent, result: 'rejected', status: 409 },
+      { ...change, status_id: 2, status_code: '409' },
+    ],
+    [
+      { ...ofIntent, result: 'failed' },
+      { ...change, status_id: 2, status_detail: 'failed' },
+    ],
+    [
+      { ...ofIntent, result: 'unknown' },
+      { ...change, status_id: 0, severity_id: 3 },
+    ],
+  ],
+  resolved: [
+    [
+      { ...told, result: 'committed', versions: made },
+      { ...change, status_id: 1, severity_id: 1, resources: [{ version: '8' }] },
+    ],
+    [
+      { ...told, result: 'not_committed' },
+      { ...change, status_id: 2, severity_id: 1 },
+    ],
+    [
+      { ...told, result: 'taken', versions: made },
+      { ...change, status_id: 2, status_detail: 'taken' },
+    ],
+    [
+      { ...told, result: 'undecided' },
+      { ...change, status_id: 0, severity_id: 3 },
+    ],
+    [
+      { ...told, result: 'committed', outOfBand: [{ id: ['production', 'orders'], from: 6, to: 7 }] },
+      { ...change, status_id: 1, severity_id: 4 },
+    ],
+  ],
+}
+
+it.each(
+  Object.entries(events).flatMap(([kind, cases]) =>
+    cases.map(([body, event]) => [kind, 'result' in body ? body.result : '', body, event] as const),
+  ),
+)('a record of kind %s %s is told as what it says', (kind, _, body, event) => {
+  const record = { ...place, kind, ...body } as unknown as DeliveredRecord
+  const tracker = trackContext({ gateway: 'g', software: '1' })
+  tracker.contextOf({ ...place, seq: 1, kind: 'intent', ...anIntent('asked') })
+  const context = tracker.contextOf(record)
+  const ocsf: unknown = JSON.parse(formatRecord(record, 'ocsf', context))
+  expect(ocsf).toMatchObject(event)
+  expect(ocsf).toMatchObject({ message: kind, raw_data: JSON.stringify(record) })
+  const isOfTable = 'resources' in event
+  expect(JSON.parse(formatRecord(record, 'cloudevents', context))).toMatchObject({
+    type: `catalog-gateway.audit.${kind}.v1`,
+    ...(isOfTable && { subject: 'production/orders' }),
+    data: record,
+  })
+  expect(formatRecord(record, 'json', context)).toBe(JSON.stringify(record))
 })

@@ -61,3 +61,11 @@ it('no changed path leads to the root', () => {
     { numRuns: 50 },
   )
 })
+
+it('what is no hash is no part of a path', () => {
+  const hashes = hashesOf(3).map((leaf) => leaf.toString('hex'))
+  const [[first = '', ...rest] = []] = merklePaths(hashes, [0])
+  for (const bad of ['', first.slice(0, -1), `${first}0`, first.toUpperCase(), `${first.slice(0, -1)}g`]) {
+    expect(rootFromPath(hashes[0] ?? '', 0, 3, [bad, ...rest])).toBeUndefined()
+  }
+})

@@ -80,6 +80,35 @@ it('what somebody still reads, and an intent without an outcome, stay', async ()
   expect((await verifyAuditLog(folder)).ok).toBe(true)
 })
 
+it('an intent whose outcome is looked for stays, and nothing goes before it is known which these are', async () => {
+  const { folder, log } = await segmentedLog()
+  const { seq } = await log.intent(anIntent('lost'))
+  await log.close()
+  const files = await segmentsOf(folder)
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
+  const holding = files[texts.findIndex((text) => text.includes('"lost"'))]
+  let lookedFor: { chain: string; seq: number }[] | undefined
+  const retention: Retention = { maximumBytes: 1, lookedFor: () => lookedFor }
+  const again = await openAuditLog(logOptions(folder, { retention, segmentBytes: 4_000 }))
+  const write = async (): Promise<void> => {
+    for (let n = 0; n < 10; n += 1) await again.outcome(await again.intent(anIntent(`${n}`)), committed)
+  }
+  await write()
+  expect((await segmentsOf(folder)).slice(0, files.length)).toEqual(files)
+
+  lookedFor = [{ chain: log.chain, seq }]
+  again.removeOld()
+  await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(holding))
+  await write()
+  expect((await segmentsOf(folder))[0]).toBe(holding)
+
+  lookedFor = []
+  again.removeOld()
+  await eventually(async () => expect((await segmentsOf(folder))[0]).toContain(again.chain))
+  await again.close()
+  expect((await verifyAuditLog(folder)).ok).toBe(true)
+})
+
 it('segments that somebody else removed are missed', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()

@@ -1,7 +1,8 @@
 import { appendFile, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import type { AuditNote } from '../../src/audit/chain-writer.ts'
+import { lookMs, type AuditNote } from '../../src/audit/chain-writer.ts'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { verifyAuditLog } from '../../src/audit/verify.ts'
 import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from './entries.ts'
@@ -15,6 +16,8 @@ async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   await log.intent(anIntent('before'))
   const [file = ''] = await segmentsOf(folder)
   await tamper(join(folder, file))
+  // Now the next record looks at the file.
+  await pause(lookMs + 1)
   await log.intent(anIntent('after'))
   await log.intent(anIntent('later'))
   await log.close()
@@ -60,4 +63,31 @@ it.each([
   expect(ofKind(records.slice(-9), 'tampered')).toMatchObject([{ file, what: 'resized', restored: false }])
   expect(requests(records).slice(-2)).toEqual(['after', 'later'])
   expect(report).toMatchObject({ ok: false, problem: { file } })
+})
+
+it('what is tampered with while record follows record is found before the log is closed', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const [file = ''] = await segmentsOf(folder)
+  for (let n = 0; n < 5; n += 1) {
+    await log.intent(anIntent(`before ${n}`))
+    await rm(join(folder, file), { force: true })
+  }
+  await log.close()
+  const records = await recordsOf(folder)
+  expect(requests(records)).toEqual(['before 0', 'before 1', 'before 2', 'before 3', 'before 4'])
+  expect(await verifyAuditLog(folder, { keys: [await keyOf(folder)] })).toMatchObject({ ok: true, chains: 1 })
+})
+
+it('records that follow a cut at once do not hide it', async () => {
+  const folder = await temporaryFolder()
+  const notes: AuditNote[] = []
+  const log = await openAuditLog(logOptions(folder, { noted: (note) => notes.push(note) }))
+  const [file = ''] = await segmentsOf(folder)
+  await log.intent(anIntent('before'))
+  await truncate(join(folder, file), 100)
+  await Promise.all([log.intent(anIntent('at once')), log.intent(anIntent('too'))])
+  await log.close()
+  expect(notes).toContainEqual({ what: 'tampered', file, trouble: 'resized' })
+  expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problem: { file } })
 })

@@ -1,6 +1,7 @@
 // Writes intents from sixteen loops and prints "chain seq" for each that resolved, until it is killed.
 import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../src/audit/log.ts'
+import { isCode } from '../../src/audit/system-error.ts'
 import { anIntent, committed } from './intents.ts'
 
 const [folder = ''] = process.argv.slice(2)
@@ -9,9 +10,21 @@ const log = await openAuditLog({ folder, gateway: 'gateway-0', software: '0.1.0'
 async function writeForever(loop: number): Promise<void> {
   for (let count = 0; ; count += 1) {
     const receipt = await log.intent(anIntent(`${log.chain} ${loop} ${count}`))
-    writeSync(1, `${log.chain} ${receipt.seq}\n`)
+    print(`${log.chain} ${receipt.seq}\n`)
     if (count % 3 > 0) await log.outcome(receipt, committed)
   }
 }
 
 await Promise.all(Array.from({ length: 16 }, (_, loop) => writeForever(loop)))
+
+/** Whoever reads may lag behind: a pipe that is full is tried again. */
+function print(line: string): void {
+  for (;;) {
+    try {
+      writeSync(1, line)
+      return
+    } catch (error) {
+      if (!isCode(error, 'EAGAIN')) throw error
+    }
+  }
+}

@@ -81,7 +81,7 @@ const alarming: ReadonlySet<string> = new Set(['gap', 'recovered', 'tampered', '
 function severityOf(record: DeliveredRecord): SeverityName {
   if (alarming.has(record.kind)) return 'High'
   if ((record.kind === 'outcome' || record.kind === 'resolved') && record.outOfBand) return 'High'
-  if ('result' in record && record.result === 'unknown') return 'Medium'
+  if ('result' in record && isUncertain(record.result)) return 'Medium'
   return record.kind === 'refusal' ? 'Low' : 'Informational'
 }
 
@@ -99,7 +99,7 @@ function statusOf(record: DeliveredRecord) {
   if (record.kind !== 'outcome' && record.kind !== 'resolved') return {}
   const { result } = record
   const [status_id, caption] =
-    result === 'committed' ? [1, 'Success'] : result === 'unknown' ? [0, 'Unknown'] : [2, 'Failure']
+    result === 'committed' ? [1, 'Success'] : isUncertain(result) ? [0, 'Unknown'] : [2, 'Failure']
   return {
     status_id,
     status: caption,
@@ -107,6 +107,11 @@ function statusOf(record: DeliveredRecord) {
     ...('status' in record && { status_code: String(record.status) }),
     ...('durationMs' in record && { duration: Math.round(record.durationMs) }),
   }
+}
+
+/** Whether the change may have happened or not. */
+function isUncertain(result: string): boolean {
+  return result === 'unknown' || result === 'undecided'
 }
 
 /** What the policies decided (profile Security Control). */
@@ -174,7 +179,7 @@ function resourcesOf(record: DeliveredRecord, context: RecordContext, operation:
   const ids = subjectsOf(record, context)
   if (ids.length === 0) return {}
   const type = operation === undefined ? 'table' : operations[operation].object
-  const version = record.kind === 'outcome' ? record.version : undefined
+  const version = versionOf(record)
   return {
     resources: ids.map((id, index) => ({
       type: index === 0 ? type : 'table',
@@ -185,4 +190,12 @@ function resourcesOf(record: DeliveredRecord, context: RecordContext, operation:
       ...(index === 0 && version !== undefined && { version: String(version) }),
     })),
   }
+}
+
+/** The version that the change made, where it made one version of one table. */
+function versionOf(record: DeliveredRecord): number | undefined {
+  if (record.kind === 'outcome') return record.version
+  if (record.kind !== 'resolved' || record.result !== 'committed') return undefined
+  const { versions = [] } = record
+  return versions.length === 1 ? versions[0]?.version : undefined
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { KafkaConfig, Producer, SASLOptions } from 'kafkajs'
 import type { KafkaSettings } from './sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
+import { readTlsFiles } from './tls-files.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** All replicas that are in sync have the records before they count as taken. */
@@ -17,7 +18,8 @@ const allReplicas = -1
  */
 export async function kafkaSink(settings: KafkaSettings): Promise<Sink> {
   const { topic, timeoutMs } = settings
-  const config = await configFor(settings)
+  // A file that is missing is found at start rather than at the first batch.
+  await configFor(settings)
   let producer: Producer | undefined
   const drop = async (): Promise<void> => {
     const old = producer
@@ -28,7 +30,7 @@ export async function kafkaSink(settings: KafkaSettings): Promise<Sink> {
   return {
     async deliver(batch, signal) {
       try {
-        producer ??= await untilAborted(connect(config), signal)
+        producer ??= await untilAborted(connect(settings), signal)
         const messages = batch.map(messageOf)
         await untilAborted(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
       } catch (error) {
@@ -41,8 +43,9 @@ export async function kafkaSink(settings: KafkaSettings): Promise<Sink> {
   }
 }
 
-async function connect(config: KafkaConfig): Promise<Producer> {
-  const { default: kafkajs } = await import('kafkajs')
+/** Connects with what the files hold now: a password that was changed is found by the attempt after the failed one. */
+async function connect(settings: KafkaSettings): Promise<Producer> {
+  const [{ default: kafkajs }, config] = await Promise.all([import('kafkajs'), configFor(settings)])
   const producer = new kafkajs.Kafka(config).producer({
     allowAutoTopicCreation: false,
     maxInFlightRequests: 1,
@@ -61,7 +64,6 @@ function messageOf({ id, key, text }: Delivery) {
 }
 
 async function configFor({ brokers, tls, login, timeoutMs }: KafkaSettings): Promise<KafkaConfig> {
-  const authority = tls?.certificateAuthority
   return {
     clientId: 'catalog-gateway',
     brokers,
@@ -73,7 +75,7 @@ async function configFor({ brokers, tls, login, timeoutMs }: KafkaSettings): Pro
     retry: { retries: 0 },
     // Failures are reported by whoever calls.
     logCreator: () => () => undefined,
-    ...(tls && { ssl: authority === undefined ? true : { ca: await readFile(authority, 'utf8') } }),
+    ...(tls && { ssl: { ...(await readTlsFiles(tls)) } }),
     ...(login && { sasl: await loginFor(login) }),
   }
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import type { HttpSettings, OtlpSettings } from './sink-settings.ts'
+import { readTlsFiles } from './tls-files.ts'
 
 /** The receiver did not take a batch. */
 class NotTaken extends Error {}
@@ -15,22 +16,16 @@ export interface Poster {
 const maximumAnswer = 65_536
 
 /** Reads the files of the settings, and throws what reading throws; nothing is sent yet. */
-export async function openPoster({
-  url,
-  certificateAuthority,
-  credential,
-  timeoutMs,
-}: HttpSettings | OtlpSettings): Promise<Poster> {
+export async function openPoster(settings: HttpSettings | OtlpSettings): Promise<Poster> {
+  const { url, timeoutMs } = settings
   const { origin, pathname, search } = new URL(url)
-  const ca = certificateAuthority === undefined ? undefined : await readFile(certificateAuthority, 'utf8')
-  const readCredential = async (): Promise<Record<string, string>> =>
-    credential ? { [credential.header]: (await readFile(credential.file, 'utf8')).trim() } : {}
+  const tls = await readTlsFiles(settings)
   // A file that is missing is found at start rather than at the first batch.
-  await readCredential()
+  await headersOf(settings)
   const agent = new Agent({
     connections: 1,
     pipelining: 1,
-    connect: { ca, timeout: timeoutMs },
+    connect: { ...tls, timeout: timeoutMs },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
   })
@@ -40,7 +35,7 @@ export async function openPoster({
         origin,
         path: pathname + search,
         method: 'POST',
-        headers: { 'content-type': contentType, ...(await readCredential()) },
+        headers: { 'content-type': contentType, ...(await headersOf(settings)) },
         body,
         signal,
       })
@@ -52,6 +47,20 @@ export async function openPoster({
     },
     close: () => agent.destroy(),
   }
+}
+
+/** The headers that the settings name, those in files as they are now. */
+async function headersOf({
+  credential,
+  headers,
+}: HttpSettings | OtlpSettings): Promise<Record<string, string>> {
+  const named = [...(credential ? [{ name: credential.header, file: credential.file }] : []), ...headers]
+  const values = named.map(async (header) => {
+    const { file } = header
+    const value = file === undefined && 'value' in header ? header.value : await readFile(file ?? '', 'utf8')
+    return [header.name, (value ?? '').trim()]
+  })
+  return Object.fromEntries(await Promise.all(values)) as Record<string, string>
 }
 
 /** Reads a body up to the limit; what is behind it is not waited for. */

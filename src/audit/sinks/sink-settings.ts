@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { recordFormats } from '../formats/format-record.ts'
+import { absoluteTlsFiles, namesTlsFiles, tlsFiles } from './tls-files.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const path = z.string().min(1)
@@ -12,7 +13,7 @@ const common = {
   format: z.enum(recordFormats).default('json').describe('How each record is written.'),
   batch: z
     .strictObject({
-      records: z.int().positive().max(10_000).default(500),
+      records: z.int().positive().max(10_000).default(500).describe('The most in a batch.'),
       bytes: z
         .int()
         .positive()
@@ -32,7 +33,10 @@ const common = {
     ),
   timeoutMs: milliseconds.default(10_000).describe('For the receiver to take a batch.'),
   retry: z
-    .strictObject({ minimumMs: milliseconds.default(500), maximumMs: milliseconds.default(60_000) })
+    .strictObject({
+      minimumMs: milliseconds.default(500).describe('The first pause.'),
+      maximumMs: milliseconds.default(60_000).describe('The longest pause.'),
+    })
     .refine(
       ({ minimumMs, maximumMs }) => minimumMs <= maximumMs,
       'expected minimumMs to be at most maximumMs',
@@ -41,50 +45,88 @@ const common = {
     .describe('The pause after a failure: it doubles from the one to the other.'),
 }
 
-const certificateAuthority = path
-  .optional()
-  .describe('PEM certificates to trust instead of the system certificates.')
+const kind = 'What takes the records.'
+
+const ownHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'transfer-encoding',
+])
 
 const receiver = {
   url: z
     .url({ protocol: /^https?$/ })
-    .refine(
-      isWithoutPassword,
-      'expected a URL without user and password; what authenticates is `credential`',
-    ),
-  certificateAuthority,
+    .refine(isWithoutPassword, 'expected a URL without user and password; what authenticates is `credential`')
+    .describe('Where batches are sent.'),
+  ...tlsFiles,
   credential: z
     .strictObject({
       header: z
         .string()
         .regex(/^[a-z][a-z0-9-]*$/)
-        .default('authorization'),
+        .default('authorization')
+        .describe('The header that authenticates the gateway.'),
       file: path.describe('Holds the value of the header; read again for every batch.'),
     })
     .optional(),
+  headers: z
+    .array(
+      z
+        .strictObject({
+          name: z
+            .string()
+            .regex(/^[a-z][a-z0-9-]*$/)
+            .refine((name) => !ownHeaders.has(name), 'expected a header that the gateway does not set itself')
+            .describe('In lower case.'),
+          value: z
+            .string()
+            .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/)
+            .optional()
+            .meta({ description: 'Its value; a secret is better given as a file.', secret: true }),
+          file: path.optional().describe('A file that holds its value; read again for every batch.'),
+        })
+        .refine(
+          ({ value, file }) => (value === undefined) !== (file === undefined),
+          'expected either value or file',
+        ),
+    )
+    .default([])
+    .describe('What the receiver wants to be told besides, such as the tenant.'),
 }
 
-const stdoutSchema = z.strictObject({ ...common, type: z.literal('stdout') })
+type ReceiverSettings = z.output<z.ZodObject<typeof receiver>>
+
+const stdoutSchema = z.strictObject({ ...common, type: z.literal('stdout').describe(kind) })
 
 const httpSchema = z
-  .strictObject({ ...common, type: z.literal('http'), ...receiver })
-  .refine(isTlsWhereTold, 'expected an https URL, since there is a certificate authority for it')
+  .strictObject({ ...common, type: z.literal('http').describe(kind), ...receiver })
+  .refine(isTlsWhereTold, 'expected an https URL, since there are certificates for it')
+  .refine(hasEachHeaderOnce, 'expected each header once')
 
 const otlpSchema = z
-  .strictObject({ ...common, type: z.literal('otlp'), ...receiver })
-  .refine(isTlsWhereTold, 'expected an https URL, since there is a certificate authority for it')
+  .strictObject({ ...common, type: z.literal('otlp').describe(kind), ...receiver })
+  .refine(isTlsWhereTold, 'expected an https URL, since there are certificates for it')
+  .refine(hasEachHeaderOnce, 'expected each header once')
 
 const kafkaSchema = z.strictObject({
   ...common,
-  type: z.literal('kafka'),
-  brokers: z.array(z.string().regex(/^[^\s/]+:\d{1,5}$/, 'expected host:port')).min(1),
-  topic: z.string().regex(/^[a-zA-Z0-9._-]{1,249}$/),
-  tls: z.strictObject({ certificateAuthority }).optional().describe('Given, even if empty, TLS is spoken.'),
+  type: z.literal('kafka').describe(kind),
+  brokers: z
+    .array(z.string().regex(/^[^\s/]+:\d{1,5}$/, 'expected host:port'))
+    .min(1)
+    .describe('Each as host:port; one that answers is enough to begin with.'),
+  topic: z
+    .string()
+    .regex(/^[a-zA-Z0-9._-]{1,249}$/)
+    .describe('The topic of the records.'),
+  tls: z.strictObject(tlsFiles).optional().describe('Given, even if empty, TLS is spoken.'),
   login: z
     .strictObject({
-      mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
-      user: z.string().min(1),
-      passwordFile: path,
+      mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).describe('Of SASL.'),
+      user: z.string().min(1).describe('Who the gateway is there.'),
+      passwordFile: path.describe('A file that holds the password.'),
     })
     .optional(),
 })
@@ -119,17 +161,18 @@ export function withAbsoluteSinkPaths(
     const { tls, login } = settings
     return {
       ...settings,
-      ...(tls?.certificateAuthority !== undefined && {
-        tls: { certificateAuthority: absolute(tls.certificateAuthority) },
-      }),
+      ...(tls && { tls: absoluteTlsFiles(tls, absolute) }),
       ...(login && { login: { ...login, passwordFile: absolute(login.passwordFile) } }),
     }
   }
-  const { certificateAuthority: authority, credential } = settings
+  const { credential, headers } = settings
   return {
     ...settings,
-    ...(authority !== undefined && { certificateAuthority: absolute(authority) }),
+    ...absoluteTlsFiles(settings, absolute),
     ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
+    headers: headers.map((header) =>
+      header.file === undefined ? header : { ...header, file: absolute(header.file) },
+    ),
   }
 }
 
@@ -139,12 +182,11 @@ function isWithoutPassword(text: string): boolean {
   return username === '' && password === ''
 }
 
-function isTlsWhereTold({
-  url,
-  certificateAuthority,
-}: {
-  url: string
-  certificateAuthority?: string | undefined
-}) {
-  return certificateAuthority === undefined || url.startsWith('https:')
+function isTlsWhereTold(settings: ReceiverSettings): boolean {
+  return !namesTlsFiles(settings) || settings.url.startsWith('https:')
+}
+
+function hasEachHeaderOnce({ credential, headers }: ReceiverSettings): boolean {
+  const names = [...(credential ? [credential.header] : []), ...headers.map(({ name }) => name)]
+  return new Set(names).size === names.length
 }

@@ -1,8 +1,12 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../gateway/waiting.ts'
+import { hasOpenssl, makeAuthority } from '../../identity/certificates.ts'
 import { anIntent, committed, temporaryFolder } from '../entries.ts'
+import { startKafkaFront } from './kafka-front.ts'
 import { linesInLog, openLogWithSinks, quickly } from './log-with-sinks.ts'
 
 // There is no Kafka to be had where these tests run. What speaks its protocol here is the mock cluster of librdkafka,
@@ -95,3 +99,65 @@ test.skipIf(!hasBroker)('records that no broker takes stay in the log until one 
     expect(broker.messages().some(({ value }) => value.includes('"while it is away"'))).toBe(true),
   )
 })
+
+const isWithoutTls = !hasBroker || !hasOpenssl()
+if (isWithoutTls) console.warn('SKIPPED: the tests of Kafka over TLS, as kcat or openssl is missing.')
+
+/** A broker behind TLS, with the files of whoever is to reach it. */
+async function startSecureBroker(password?: string) {
+  const [folder, broker] = [await temporaryFolder(), await startBroker()]
+  const authority = await makeAuthority(folder, 'authority')
+  const { cert, key } = await authority.issue('broker', 'IP:127.0.0.1', { usage: 'serverAuth' })
+  const own = await authority.issue('gateway', '', { usage: 'clientAuth' })
+  const clients = { ca: authority.cert, requestCert: true, rejectUnauthorized: true }
+  const user = password === undefined ? undefined : { name: 'gateway', password }
+  const front = await startKafkaFront(broker.address, { cert, key, ...clients }, user)
+  const trusting = { certificateAuthority: authority.certFile }
+  const tls = { ...trusting, clientCertificate: { certificate: own.certFile, key: own.keyFile } }
+  const passwordFile = join(folder, 'password')
+  const isThere = (request: string) => broker.messages().some(({ value }) => value.includes(`"${request}"`))
+  return { folder: join(folder, 'log'), front, trusting, tls, passwordFile, isThere }
+}
+
+test.skipIf(isWithoutTls)(
+  'a broker over TLS is trusted by its authority, and shown a certificate',
+  async () => {
+    const { folder, front, trusting, tls, isThere } = await startSecureBroker()
+    for (const wrong of [undefined, {}, trusting]) {
+      const { log, failures, close } = await openLogWithSinks(folder, [
+        { ...settingsFor(front.address), tls: wrong },
+      ])
+      await log.intent(anIntent('not yet'))
+      await eventually(() => expect(failures.length).toBeGreaterThan(1))
+      await close()
+    }
+    expect(isThere('not yet')).toBe(false)
+    const { log, failures } = await openLogWithSinks(folder, [{ ...settingsFor(front.address), tls }])
+    await log.intent(anIntent('over TLS'))
+    await eventually(() => expect(isThere('over TLS'), String(failures.at(-1))).toBe(true))
+    expect(isThere('not yet')).toBe(true)
+  },
+)
+
+test.skipIf(isWithoutTls).each(['plain', 'scram-sha-256', 'scram-sha-512'])(
+  'a broker that wants a login by %s gets it, with the password that the file holds then',
+  async (mechanism) => {
+    const { folder, front, tls, passwordFile, isThere } = await startSecureBroker('correct horse')
+    const settings = {
+      ...settingsFor(front.address),
+      tls,
+      login: { mechanism, user: 'gateway', passwordFile },
+    }
+    await writeFile(passwordFile, 'wrong\n')
+    const { log, failures } = await openLogWithSinks(folder, [settings])
+    await log.intent(anIntent('let in'))
+    await eventually(() => expect(front.logins.length, String(failures.at(-1))).toBeGreaterThan(1))
+    expect(isThere('let in')).toBe(false)
+    expect(failures.map(String).join()).not.toContain('wrong')
+
+    await writeFile(passwordFile, 'correct horse\n')
+    await eventually(() => expect(isThere('let in'), String(failures.at(-1))).toBe(true))
+    expect(front.logins.at(0)).toEqual({ mechanism: mechanism.toUpperCase(), isGood: false })
+    expect(front.logins.at(-1)).toEqual({ mechanism: mechanism.toUpperCase(), isGood: true })
+  },
+)

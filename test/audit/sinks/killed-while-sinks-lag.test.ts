@@ -41,9 +41,9 @@ it('a killed process loses nothing on its way to a sink, and what comes twice is
   receiver.receiving = takes
   const { sinks } = await openLogWithSinks(folder, [settings])
   await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
-  const seen = linesOf(receiver.seen)
   const lines = await linesInLog(folder)
   await eventually(() => expect(new Set(linesOf(receiver.taken))).toEqual(new Set(lines)))
+  const seen = linesOf(receiver.seen)
   expect(seen.length).toBeGreaterThan(lines.length)
   const ids = distinct(seen).map((line) => {
     const { chain, seq } = JSON.parse(line) as { chain: string; seq: number }

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import type { TlsOptions } from 'node:tls'
 import { onTestFinished } from 'vitest'
 
 /** A batch as it came. */
@@ -29,17 +31,18 @@ export const fails: Receiving = (_, response) => response.writeHead(503).end('no
 export const stalls: Receiving = () => undefined
 export const drops: Receiving = (_, response) => response.destroy()
 
-/** Starts a receiver on a free port; it is closed when the test is over. */
-export async function startReceiver(): Promise<Receiver> {
+/** Starts a receiver on a free port, with TLS where its options are given; it is closed when the test is over. */
+export async function startReceiver(tls?: TlsOptions): Promise<Receiver> {
   const receiver: Receiver = { url: '', taken: [], seen: [], receiving: takes }
-  const server = createServer((request, response) => {
+  const receive: RequestListener = (request, response) => {
     void text(request).then((body) => {
       const batch = { headers: request.headers, body }
       receiver.seen.push(batch)
       receiver.receiving(batch, response)
       if (response.headersSent && response.statusCode < 300) receiver.taken.push(batch)
     })
-  })
+  }
+  const server = tls === undefined ? createServer(receive) : createTlsServer(tls, receive)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
@@ -47,7 +50,9 @@ export async function startReceiver(): Promise<Receiver> {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return Object.assign(receiver, { url: `http://127.0.0.1:${port}/audit?from=gateway` })
+  return Object.assign(receiver, {
+    url: `http${tls === undefined ? '' : 's'}://127.0.0.1:${port}/audit?from=gateway`,
+  })
 }
 
 /** The lines of batches of JSON lines, in the order in which they came. */

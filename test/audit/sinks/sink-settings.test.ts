@@ -19,6 +19,23 @@ it.each([
     [{ ...http, url: 'http://a/', certificateAuthority: 'ca.pem' }],
     'expected an https',
   ],
+  [
+    'a client certificate without TLS',
+    [{ ...http, url: 'http://a/', clientCertificate: { certificate: 'a.pem', key: 'a.key' } }],
+    'expected an https',
+  ],
+  ['a header of HTTP itself', [{ ...http, headers: [{ name: 'host', value: 'a' }] }], 'does not set itself'],
+  ['a header without a value', [{ ...http, headers: [{ name: 'x-a' }] }], 'expected either value or file'],
+  [
+    'a header with a line break',
+    [{ ...http, headers: [{ name: 'x-a', value: 'a\r\nb: c' }] }],
+    'headers.0.value',
+  ],
+  [
+    'a header twice',
+    [{ ...http, credential: { file: 'a' }, headers: [{ name: 'authorization', value: 'a' }] }],
+    'expected each header once',
+  ],
   ['a broker without a port', [{ ...kafka, brokers: ['b'] }], 'expected host:port'],
   [
     'pauses that shrink',

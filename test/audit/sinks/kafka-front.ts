@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type TlsOptions } from 'node:tls'
+import { onTestFinished } from 'vitest'
+import { mechanisms, saslServer, type SaslUser } from './sasl-server.ts'
+
+/** The numbers of requests in the protocol of Kafka. */
+const keys = { metadata: 3, saslHandshake: 17, apiVersions: 18, saslAuthenticate: 36 }
+
+/** A broker behind TLS. */
+export interface KafkaFront {
+  readonly address: string
+  /** Who was let in, and who was not. */
+  readonly logins: { readonly mechanism: string; readonly isGood: boolean }[]
+}
+
+/**
+ * Speaks TLS and SASL before a broker that speaks neither, as the mock cluster of librdkafka does not. Everything else
+ * is passed on as it is, but for the port of the broker, which is told to be this one. Without a user there is no SASL;
+ * with one, nothing passes before it.
+ */
+export async function startKafkaFront(broker: string, tls: TlsOptions, user?: SaslUser): Promise<KafkaFront> {
+  const brokerPort = Number(broker.split(':')[1])
+  const logins: { mechanism: string; isGood: boolean }[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer(tls, (client) => {
+    const upstream = connect(brokerPort, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined).on('close', () => (client.destroy(), upstream.destroy()))
+    }
+    const asked = new Map<number, number>()
+    let isIn = user === undefined
+    let login: ReturnType<typeof saslServer> | undefined
+    let mechanism = ''
+    onFrames(client, (frame) => {
+      const [key, correlation] = [frame.readInt16BE(0), frame.readInt32BE(4)]
+      const body = frame.subarray(10 + Math.max(0, frame.readInt16BE(8)))
+      asked.set(correlation, key)
+      const answer = (...parts: Buffer[]): void => send(client, Buffer.concat([int32(correlation), ...parts]))
+      if (user !== undefined && key === keys.saslHandshake) {
+        mechanism = body.toString('utf8', 2)
+        login = saslServer(mechanism, user)
+        answer(int16(login === undefined ? 33 : 0), int32(mechanisms.length), ...mechanisms.map(text))
+      } else if (login !== undefined && key === keys.saslAuthenticate) {
+        const said = login(body.subarray(4))
+        if (said.isGood !== undefined) logins.push({ mechanism, isGood: said.isGood })
+        isIn = said.isGood === true
+        const lifetime = frame.readInt16BE(2) > 0 ? Buffer.alloc(8) : Buffer.alloc(0)
+        const error = said.isGood === false ? [int16(58), text('no')] : [int16(0), int16(-1)]
+        answer(...error, int32(said.answer.length), said.answer, lifetime)
+      } else if (isIn || key === keys.apiVersions) send(upstream, frame)
+      else client.destroy()
+    })
+    onFrames(upstream, (frame) => {
+      const key = asked.get(frame.readInt32BE(0))
+      if (key === keys.metadata) send(client, withPort(frame, brokerPort, portOf(server)))
+      else send(client, key === keys.apiVersions && user !== undefined ? withSasl(frame) : frame)
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { address: `127.0.0.1:${portOf(server)}`, logins }
+}
+
+function portOf(server: { address(): unknown }): number {
+  return (server.address() as AddressInfo).port
+}
+
+/** Messages come and go behind their length. */
+function onFrames(socket: Socket, take: (frame: Buffer) => void): void {
+  let rest = Buffer.alloc(0)
+  socket.on('data', (piece: Buffer) => {
+    rest = Buffer.concat([rest, piece])
+    while (rest.length >= 4 && rest.length >= 4 + rest.readInt32BE(0)) {
+      const end = 4 + rest.readInt32BE(0)
+      take(rest.subarray(4, end))
+      rest = rest.subarray(end)
+    }
+  })
+}
+
+function send(socket: Socket, frame: Buffer): void {
+  socket.write(Buffer.concat([int32(frame.length), frame]))
+}
+
+/** Each broker of the mock cluster is told by host and port. */
+function withPort(frame: Buffer, from: number, to: number): Buffer {
+  const changed = Buffer.from(frame)
+  const told = Buffer.concat([text('127.0.0.1'), int32(from)])
+  for (let at = changed.indexOf(told); at !== -1; at = changed.indexOf(told, at + 1)) {
+    changed.writeInt32BE(to, at + told.length - 4)
+  }
+  return changed
+}
+
+/** The list of what the broker understands, which begins behind correlation and error, with SASL in it. */
+function withSasl(frame: Buffer): Buffer {
+  const added = [keys.saslHandshake, keys.saslAuthenticate].map((key) => [int16(key), int16(0), int16(1)])
+  return Buffer.concat([
+    frame.subarray(0, 6),
+    int32(frame.readInt32BE(6) + added.length),
+    ...added.flat(),
+    frame.subarray(10),
+  ])
+}
+
+function int16(value: number): Buffer {
+  const bytes = Buffer.alloc(2)
+  bytes.writeInt16BE(value)
+  return bytes
+}
+
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(value)
+  return bytes
+}
+
+function text(value: string): Buffer {
+  return Buffer.concat([int16(Buffer.byteLength(value)), Buffer.from(value)])
+}
