@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import type { Principal } from '../identity/principal.ts'
+import { anonymousPrincipal, type Principal } from '../identity/principal.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import { parseIdentifier, type Identifier } from '../interface/identifiers.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
@@ -48,6 +48,7 @@ export function permission(text: string): Permission {
 
 /** Who calls, as options say it. */
 export interface CallerOptions {
+  readonly anonymous?: true
   readonly as?: string
   readonly group: readonly string[]
   readonly key?: string
@@ -58,6 +59,7 @@ export interface CallerOptions {
 /** Adds the options that say who calls. */
 export function callerOptions(command: Command): Command {
   return command
+    .option('--anonymous', 'nobody who is known calls: no credential is sent')
     .option('--as <user>', 'who calls, by the name of the principal')
     .option('--group <name>', 'a group of the caller; may be repeated', collect, [])
     .option('--key <id>', 'the id of the API key of the caller')
@@ -71,7 +73,8 @@ export function callerOptions(command: Command): Command {
 }
 
 /** The caller that the options describe. */
-export function callerOf({ as, group, key, issuer, claim }: CallerOptions): Principal {
+export function callerOf({ anonymous, as, group, key, issuer, claim }: CallerOptions): Principal {
+  if (anonymous) return anonymousPrincipal
   const isToken = claim.length > 0 || issuer !== undefined
   return {
     name: as ?? 'somebody',

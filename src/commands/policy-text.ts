@@ -3,7 +3,7 @@ import type { RuleReference } from '../policy/decision.ts'
 import { fullName } from '../policy/decision-test.ts'
 import type { NamedSubjects, Subjects } from '../policy/policy-document.ts'
 import { referenceTo, type ReachingRule } from '../policy/rule-reach.ts'
-import { anybody, subjectsIn, type Subject } from '../policy/subject-logic.ts'
+import { anybody, subjectsIn, unauthenticated, type Subject } from '../policy/subject-logic.ts'
 
 /** Prints a line for people. */
 export function print(line: string): void {
@@ -30,8 +30,9 @@ export function showReaching(rule: ReachingRule): string {
   return showRule(referenceTo(rule))
 }
 
-/** `group analysts`, `every caller`. */
+/** `group analysts`, `every caller`, `callers without a credential`. */
 export function showSubject({ kind, name }: Subject): string {
+  if (kind === 'anonymous') return 'callers without a credential'
   return kind === 'any' ? 'every caller' : `${kind} ${name}`
 }
 
@@ -42,7 +43,10 @@ export function showNames(names: NamedSubjects): string {
 
 /** `every caller except group ops`. */
 export function showSubjects(subjects: Subjects): string {
-  const named = subjectsIn(subjects, subjects.any).filter((one) => !subjects.any || one === anybody)
+  // Whoever is named besides is one of those, unless it is nobody who is known.
+  const named = subjectsIn(subjects).filter(
+    (one) => !subjects.any || one === anybody || one === unauthenticated,
+  )
   const text = named.map(showSubject).join(', ')
   return subjects.except === undefined ? text : `${text} except ${showNames(subjects.except)}`
 }

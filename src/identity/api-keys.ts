@@ -5,6 +5,7 @@ import { checkPepper, hashSecret, readApiKey } from './api-key-text.ts'
 import type { ReportEvent } from './event.ts'
 import { keepLastUsed } from './last-used.ts'
 import type { Principal } from './principal.ts'
+import { createProvenKeys } from './proven-keys.ts'
 import { AuthenticationRefused } from './refusal.ts'
 import { watch } from './watch-file.ts'
 
@@ -41,6 +42,11 @@ export interface ApiKeysStatus {
   readonly keys: number
   /** Whether the store has changed since into something that cannot be read. */
   readonly outdated: boolean
+  /**
+   * When the next principal will be left without a key, in milliseconds since 1970; undefined where none will. A key
+   * that has a successor leaves nobody without one.
+   */
+  readonly nextEnd: number | undefined
 }
 
 /** The API keys in force. */
@@ -64,7 +70,9 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const pepper = store?.pepper ?? randomBytes(32)
   checkPepper(pepper)
   const matchStaticKey = staticKeyMatcher(options.staticKey)
+  const proven = createProvenKeys<HeldKey>()
   let keys: HeldKeys = new Map()
+  let ends: readonly number[] = []
   let outdated = false
 
   const watched =
@@ -73,6 +81,8 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       { stamp: () => stampOfKeyFiles(store.file), read: () => readKeyFiles(store.file) },
       (stored) => {
         keys = new Map(stored.map((key) => [key.id, holdKey(key)]))
+        proven.forget()
+        ends = endsOfPrincipals(keys)
         outdated = false
         report({ source: 'api-keys', outcome: 'changed' })
       },
@@ -99,11 +109,14 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       const development = matchStaticKey(text)
       if (development !== undefined) return development
       const nowMs = now()
-      const key = verifyKey(keys, pepper, text, nowMs)
+      const digest = proven.digestOf(text)
+      let key = proven.find(digest)
+      if (key === undefined) proven.keep(digest, (key = proveKey(keys, pepper, text)))
+      assertInForce(key, nowMs)
       lastUsed?.note(key.principal.credentialId, nowMs)
       return key
     },
-    status: () => ({ keys: keys.size, outdated }),
+    status: () => ({ keys: keys.size, outdated, nextEnd: ends.find((end) => end > now()) }),
     async close() {
       watched?.close()
       await lastUsed?.close()
@@ -124,17 +137,21 @@ type HeldKeys = ReadonlyMap<string, HeldKey>
 // Compared with where no key has the id that was sent, so that this refusal takes as long as the others.
 const noHash = Buffer.alloc(32)
 
-function verifyKey(keys: HeldKeys, pepper: Uint8Array, text: string, nowMs: number): VerifiedKey {
+/** The key whose secret this is, whether or not it is in force. Throws AuthenticationRefused. */
+function proveKey(keys: HeldKeys, pepper: Uint8Array, text: string): HeldKey {
   const parts = readApiKey(text)
   if (parts === undefined) throw new AuthenticationRefused('malformed_key')
   const key = keys.get(parts.id)
   const matches = timingSafeEqual(hashSecret(pepper, parts.secret), key?.hash ?? noHash)
   if (key === undefined) throw new AuthenticationRefused('unknown_key')
   if (!matches) throw new AuthenticationRefused('wrong_secret')
+  return key
+}
+
+function assertInForce(key: HeldKey, nowMs: number): void {
   if (key.revoked) throw new AuthenticationRefused('revoked')
   if (nowMs < key.notBefore) throw new AuthenticationRefused('not_yet')
   if (nowMs >= key.expiresAt) throw new AuthenticationRefused('expired')
-  return key
 }
 
 function holdKey(key: StoredKey): HeldKey {
@@ -147,6 +164,15 @@ function holdKey(key: StoredKey): HeldKey {
     notBefore: key.notBefore === undefined ? -Infinity : Date.parse(key.notBefore),
     expiresAt: key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt),
   }
+}
+
+/** When each principal will be without a key that is not revoked, soonest first; never is left out. */
+function endsOfPrincipals(keys: HeldKeys): readonly number[] {
+  const ends = new Map<string, number>()
+  for (const { principal, revoked, expiresAt } of keys.values()) {
+    if (!revoked) ends.set(principal.name, Math.max(expiresAt, ends.get(principal.name) ?? -Infinity))
+  }
+  return [...ends.values()].filter(Number.isFinite).toSorted((one, other) => one - other)
 }
 
 /** Holds no more of the static key than its hash under a pepper of this process. */

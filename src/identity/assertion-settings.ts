@@ -11,8 +11,11 @@ export const assertionSchema = z.strictObject({
     .array(path)
     .default([])
     .describe('Further Ed25519 keys in PEM, private or public, published with it while keys are exchanged.'),
-  lifetimeSeconds: z.int().min(5).max(300).default(60),
-  header: z.enum([assertionHeader, 'authorization']).default(assertionHeader),
+  lifetimeSeconds: z.int().min(5).max(300).default(60).describe('How long an assertion is good.'),
+  header: z
+    .enum([assertionHeader, 'authorization'])
+    .default(assertionHeader)
+    .describe('The header that it is sent in; in authorization, as a bearer token.'),
 })
 
 /** How assertions are made, checked and with all defaults. */

@@ -6,7 +6,7 @@ import type { ReportEvent } from './event.ts'
 import type { IntrospectionSettings } from './introspection-settings.ts'
 import type { TokenIssuerInput } from './issuers.ts'
 import type { KubernetesSettings } from './kubernetes.ts'
-import type { Principal } from './principal.ts'
+import { anonymousPrincipal, type Principal } from './principal.ts'
 import { AuthenticationRefused } from './refusal.ts'
 import { principalOfSeveral, type Precedence } from './several-credentials.ts'
 import type { TokenMemoryOptions } from './token-memory.ts'
@@ -31,6 +31,8 @@ export interface AuthenticatorOptions {
   readonly kubernetes?: KubernetesSettings | undefined
   readonly introspection?: IntrospectionSettings | undefined
   readonly clientCertificates?: ClientCertificateSettings | undefined
+  /** Whether whoever sends no credential at all is let in, as the anonymous principal; default false. */
+  readonly anonymous?: boolean | undefined
   /** What counts where several credentials are sent; default `agree`. */
   readonly severalCredentials?: Precedence | undefined
   /** Where the last good keys of issuers are kept. */
@@ -65,7 +67,12 @@ export interface Authenticator {
 /** Reads keys and key sets; throws if the configuration is wrong or a file cannot be read. */
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
   const { now = Date.now, report = () => undefined, severalCredentials = 'agree' } = options
-  const { reloadIntervalMs = 500, lastUsedIntervalMs = 60_000, clientCertificates } = options
+  const {
+    reloadIntervalMs = 500,
+    lastUsedIntervalMs = 60_000,
+    clientCertificates,
+    anonymous = false,
+  } = options
   const shared = { now, report, reloadIntervalMs }
   const tokens = await openBearerTokens({ ...options, ...shared })
   const keys = await openApiKeys({
@@ -84,8 +91,9 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     authenticate({ apiKey, authorization, connection }) {
       const certificate = readCertificate(connection)
       if (apiKey === undefined && authorization === undefined) {
-        if (certificate === undefined) throw new AuthenticationRefused('missing')
-        return certificate.principal
+        if (certificate !== undefined) return certificate.principal
+        if (anonymous) return anonymousPrincipal
+        throw new AuthenticationRefused('missing')
       }
       if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
       if (certificate === undefined && apiKey === undefined) return soleBearer(tokens, authorization ?? '')

@@ -22,7 +22,7 @@ export const introspectionSchema = z.strictObject({
     .default(60)
     .describe('How long an active token is not asked about again: how late a revocation can take effect.'),
   inactiveCacheSeconds: z.number().min(0).max(3600).default(10).describe('Likewise for one that is not.'),
-  timeoutSeconds: z.number().positive().max(60).default(5),
+  timeoutSeconds: z.number().positive().max(60).default(5).describe('For the answer to a question.'),
   maximumQuestions: z
     .int()
     .positive()

@@ -27,7 +27,9 @@ export const sourceName = z
 
 /** For whom tokens must be made. */
 export const audienceSchema = z
-  .union([text, z.array(text).min(1)])
+  .union([text, z.array(text).min(1)], {
+    error: 'expected for whom tokens must be made (aud): without it, a token for anybody else would do',
+  })
   .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
   .describe('One of them must be in the claim aud.')
 
@@ -35,9 +37,15 @@ export const audienceSchema = z
 export const algorithmsSchema = z
   .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
   .min(1)
+  .describe('The algorithms of signatures that are accepted.')
 
 /** How far the clocks of issuer and gateway may differ. */
-export const clockSkewSeconds = z.number().min(0).max(300).default(30)
+export const clockSkewSeconds = z
+  .number()
+  .min(0)
+  .max(300)
+  .default(30)
+  .describe('How far the clocks of the issuer and the gateway may differ.')
 
 /** When keys are fetched, wherever they come from. */
 export const keyTimes = {
@@ -53,7 +61,7 @@ export const keyTimes = {
     .positive()
     .default(daySeconds)
     .describe('How long the last keys serve while the issuer cannot be reached.'),
-  timeoutSeconds: z.number().positive().max(60).default(5),
+  timeoutSeconds: z.number().positive().max(60).default(5).describe('For the keys to arrive.'),
 }
 
 const remoteKeysSchema = z.strictObject({

@@ -21,8 +21,12 @@ export const kubernetesSchema = z.strictObject({
     .min(1)
     .default('https://kubernetes.default.svc.cluster.local')
     .describe('The issuer of the cluster (--service-account-issuer), exactly.'),
-  apiServer: trustworthyUrl.default('https://kubernetes.default.svc'),
-  certificateAuthority: path.default(`${mountedFolder}/ca.crt`),
+  apiServer: trustworthyUrl
+    .default('https://kubernetes.default.svc')
+    .describe('Where the keys of the cluster are read.'),
+  certificateAuthority: path
+    .default(`${mountedFolder}/ca.crt`)
+    .describe('PEM: who signs the certificate of the API server.'),
   tokenFile: path.default(`${mountedFolder}/token`).describe('What the gateway may read the keys with.'),
   algorithms: algorithmsSchema.default(['RS256', 'ES256', 'ES384', 'ES512']),
   clockSkewSeconds,

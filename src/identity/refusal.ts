@@ -129,8 +129,14 @@ export class AuthenticationRefused extends InterfaceError {
   }
 }
 
+/** The challenge of an answer 401: one for each way to prove who calls (RFC 9110 section 11.6.1). */
+export const challenge: Readonly<Record<string, string>> = challengeWith(undefined)
+
 function headersOf({ kind, error }: Refusal): Readonly<Record<string, string>> {
-  if (kind === 'ServiceUnavailable') return { 'retry-after': '5' }
+  return kind === 'ServiceUnavailable' ? { 'retry-after': '5' } : challengeWith(error)
+}
+
+function challengeWith(error: Refusal['error']): Readonly<Record<string, string>> {
   const bearer = `Bearer realm="catalog-gateway"${error === undefined ? '' : `, error="${error}"`}`
   // There is no registered scheme for keys; this one says where a key goes (RFC 9110 section 11.6.1).
   return { 'www-authenticate': `${bearer}, ApiKey realm="catalog-gateway", header="x-api-key"` }

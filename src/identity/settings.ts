@@ -29,13 +29,20 @@ export const identitySchema = z
       .enum(['agree', 'apiKey', 'bearer', 'certificate'])
       .optional()
       .describe('When a caller sends several: they must agree (default), or the one that alone counts.'),
+    anonymous: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether requests without any credential are let in, for what rules with "anonymous: true" allow; default false.',
+      ),
     keyFolder: path
       .optional()
       .describe('Where the last good keys of issuers are kept, for a start while one cannot be reached.'),
     assertion: assertionSchema.optional(),
   })
   .refine(
-    ({ apiKeys, issuers, kubernetes, introspection, clientCertificates }) =>
+    ({ apiKeys, issuers, kubernetes, introspection, clientCertificates, anonymous }) =>
+      anonymous === true ||
       [apiKeys, kubernetes, introspection, clientCertificates].some((way) => way !== undefined) ||
       issuers.length > 0,
     { message: 'nobody could call: expected apiKeys, or at least one of issuers' },

@@ -66,7 +66,11 @@ export class InterfaceError extends Error {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(kind: ErrorName, message: string, options: InterfaceErrorOptions = {}) {
+    // A client is to blame, and the message says for what: the stack would be most of what a refusal costs.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(message, { cause: options.cause })
+    Error.stackTraceLimit = stackTraceLimit
     this.kind = kind
     this.code = errorCodes[kind].code
     this.status = options.status ?? errorCodes[kind].status

@@ -26,6 +26,8 @@ export const reservedContextPrefix = 'gateway'
 /** Header names of the interface that are the same in every dialect. */
 export const apiKeyHeader = 'x-api-key'
 export const requestIdHeader = 'x-request-id'
+/** In every answer that came by the policies: the revision of those that decided. */
+export const policyRevisionHeader = 'x-catalog-policy-revision'
 /** What an upstream gets that is told about the caller; nobody else may send it. */
 export const assertionHeader = 'x-catalog-assertion'
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'

@@ -1,4 +1,5 @@
 import { errorCodes, type ErrorName } from './errors.ts'
+import { policyRevisionHeader, requestIdHeader } from './headers.ts'
 import { referTo, type JsonSchema } from './openapi-schemas.ts'
 import type { Operation } from './operations.ts'
 
@@ -82,7 +83,13 @@ function errorAnswer(names: readonly ErrorName[]): object {
   const narrowed = { allOf: [schema, { properties: { code: { enum: codes } } }] }
   return {
     description: named === '' ? 'Any other error, of the catalog or of what stands in front of it.' : named,
-    headers: { 'x-request-id': { description: 'The id of the request.', schema: { type: 'string' } } },
+    headers: {
+      [requestIdHeader]: { description: 'The id of the request.', schema: { type: 'string' } },
+      [policyRevisionHeader]: {
+        description: 'The revision of the policies that decided, where some did.',
+        schema: { type: 'string' },
+      },
+    },
     content: { 'application/json': { schema: codes.length === 0 ? schema : narrowed } },
   }
 }

@@ -36,7 +36,7 @@ export function requirementOf(field: Field, line: number, report: Report): Polic
   const demand = demandReaders[name](fields[name], report)
   if (id === undefined || demand === undefined) return undefined
   const { permissions, condition } = demand
-  const subjects = { users: [], groups: [], keys: [], any: true, except }
+  const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
   return { id, effect: 'deny', subjects, permissions, tables: undefined, condition, line }
 }
 

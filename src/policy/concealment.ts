@@ -31,7 +31,9 @@ export function concealmentOf(
     if (id.length === 0) return false
     const depth = kind === 'namespace' ? id.length : id.length - 1
     const status = statusAt(nearest(root, id, depth))
-    return status === undefined ? !mayKnow(question) : status === 404
+    if (status !== undefined) return status === 404
+    // Whoever sent no credential is asked for one, whether or not the object is there: that tells nothing of it.
+    return question.principal.method !== 'anonymous' && !mayKnow(question)
   }
 
   return { conceals, mayKnow }

@@ -68,8 +68,8 @@ function prefixesOf(namespace: Identifier): readonly string[] {
 }
 
 function contentOf({ permission, direction, known, before, after }: DecisionChange): string {
-  const { user, key, groups, others } = known.caller
-  const caller = [user, key, [...groups], others === 'all' ? others : [...others]]
+  const { isAnonymous, user, key, groups, others } = known.caller
+  const caller = [isAnonymous, user, key, [...groups], others === 'all' ? others : [...others]]
   return JSON.stringify([permission, direction, caller, [...known.conditions], ruleOf(before), ruleOf(after)])
 }
 

@@ -14,7 +14,7 @@ import {
   type Position,
   type ReachingRule,
 } from './rule-reach.ts'
-import { anybody, subjectsIn, type Subject } from './subject-logic.ts'
+import { anybody, subjectsIn, unauthenticated, type Subject } from './subject-logic.ts'
 
 /** A decision that two sets of policies make differently. */
 export interface DecisionChange extends Difference {
@@ -39,7 +39,8 @@ export interface PolicyDiff {
  * namespaces of the policies, and the root, stand for all. Within one, only the patterns of `tables` tell names
  * apart; so one name for every set of patterns that some name matches stands for all (`nameClasses`). Every
  * permission is looked at. Of callers, rules know names, groups and keys; so first those whom a rule names in one
- * way, and a stranger, are compared, and where none of these differs, all combinations (`findDifference`).
+ * way, a stranger, and a caller without a credential are compared, and where none of these differs, all combinations
+ * (`findDifference`).
  */
 export function diffPolicies(
   before: readonly PolicyDocument[],
@@ -143,23 +144,25 @@ function contentOf(rules: readonly ReachingRule[]): string {
   )
 }
 
-/** Everybody whom the rules name, and a stranger. */
+/** Everybody whom the rules name, a stranger, and a caller without a credential. */
 function subjectsOf(rules: readonly ReachingRule[]): readonly Subject[] {
   const named = rules.flatMap(({ rule: { subjects } }) => [
     ...subjectsIn(subjects),
     ...(subjects.except ? subjectsIn(subjects.except) : []),
   ])
-  return [anybody, ...new Map(named.map((subject) => [JSON.stringify(subject), subject])).values()]
+  const always = [anybody, unauthenticated]
+  return [...new Map([...always, ...named].map((subject) => [JSON.stringify(subject), subject])).values()]
 }
 
 const nothingKnown: Known = {
-  caller: { user: undefined, key: undefined, groups: new Set(), others: new Set() },
+  caller: { isAnonymous: false, user: undefined, key: undefined, groups: new Set(), others: new Set() },
   conditions: new Map(),
 }
 
 /** A caller whom the rules name in this way and in no other. */
 function onlyKnownAs({ kind, name }: Subject): Known {
   const caller = {
+    isAnonymous: kind === 'anonymous',
     user: kind === 'user' ? name : '',
     key: kind === 'key' ? name : '',
     groups: new Set(kind === 'group' ? [name] : []),

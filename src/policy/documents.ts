@@ -1,4 +1,3 @@
-import { isMap, isScalar, LineCounter, parseAllDocuments, type Document, type YAMLMap } from 'yaml'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
 import { requirementOf, requirementsOf } from './commit-fields.ts'
@@ -7,6 +6,8 @@ import type { DecisionTest } from './decision-test.ts'
 import { testsOf } from './test-fields.ts'
 import { labelOf, namespaceOf, permissionsOf, ruleOf } from './rule-fields.ts'
 import { choiceOf, fieldsOf, itemsOf, optional, textOf, type Field, type Report } from './yaml-fields.ts'
+import type { YamlNode } from './yaml-node.ts'
+import { locator, readYaml, readYamlByLibrary, type Locate, type ReadYaml } from './yaml-text.ts'
 
 /** The policies of one file, and every fault in it; where there is a fault, the policies must not be used. */
 export interface ParsedPolicies {
@@ -16,55 +17,40 @@ export interface ParsedPolicies {
   readonly problems: readonly PolicyProblem[]
 }
 
-/** Where an offset in a file stands, both from 1. */
-type Locate = (offset: number) => { readonly line: number; readonly column: number }
-
 /**
  * Reads the AccessPolicy documents of one YAML text (1.2, core schema). Aliases are not followed: who reads a
  * policy sees all of what it says, and a small file cannot become a large one.
  */
 export function parsePolicies(text: string, file: string): ParsedPolicies {
-  const lines = new LineCounter()
-  const locate: Locate = (offset) => {
-    const { line, col } = lines.linePos(offset)
-    return { line, column: col }
-  }
+  const parsed = parseWith(readYaml, text, file)
+  return parsed.problems.length === 0 ? parsed : parseWith(readYamlByLibrary, text, file)
+}
+
+function parseWith(read: ReadYaml, text: string, file: string): ParsedPolicies {
+  const locate = locator(text)
   const problems: PolicyProblem[] = []
   const report: Report = (offset, message) => problems.push({ file, ...locate(offset), message })
-  // Pretty errors repeat the position, and quote the file.
-  const yaml = {
-    lineCounter: lines,
-    prettyErrors: false,
-    schema: 'core',
-    resolveKnownTags: false,
-  }
   const documents: PolicyDocument[] = []
   const tests: DecisionTest[] = []
-  for (const document of parseAllDocuments(text, yaml)) {
-    const node = document.contents
-    if (node === null || !isReadable(document, report)) continue
-    const field: Field = { name: '', node, offset: node.range[0], file: text }
-    if (isMap(node) && (node as YAMLMap).get('kind') === 'DecisionTable') {
+  const root = (node: YamlNode): void => {
+    const field: Field = { name: '', node, offset: node.start, file: text }
+    if (isDecisionTable(node)) {
       tests.push(...decisionTableOf(field, file, locate, report))
-      continue
+      return
     }
     const policy = documentOf(field, file, locate, report, tests)
     if (policy !== undefined) documents.push(policy)
   }
+  read(text, { root, fault: report })
   problems.sort(
     (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
   )
   return { documents, tests, problems }
 }
 
-/** Whether there is something to read: not only a comment, and no fault that makes the rest of it meaningless. */
-function isReadable(document: Document.Parsed, report: Report): boolean {
-  const faults = [...document.errors, ...document.warnings]
-  const breaking = faults.find(({ code }) => code !== 'DUPLICATE_KEY')
-  // What the parser says after the first broken place are consequences of it.
-  for (const { pos, message } of breaking === undefined ? faults : [breaking]) report(pos[0], message)
-  const isEmpty = isScalar(document.contents) && document.contents.value === null
-  return !isEmpty && breaking === undefined
+function isDecisionTable(node: YamlNode): boolean {
+  const kind = node.kind === 'map' ? node.entries.find(({ key }) => key === 'kind')?.value : undefined
+  return kind?.kind === 'scalar' && kind.value === 'DecisionTable'
 }
 
 /** The tests of a document that holds nothing else. */

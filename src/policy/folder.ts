@@ -16,6 +16,8 @@ export interface WatchPoliciesOptions {
   readonly onError?: (error: PolicyError) => void
   /** A condition could not be told; see ConditionFailed. */
   readonly conditionFailed?: ConditionFailed
+  /** These documents are in force from now on; told of the first ones too. */
+  readonly onDocuments?: (documents: readonly PolicyDocument[]) => void
   /** Policies with `mode: shadow` would have decided otherwise. Without it, nobody asks them. */
   readonly shadowDiffers?: ShadowDiffers
 }
@@ -73,6 +75,7 @@ export async function watchPolicies(
   const readFiles = policyFileReader()
   const first = await readPlace(place, readFiles)
   let current = compileFolder(first, options)
+  options.onDocuments?.(first.documents.filter(isInForce))
   // Undefined where the last look could not read everything, so that the next one tries again.
   let seen: string | undefined = first.stamp
   let complaint: string | undefined
@@ -95,6 +98,7 @@ export async function watchPolicies(
     // Also where it says the same: a rule may stand in another line now.
     current = set
     complaint = undefined
+    options.onDocuments?.(contents.documents.filter(isInForce))
     if (isNews) options.onReload?.(set)
   }
 

@@ -14,6 +14,7 @@ export function groupsShownBy(
   const subjects = document?.rules.find(({ id }) => id === rule?.rule)?.subjects
   if (subjects === undefined || subjects.any) return []
   const concern = concernOf(subjects, {
+    isAnonymous: principal.method === 'anonymous',
     user: principal.name,
     key: principal.method === 'api-key' ? principal.credentialId : '',
     groups: new Set(),

@@ -1,3 +1,4 @@
+import { authenticationMethods } from '../identity/principal.ts'
 import { permissionGroups, permissionNames } from '../interface/permissions.ts'
 import {
   callerFields,
@@ -60,6 +61,7 @@ const namedSubjectSchemas = { users: names, groups: names, keys: names, serviceA
 const subjectSchemas = {
   ...namedSubjectSchemas,
   any: { const: true },
+  anonymous: { const: true },
   except: { $ref: '#/definitions/except' },
 }
 
@@ -97,10 +99,11 @@ const testSchema = object(
     as: object(
       callerFields,
       {
+        anonymous: { const: true },
         user: text,
         groups: path,
         key: text,
-        method: { enum: ['api-key', 'token', 'certificate'] },
+        method: { enum: authenticationMethods },
         issuer: text,
         claims: { type: 'object' },
       },

@@ -46,6 +46,7 @@ export const testFields = {
 
 /** The fields of a caller in a test. */
 export const callerFields = {
+  anonymous: 'true: a caller who sends no credential; then nothing else is said.',
   user: 'The name of the principal.',
   groups: 'Its groups.',
   key: 'The id of its API key.',
@@ -101,6 +102,7 @@ export const namedSubjectFields = {
 export const subjectFields = {
   ...namedSubjectFields,
   any: 'true: every authenticated caller.',
+  anonymous: 'true: callers who send no credential, where the settings let them in; nothing else names them.',
   except: 'Whom the rule does not concern all the same.',
 } as const
 

@@ -3,7 +3,7 @@ import { about, type Finding } from './finding.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { namesOfPermissions } from './permission-names.ts'
 import { documentsAbove, indexDocuments, type DocumentIndex } from './rule-reach.ts'
-import { anybody, concernOf, knownBy, subjectsIn } from './subject-logic.ts'
+import { concernOf, knownBy, subjectsIn } from './subject-logic.ts'
 
 interface Placed {
   readonly document: PolicyDocument
@@ -17,12 +17,14 @@ const risky: ReadonlySet<Permission> = new Set(
 /** Rules that cannot decide, that another one makes needless, or that allow everybody what few should do. */
 export function lintRules(documents: readonly PolicyDocument[]): readonly Finding[] {
   const index = indexDocuments(documents)
+  const forAnonymous = placedRules(documents).filter(({ rule }) => isGrantToAnonymous(rule))
   const order = new Map(documents.flatMap(({ rules }) => rules).map((rule, place) => [rule, place]))
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => [
       ...(rule.effect === 'allow' ? powerless({ document, rule }, index) : []),
       ...needless({ document, rule }, index, order),
       ...forEverybody({ document, rule }),
+      ...notForAnonymous({ document, rule }, forAnonymous, index),
     ]),
   )
 }
@@ -119,7 +121,7 @@ function coversTables({ document, rule }: Placed, own: Placed): boolean {
 
 /** Whether a rule concerns every caller whom the other one concerns. */
 function concernsAllOf(rule: PolicyRule, own: PolicyRule): boolean {
-  return subjectsIn(own.subjects, own.subjects.any).every((subject) => {
+  return subjectsIn(own.subjects).every((subject) => {
     const known = knownBy(subject)
     if (concernOf(own.subjects, known) === false) return true
     if (concernOf(rule.subjects, known) === true) return true
@@ -132,7 +134,50 @@ function concernsAllOf(rule: PolicyRule, own: PolicyRule): boolean {
 function forEverybody({ document, rule }: Placed): readonly Finding[] {
   const granted = new Set([...rule.permissions].filter((permission) => risky.has(permission)))
   if (rule.effect === 'deny' || granted.size === 0) return []
-  if (concernOf(rule.subjects, knownBy(anybody)) === false || !rule.subjects.any) return []
-  const what = `allows ${namesOfPermissions(granted)} to every caller; name users or groups instead of "any"`
-  return [about(document, rule, 'warning', 'everybody', what)]
+  const { any, anonymous } = rule.subjects
+  const names = namesOfPermissions(granted)
+  const said = [
+    ...(any ? [`allows ${names} to every caller; name users or groups instead of "any"`] : []),
+    ...(anonymous ? [`allows ${names} to callers without a credential; name users or groups instead`] : []),
+  ]
+  return said.map((what) => about(document, rule, 'warning', 'everybody', what))
+}
+
+/** A deny that is meant for everybody, where a rule allows the same to callers without a credential. */
+function notForAnonymous(
+  own: Placed,
+  forAnonymous: readonly Placed[],
+  index: DocumentIndex,
+): readonly Finding[] {
+  const { effect, subjects, permissions } = own.rule
+  if (effect === 'allow' || !subjects.any || subjects.anonymous) return []
+  const grant = forAnonymous.find(
+    (other) =>
+      [...permissions].some((permission) => other.rule.permissions.has(permission)) &&
+      overlap(own, other, index),
+  )
+  if (grant === undefined) return []
+  const { document, rule } = grant
+  const place = `${document.name}/${rule.id} (${document.file}:${rule.line})`
+  const what = `does not cover callers without a credential, whom ${place} allows the same; add "anonymous: true"`
+  return [about(own.document, own.rule, 'warning', 'anonymous', what)]
+}
+
+/** Whether there may be something that both rules are about. */
+function overlap(one: Placed, other: Placed, index: DocumentIndex): boolean {
+  const [upper, lower] =
+    one.document.namespace.length < other.document.namespace.length ? [one, other] : [other, one]
+  const above = upper.document.namespace
+  const { namespace } = lower.document
+  if (!above.every((part, depth) => part === namespace[depth])) return false
+  if (above.length < namespace.length && upper.rule.tables !== undefined) return false
+  return reaches(upper, lower.document, index)
+}
+
+function isGrantToAnonymous({ effect, subjects }: PolicyRule): boolean {
+  return effect === 'allow' && subjects.anonymous
+}
+
+function placedRules(documents: readonly PolicyDocument[]): readonly Placed[] {
+  return documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
 }

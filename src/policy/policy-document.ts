@@ -14,6 +14,8 @@ export interface NamedSubjects {
 /** Whom a rule concerns: those who are named, or every authenticated caller, less the exceptions. */
 export interface Subjects extends NamedSubjects {
   readonly any: boolean
+  /** Whether it concerns callers without a credential, whom nothing else names. */
+  readonly anonymous: boolean
   readonly except: NamedSubjects | undefined
 }
 

@@ -22,10 +22,12 @@ export function policyFileReader(): PolicyFileReader {
   }
 }
 
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
 function readPolicyFile({ name, bytes }: PolicyText, before: ReadFile | undefined): ReadFile {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    text = decoder.decode(bytes)
   } catch {
     const problems = [{ file: name, message: 'is not valid UTF-8' }]
     return { text: '', parsed: { documents: [], tests: [], problems } }

@@ -1,3 +1,4 @@
+import type { BigIntStats, Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PolicyError } from './policy-error.ts'
@@ -26,19 +27,18 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
   const found: PolicyFile[] = []
   const visited = new Set<string>()
 
-  async function visit(path: string, name: string): Promise<void> {
+  async function visit({ name, path, status }: FoundEntry): Promise<void> {
     if (visited.has(path)) return
     visited.add(path)
-    const status = await stat(path, { bigint: true })
     if (status.isDirectory()) {
-      for (const entry of (await readdir(path, { withFileTypes: true })).toSorted(byName)) {
-        if (entry.name.startsWith('.')) continue
-        const inner = join(path, entry.name)
-        const innerName = name === '' ? entry.name : `${name}/${entry.name}`
-        await named(innerName, async () =>
-          visit(entry.isSymbolicLink() ? await realpath(inner) : inner, innerName),
-        )
-      }
+      const entries = (await readdir(path, { withFileTypes: true })).filter(
+        ({ name }) => !name.startsWith('.'),
+      )
+      const inner = await someAtATime(entries.toSorted(byName), (entry) =>
+        entryAt(join(path, entry.name), name === '' ? entry.name : `${name}/${entry.name}`, entry),
+      )
+      // One after the other: where two names lead to one file, the first of them is told.
+      for (const entry of inner) await named(entry.name, () => visit(entry))
     } else if (status.isFile() && /\.ya?ml$/.test(name)) {
       const { dev, ino, size, mtimeNs, ctimeNs } = status
       const stamp = [dev, ino, size, mtimeNs, ctimeNs].join(':')
@@ -46,8 +46,36 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
     }
   }
 
-  await named(folder, async () => visit(await realpath(folder), ''))
+  await named(folder, async () => {
+    const path = await realpath(folder)
+    await visit({ name: '', path, status: await stat(path, { bigint: true }) })
+  })
   return found.toSorted(byName)
+}
+
+interface FoundEntry {
+  readonly name: string
+  readonly path: string
+  readonly status: BigIntStats
+}
+
+async function entryAt(path: string, name: string, entry: Dirent): Promise<FoundEntry> {
+  return named(name, async () => {
+    const real = entry.isSymbolicLink() ? await realpath(path) : path
+    return { name, path: real, status: await stat(real, { bigint: true }) }
+  })
+}
+
+/** Does the work on each, in their order, waiting for several at a time: thousands of files are mostly waiting. */
+export async function someAtATime<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  for (let first = 0; first < items.length; first += 32) {
+    results.push(...(await Promise.all(items.slice(first, first + 32).map(work))))
+  }
+  return results
 }
 
 /** What a list of files is compared by. */

@@ -1,10 +1,13 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { DenialStatus } from './policy-document.ts'
 import { none, type PermissionBits } from './permission-bits.ts'
-import type { Asked, RuleIndex } from './rule-index.ts'
+import type { CompiledRule } from './compiled-rule.ts'
+import type { Place } from './packed-tree.ts'
 
 /** What the policies say of one namespace. */
 export interface PolicyNode {
+  /** The last name of its path; empty for the root. */
+  readonly name: string
   readonly parent: PolicyNode | undefined
   readonly depth: number
   /** Whether what is allowed above stops here. */
@@ -12,23 +15,35 @@ export interface PolicyNode {
   /** What policies of namespaces beneath cannot allow. */
   final: PermissionBits
   onDeny: DenialStatus | undefined
-  allows: RuleIndex | undefined
-  denies: RuleIndex | undefined
+  /** Of both effects, in order. */
+  readonly rules: CompiledRule[]
   /** Undefined where no policy speaks of a namespace beneath. */
   children: Map<string, PolicyNode> | undefined
+  /** Its number among all nodes, and that of the first behind it that is not beneath it. */
+  number: number
+  end: number
+  /** Where it lies when the tree is packed. */
+  place: Place
 }
 
-/** A namespace that no policy speaks of. */
-export function emptyNode(parent: PolicyNode | undefined): PolicyNode {
+/** A root of which no policy speaks. */
+export function emptyRoot(): PolicyNode {
+  return emptyNode('', undefined)
+}
+
+function emptyNode(name: string, parent: PolicyNode | undefined): PolicyNode {
   return {
+    name,
     parent,
     depth: parent === undefined ? 0 : parent.depth + 1,
     isBoundary: false,
     final: none,
     onDeny: undefined,
-    allows: undefined,
-    denies: undefined,
+    rules: [],
     children: undefined,
+    number: 0,
+    end: 0,
+    place: 0,
   }
 }
 
@@ -37,7 +52,7 @@ export function reach(root: PolicyNode, namespace: Identifier): PolicyNode {
   let node = root
   for (const part of namespace) {
     const children: Map<string, PolicyNode> = (node.children ??= new Map())
-    const child = children.get(part) ?? emptyNode(node)
+    const child = children.get(part) ?? emptyNode(part, node)
     children.set(part, child)
     node = child
   }
@@ -55,16 +70,24 @@ export function nearest(root: PolicyNode, id: Identifier, depth: number): Policy
   return node
 }
 
-/** The table that is asked about, if it lies directly in the namespace. */
-export function tableIn(node: PolicyNode, { table, depth }: Asked): string | undefined {
-  return node.depth === depth ? table : undefined
-}
-
-/** The namespace and everything beneath it that policies speak of. */
+/** The namespace and everything beneath it that policies speak of: what lies beneath a namespace follows it at once. */
 export function* subtree(top: PolicyNode): Generator<PolicyNode> {
   const pending = [top]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     yield node
     if (node.children) pending.push(...node.children.values())
   }
+}
+
+/** Numbers the nodes of a tree, which must not grow any more, in the order in which it returns them. */
+export function numberNodes(root: PolicyNode): readonly PolicyNode[] {
+  const nodes = [...subtree(root)]
+  for (const [number, node] of nodes.entries()) {
+    node.number = number
+    node.end = number + 1
+  }
+  for (const { parent, end } of nodes.toReversed()) {
+    if (parent !== undefined) parent.end = Math.max(parent.end, end)
+  }
+  return nodes
 }

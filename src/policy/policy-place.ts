@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PolicyError } from './policy-error.ts'
-import { listPolicyFiles, named, settlingMs, stampOf } from './policy-files.ts'
+import { listPolicyFiles, named, settlingMs, someAtATime, stampOf } from './policy-files.ts'
 
 /** Where policies lie. What cannot be read there is a PolicyError. */
 export interface PolicyPlace {
@@ -37,10 +37,10 @@ export function policyFolder(folder: string): PolicyPlace {
       for (let attempt = 1; attempt <= 5; attempt++) {
         const found = await listPolicyFiles(folder)
         if (!found.some(({ isJustChanged }) => isJustChanged)) {
-          const files: PolicyText[] = []
-          for (const { name, path } of found) {
-            files.push({ name, bytes: await named(name, () => readFile(path)) })
-          }
+          const files = await someAtATime(found, async ({ name, path }): Promise<PolicyText> => ({
+            name,
+            bytes: await named(name, () => readFile(path)),
+          }))
           const stamp = stampOf(found)
           if (stamp === stampOf(await listPolicyFiles(folder))) return { stamp, files }
         }

@@ -1,4 +1,5 @@
 import type { Details, IntentEntry } from '../audit/records.ts'
+import { anonymousPrincipal } from '../identity/principal.ts'
 import type { Identifier } from '../interface/identifiers.ts'
 import type { ObjectKind } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
@@ -55,6 +56,7 @@ function inquiryOf({
     kind,
     id,
     get principal() {
+      if (principal.method === 'anonymous') return anonymousPrincipal
       // The claims of a token are not recorded; an API key has none.
       if (!groups.isComplete || principal.method !== 'api-key') return unrecorded()
       return { ...principal, groups: groups.groups, ...(issuer !== undefined && { issuer }) }

@@ -139,6 +139,7 @@ function openIn(rules: readonly OpenRule[]): readonly string[] {
 
 function callerIn({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
   return {
+    isAnonymous: principal.method === 'anonymous',
     user: principal.name,
     key: principal.method === 'api-key' ? principal.credentialId : '',
     groups,

@@ -24,12 +24,13 @@ function contentOf(
   { id, effect, subjects, permissions, tables, condition }: PolicyRule,
   spell: Spell,
 ): readonly unknown[] {
-  const { any, except } = subjects
+  const { any, anonymous, except } = subjects
   return [
     id,
     effect,
     namesOf(subjects),
     any,
+    anonymous,
     except ? namesOf(except) : null,
     spell(permissions),
     tables ?? null,

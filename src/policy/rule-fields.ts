@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { isScalar } from 'yaml'
 import { InterfaceError } from '../interface/errors.ts'
 import { assertName, type Identifier } from '../interface/identifiers.ts'
 import { operationNamed, operations, type OperationName } from '../interface/operations.ts'
 import { permissionGroups, permissionNames, type Permission } from '../interface/permissions.ts'
-import { compileCondition, isFault, type Condition } from './condition.ts'
+import { compileCondition, isFault, type Condition, type ConditionFault } from './condition.ts'
 import { ruleFields } from './language.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { subjectsOf } from './subject-fields.ts'
@@ -46,12 +45,19 @@ export function ruleOf(field: Field, line: number, report: Report): PolicyRule |
 /** A condition; a fault in it points at the very characters. */
 function conditionOf(field: Field, report: Report): Condition | undefined {
   const text = textOf(field, report)
-  if (text === undefined || !isScalar(field.node)) return undefined
-  const condition = compileCondition(text)
+  if (text === undefined || field.node?.kind !== 'scalar') return undefined
+  let condition = compiled.get(text)
+  if (condition === undefined) {
+    condition = compileCondition(text)
+    compiled.set(text, condition)
+  }
   if (!isFault(condition)) return condition
   report(offsetIn(field.file, field.node, condition.index), `${field.name}: ${condition.message}`)
   return undefined
 }
+
+/** Many rules have the same conditions; each is compiled once. */
+const compiled = new LRUCache<string, Condition | ConditionFault>({ max: 1000 })
 
 /** A name that can stand in a log line: of a policy or of a rule. */
 export function labelOf(field: Field, report: Report): string | undefined {
@@ -75,14 +81,14 @@ export function namespaceOf(field: Field, report: Report): Identifier {
 /** Operations and groups of them, spelled out. */
 export function permissionsOf(field: Field, report: Report): ReadonlySet<Permission> {
   const names = someTextsOf(field, '[read, InsertIntoTable]', report, (name, item) => {
-    if (membersOf(name) !== undefined) return
+    if (members.has(name)) return
     const suggestion = didYouMean(name, [...permissionNames, ...permissionGroups.keys()])
     report(item.offset, `${item.name}: no operation or group is called ${JSON.stringify(name)}${suggestion}`)
   })
   const key = names.join(' ')
   let permissions = spelledOut.get(key)
   if (permissions === undefined) {
-    permissions = new Set(names.flatMap((name) => membersOf(name) ?? []))
+    permissions = new Set(names.flatMap((name) => members.get(name) ?? []))
     spelledOut.set(key, permissions)
   }
   return permissions
@@ -91,10 +97,11 @@ export function permissionsOf(field: Field, report: Report): ReadonlySet<Permiss
 /** Most rules are about the same few lists of operations; each is kept once. */
 const spelledOut = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
 
-function membersOf(name: string): readonly Permission[] | undefined {
-  const permission = permissionNames.find((candidate) => candidate === name)
-  return permission === undefined ? permissionGroups.get(name) : [permission]
-}
+/** What each operation and group stands for. */
+const members: ReadonlyMap<string, readonly Permission[]> = new Map([
+  ...permissionGroups,
+  ...permissionNames.map((name) => [name, [name]] as const),
+])
 
 function concernsTables(permission: Permission): boolean {
   if (!(permission in operations)) return true

@@ -14,7 +14,7 @@ export const policySettingsSchema = z
     folder: path.optional().describe('A folder of policies, and its sub-folders.'),
     bundle: z
       .strictObject({
-        file: path,
+        file: path.describe('The bundle; followed when it changes.'),
         publicKeys: z
           .array(path)
           .min(1)

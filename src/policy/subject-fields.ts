@@ -1,4 +1,3 @@
-import { isMap } from 'yaml'
 import { namedSubjectFields, subjectFields } from './language.ts'
 import type { NamedSubjects, Subjects } from './policy-document.ts'
 import { choiceOf, fieldsOf, optional, someTextsOf, type Field, type Report } from './yaml-fields.ts'
@@ -9,19 +8,20 @@ const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 /** Whom a rule concerns; every fault is reported. */
 export function subjectsOf(field: Field, report: Report): Subjects {
   const fields = fieldsOf(field, subjectFields, report)
-  if (fields === undefined) return { ...nobody, any: false, except: undefined }
+  if (fields === undefined) return { ...nobody, any: false, anonymous: false, except: undefined }
   const any = optional(fields.any, (field) => choiceOf(field, [true], report)) ?? false
+  const anonymous = optional(fields.anonymous, (field) => choiceOf(field, [true], report)) ?? false
   const except = optional(fields.except, (field) => exceptionsOf(field, report))
-  const isNamed = isMap(field.node) && field.node.items.some(({ key }) => String(key) !== 'except')
+  const isNamed = field.node?.kind === 'map' && field.node.entries.some(({ key }) => key !== 'except')
   if (!isNamed) report(field.offset, `${field.name} names nobody; expected users, groups or "any: true"`)
-  return { ...namedOf(fields, report), any, except }
+  return { ...namedOf(fields, report), any, anonymous, except }
 }
 
 /** Whom a rule or a requirement leaves alone. */
 export function exceptionsOf(field: Field, report: Report): NamedSubjects {
   const fields = fieldsOf(field, namedSubjectFields, report)
   if (fields === undefined) return nobody
-  if (isMap(field.node) && field.node.items.length === 0) {
+  if (field.node?.kind === 'map' && field.node.entries.length === 0) {
     report(field.offset, `${field.name} names nobody; expected users or groups`)
   }
   return namedOf(fields, report)

@@ -2,19 +2,27 @@ import type { Principal } from '../identity/principal.ts'
 import type { NamedSubjects, Subjects } from './policy-document.ts'
 
 /** One way in which policies name callers. */
-type SubjectKind = 'user' | 'group' | 'key' | 'any'
+type SubjectKind = 'user' | 'group' | 'key' | 'any' | 'anonymous'
 
-/** A caller as far as one rule names it: by its name, a group, a key, or not at all (`any`). */
+/**
+ * A caller as far as one rule names it: by its name, a group, a key, or not at all (`any`); or one without a credential
+ * (`anonymous`), of whom there is nothing else to know.
+ */
 export interface Subject {
   readonly kind: SubjectKind
   readonly name: string
 }
 
-/** Every caller. */
+/** Every authenticated caller. */
 export const anybody: Subject = { kind: 'any', name: '' }
+
+/** Every caller without a credential. */
+export const unauthenticated: Subject = { kind: 'anonymous', name: '' }
 
 /** What is known of a caller. Undefined, and groups that are in neither list, are not known. */
 export interface KnownCaller {
+  /** Whether it sent no credential: then the rest says nothing. */
+  readonly isAnonymous: boolean
   readonly user: string | undefined
   readonly key: string | undefined
   readonly groups: ReadonlySet<string>
@@ -30,6 +38,7 @@ const nobody: ReadonlySet<string> = new Set()
 /** What is known of a caller whom a rule names so. A caller has one name and one key, and may be in more groups. */
 export function knownBy({ kind, name }: Subject): KnownCaller {
   return {
+    isAnonymous: kind === 'anonymous',
     user: kind === 'user' ? name : undefined,
     key: kind === 'key' ? name : undefined,
     groups: kind === 'group' ? new Set([name]) : nobody,
@@ -39,27 +48,36 @@ export function knownBy({ kind, name }: Subject): KnownCaller {
 
 /** All that there is to know of a caller. */
 export function knownOf({ name, method, credentialId, groups }: Principal): KnownCaller {
-  return { user: name, key: method === 'api-key' ? credentialId : '', groups, others: 'all' }
+  const key = method === 'api-key' ? credentialId : ''
+  return { isAnonymous: method === 'anonymous', user: name, key, groups, others: 'all' }
 }
 
 /** Whether a rule concerns a caller, as far as what is known tells. */
 export function concernOf(subjects: Subjects, caller: KnownCaller): Concern {
+  if (caller.isAnonymous) return subjects.anonymous
   const excepted = subjects.except === undefined ? false : namedAmong(subjects.except, caller)
   if (excepted === true) return false
   const named = subjects.any || namedAmong(subjects, caller)
   if (named === false) return false
   const except = excepted === false ? undefined : excepted
-  if (named === true) return except === undefined ? true : { ...noNames, any: true, except }
-  return { ...named, any: false, except }
+  if (named === true) return except === undefined ? true : { ...noNames, any: true, anonymous: false, except }
+  return { ...named, any: false, anonymous: false, except }
 }
 
 /** Everybody whom subjects name, each way by itself. */
-export function subjectsIn({ users, groups, keys }: NamedSubjects, any = false): readonly Subject[] {
+export function subjectsIn({
+  users,
+  groups,
+  keys,
+  any,
+  anonymous,
+}: NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>): readonly Subject[] {
   return [
     ...subjectsOfKind('user', users),
     ...subjectsOfKind('group', groups),
     ...subjectsOfKind('key', keys),
-    ...(any ? [anybody] : []),
+    ...(any === true ? [anybody] : []),
+    ...(anonymous === true ? [unauthenticated] : []),
   ]
 }
 

@@ -1,5 +1,4 @@
-import { isMap } from 'yaml'
-import type { Principal } from '../identity/principal.ts'
+import { anonymousPrincipal, authenticationMethods, type Principal } from '../identity/principal.ts'
 import { assertIdentifier, type Identifier } from '../interface/identifiers.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import type { ObjectKind } from '../interface/operations.ts'
@@ -141,14 +140,18 @@ const stranger: Principal = { name: 'somebody', method: 'api-key', groups: new S
 function callerOf(field: Field, report: Report): Principal | undefined {
   const fields = fieldsOf(field, callerFields, report)
   if (fields === undefined) return undefined
+  if (optional(fields.anonymous, (field) => choiceOf(field, [true], report)) === true) {
+    const isSole = field.node?.kind === 'map' && field.node.entries.length === 1
+    if (!isSole) report(field.offset, `${field.name} says more of a caller who sends no credential`)
+    return anonymousPrincipal
+  }
   const claims = optional(fields.claims, (field) => {
-    if (isMap(field.node)) return jsonOf(field, report) as Readonly<Record<string, unknown>>
+    if (field.node?.kind === 'map') return jsonOf(field, report) as Readonly<Record<string, unknown>>
     report(field.offset, `${field.name} is no map; expected what the token says, such as { amr: [mfa] }`)
     return undefined
   })
   const issuer = optional(fields.issuer, (field) => textOf(field, report))
-  const methods = ['api-key', 'token', 'certificate'] as const
-  const method = optional(fields.method, (field) => choiceOf(field, methods, report))
+  const method = optional(fields.method, (field) => choiceOf(field, authenticationMethods, report))
   const groups = optional(fields.groups, (field) => textsOf(field, '[sales]', report, () => undefined))
   return {
     name: optional(fields.user, (field) => textOf(field, report)) ?? stranger.name,

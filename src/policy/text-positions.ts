@@ -1,14 +1,14 @@
-import type { Scalar } from 'yaml'
+import type { YamlScalar } from './yaml-node.ts'
 
 /**
  * Where in a file the character of a text stands that a YAML scalar holds. Quotes, escapes, folding and indentation
  * lie between the two: it follows both at once, passing over what stands in the file alone.
  */
-export function offsetIn(file: string, scalar: Scalar, index: number): number {
-  const [start, end] = scalar.range ?? [0, 0]
+export function offsetIn(file: string, scalar: YamlScalar, index: number): number {
+  const { start, end } = scalar
   const text = String(scalar.value)
-  let offset = start + (isQuoted(scalar) ? 1 : 0)
-  if (isBlock(scalar)) offset = nextLine(file, offset)
+  let offset = start + (isQuote(file[start]) ? 1 : 0)
+  if (isBlockHeader(file[start])) offset = nextLine(file, offset)
   for (let position = 0; position < index; position++) offset = after(text[position] ?? '', offset)
   return Math.min(index < text.length ? find(text[index] ?? '', offset) : offset, Math.max(start, end - 1))
 
@@ -28,12 +28,13 @@ export function offsetIn(file: string, scalar: Scalar, index: number): number {
   }
 }
 
-function isQuoted({ type }: Scalar): boolean {
-  return type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE'
+// Text without quotes begins with none of these.
+function isQuote(character: string | undefined): boolean {
+  return character === '"' || character === "'"
 }
 
-function isBlock({ type }: Scalar): boolean {
-  return type === 'BLOCK_FOLDED' || type === 'BLOCK_LITERAL'
+function isBlockHeader(character: string | undefined): boolean {
+  return character === '|' || character === '>'
 }
 
 function nextLine(file: string, offset: number): number {

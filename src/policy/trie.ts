@@ -1,22 +1,15 @@
 import type { Identifier } from '../interface/identifiers.ts'
+import { anyTable, nothingGiven, type Asked, type CompiledRule, type Outlook } from './compiled-rule.ts'
 import { concealmentOf } from './concealment.ts'
 import type { Allowed, Decision, RuleReference } from './decision.ts'
-import { decisiveRule } from './decisive-rule.ts'
 import { matcherOf, sampleOf } from './name-pattern.ts'
-import type { PolicyDocument, PolicyRule, Subjects } from './policy-document.ts'
+import { packTree, type PackedTree } from './packed-tree.ts'
+import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { bitOf, bitsOf, withBits } from './permission-bits.ts'
-import { emptyNode, nearest, reach, subtree, type PolicyNode } from './policy-node.ts'
+import { emptyRoot, nearest, numberNodes, reach, subtree, type PolicyNode } from './policy-node.ts'
 import type { EarlyQuestion, Inquiry, Question } from './question.ts'
 import { revisionOf } from './revision.ts'
-import {
-  addRule,
-  anyTable,
-  emptyIndex,
-  firstApplying,
-  type Asked,
-  type CompiledRule,
-  type Outlook,
-} from './rule-index.ts'
+import { numberSubjects, type SubjectNumbers } from './subject-numbers.ts'
 import { visibilityOf, type Sight, type View, type Viewer } from './visible.ts'
 
 /** The policies of a folder, ready to decide; never changes. */
@@ -71,11 +64,26 @@ export function compilePolicies(
 ): PolicySet {
   const revision = revisionOf(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
-  const root = buildTrie(documents, revision, conditionFailed)
+  const subjects = numberSubjects()
+  const root = buildTree(documents, (rule, document, order) =>
+    compileRule(rule, document, order, subjects, revision, conditionFailed),
+  )
+  const nodes = numberNodes(root)
+  const packed = packTree(nodes)
+
+  function askedOf(inquiry: Inquiry, id: Identifier, outlook: Outlook): Asked {
+    const { principal, kind, permission } = inquiry
+    const isNamespace = kind === 'namespace' || kind === 'none'
+    const depth = isNamespace ? id.length : id.length - 1
+    const table = isNamespace ? undefined : id[depth]
+    const caller = subjects.callerOf(principal)
+    const bit = bitOf(permission)
+    return { inquiry, caller, bit, table, depth, outlook, given: nothingGiven, metCondition: false }
+  }
 
   function look(question: EarlyQuestion, outlook: Outlook): Decision {
     const asked = askedOf(question, question.id, outlook)
-    return decisiveRule(nearest(root, question.id, asked.depth), asked)?.decision ?? noRule
+    return packed.decisiveRule(packed.nearest(question.id, asked.depth), asked)?.decision ?? noRule
   }
 
   function decide(question: EarlyQuestion): Decision {
@@ -95,14 +103,14 @@ export function compilePolicies(
     const node = nearest(root, question.id, question.id.length)
     if (!own.allowed) return own
     const asked = askedOf({ ...question, id: undefined }, question.id, 'worst')
-    const reaching = decisiveRule(node, asked)?.decision ?? noRule
+    const reaching = packed.decisiveRule(node.place, asked)?.decision ?? noRule
     // Where no policy speaks of the namespace, none speaks of what is beneath it.
     if (!reaching.allowed || node.depth < question.id.length) return reaching
-    const denied = denyBeneath(node, asked)?.decision
-    return denied ?? (isStoppedBeneath(node, asked) ? noRule : own)
+    const denied = denyBeneath(packed, node, asked)?.decision
+    return denied ?? (isStoppedBeneath(packed, node, asked) ? noRule : own)
   }
 
-  const visibility = visibilityOf(root, decide)
+  const visibility = visibilityOf(root, nodes, packed, subjects)
   return Object.freeze({
     revision,
     size: documents.length,
@@ -114,19 +122,12 @@ export function compilePolicies(
   })
 }
 
-function askedOf(inquiry: Inquiry, id: Identifier, outlook: Outlook): Asked {
-  const { kind, permission } = inquiry
-  const isNamespace = kind === 'namespace' || kind === 'none'
-  const depth = isNamespace ? id.length : id.length - 1
-  return { inquiry, bit: bitOf(permission), table: isNamespace ? undefined : id[depth], depth, outlook }
-}
-
 /** The rule that denies the permission on something in the namespace or beneath: the deepest, of these the first. */
-function denyBeneath(top: PolicyNode, asked: Asked): CompiledRule | undefined {
+function denyBeneath(packed: PackedTree, top: PolicyNode, asked: Asked): CompiledRule | undefined {
   let deny: CompiledRule | undefined
   let depth = 0
   for (const node of subtree(top)) {
-    const rule = node.denies && firstApplying(node.denies, asked, anyTable)
+    const rule = packed.firstDeny(node.place, asked, anyTable)
     const isDeeper = deny === undefined || node.depth > depth
     if (rule && (isDeeper || (node.depth === depth && rule.order < (deny?.order ?? 0)))) {
       deny = rule
@@ -137,20 +138,17 @@ function denyBeneath(top: PolicyNode, asked: Asked): CompiledRule | undefined {
 }
 
 /** Whether some namespace there takes nothing from above and is not itself allowed the permission. */
-function isStoppedBeneath(top: PolicyNode, asked: Asked): boolean {
+function isStoppedBeneath(packed: PackedTree, top: PolicyNode, asked: Asked): boolean {
   for (const node of subtree(top)) {
-    if (node.isBoundary && decisiveRule(node, asked)?.effect !== 'allow') return true
+    if (node.isBoundary && packed.decisiveRule(node.place, asked)?.effect !== 'allow') return true
   }
   return false
 }
 
-function buildTrie(
-  documents: readonly PolicyDocument[],
-  revision: string,
-  conditionFailed: ConditionFailed,
-): PolicyNode {
-  const root = emptyNode(undefined)
-  const share = sharing()
+type Compile = (rule: PolicyRule, document: PolicyDocument, order: number) => CompiledRule
+
+function buildTree(documents: readonly PolicyDocument[], compile: Compile): PolicyNode {
+  const root = emptyRoot()
   let order = 0
   for (const document of documents) {
     const node = reach(root, document.namespace)
@@ -158,39 +156,16 @@ function buildTrie(
     node.final = withBits(node.final, bitsOf(document.final))
     // Of two policies for one namespace, the one that hides more is heard.
     if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404
-    for (const rule of document.rules) {
-      const index = rule.effect === 'allow' ? (node.allows ??= emptyIndex()) : (node.denies ??= emptyIndex())
-      addRule(
-        index,
-        compileRule(
-          { ...rule, subjects: share(rule.subjects) },
-          document,
-          order++,
-          revision,
-          conditionFailed,
-        ),
-      )
-    }
+    for (const rule of document.rules) node.rules.push(compile(rule, document, order++))
   }
   return root
-}
-
-/** One text for all that say the same: many policies name the same callers, and a decision compares them. */
-function sharing(): (subjects: Subjects) => Subjects {
-  const texts = new Map<string, string>()
-  const shared = (text: string): string => texts.get(text) ?? (texts.set(text, text), text)
-  return (subjects) => ({
-    ...subjects,
-    users: subjects.users.map(shared),
-    groups: subjects.groups.map(shared),
-    keys: subjects.keys.map(shared),
-  })
 }
 
 function compileRule(
   { id, effect, subjects, permissions, tables, condition, line }: PolicyRule,
   document: PolicyDocument,
   order: number,
+  numbers: SubjectNumbers,
   revision: string,
   conditionFailed: ConditionFailed,
 ): CompiledRule {
@@ -198,7 +173,8 @@ function compileRule(
   return {
     order,
     effect,
-    subjects,
+    subjects: numbers.of(subjects),
+    except: subjects.except === undefined ? nobody : numbers.of(subjects.except),
     ...bitsOf(permissions),
     tables: tables?.map(matcherOf),
     samples: tables?.map(sampleOf),
@@ -211,3 +187,5 @@ function compileRule(
     ),
   }
 }
+
+const nobody: readonly number[] = []

@@ -1,12 +1,16 @@
+import { LRUCache } from 'lru-cache'
 import type { Principal } from '../identity/principal.ts'
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
-import type { Allowed, Decision } from './decision.ts'
-import { decisiveRule } from './decisive-rule.ts'
+import { nothingGiven, type Asked, type CompiledRule, type GivenAnswers } from './compiled-rule.ts'
+import type { Allowed } from './decision.ts'
+import { conditionsBeforehand, type Given } from './given-answers.ts'
+import { indexGrants, type PlacedRule } from './grants-beneath.ts'
+import type { PackedTree } from './packed-tree.ts'
 import { bitOf, bitsOf, meet } from './permission-bits.ts'
-import { nearest, subtree, type PolicyNode } from './policy-node.ts'
-import { noFacts, type EarlyQuestion, type OperationFacts, type RequestFacts } from './question.ts'
-import type { CompiledRule } from './rule-index.ts'
+import { nearest, type PolicyNode } from './policy-node.ts'
+import { noFacts, type OperationFacts, type RequestFacts } from './question.ts'
+import type { NumberedCaller, SubjectNumbers } from './subject-numbers.ts'
 
 /** What can be seen. */
 type Kind = 'namespace' | 'table'
@@ -34,145 +38,168 @@ const describing: Readonly<
 }
 const describingBits = bitsOf(new Set(Object.values(describing).map(({ permission }) => permission)))
 
-/** Tells who sees what, from the policies below that root and what they decide. */
-export function visibilityOf(root: PolicyNode, decide: (question: EarlyQuestion) => Decision) {
-  const indexes = new WeakMap<PolicyNode, GrantIndex>()
-  const names = new WeakMap<PolicyNode, TellingNames>()
+/** A viewer, and what conditions say of the request; `metCondition` where another one was asked. */
+interface Looker extends Viewer {
+  readonly caller: NumberedCaller
+  readonly given: Readonly<Record<Kind, GivenAnswers>>
+  metCondition: boolean
+}
 
-  function viewOf({ principal, request }: Viewer): View {
-    const known: Readonly<Record<Kind, Map<PolicyNode, boolean>>> = { namespace: new Map(), table: new Map() }
-    const look: View = (kind, id) => {
-      const { permission, operation } = describing[kind]
-      if (decide({ principal, permission, kind, id, request, operation }).allowed) return true
-      return kind === 'namespace' && showsBeneath({ principal, request, id }) !== undefined
+/** What can be remembered of a namespace: whether it is seen, what lies in those beneath that no policy speaks of, tables. */
+const remembered = { itself: 0, beneath: 1, table: 2 } as const
+const rememberedOfEach = Object.keys(remembered).length
+const [seen, unseen] = [1, 2]
+const maximumRememberedBytes = 32 * 1024 * 1024
+
+/** Tells who sees what, by the rules of a tree; its nodes are in the order of their numbers. */
+export function visibilityOf(
+  root: PolicyNode,
+  nodes: readonly PolicyNode[],
+  packed: PackedTree,
+  subjects: SubjectNumbers,
+) {
+  const rules = nodes.flatMap(describingRules)
+  // Where the names of tables, and where ids, tell apart what is seen and what is not.
+  const tellingTables = nodesWhere(rules, ({ tables }) => tables !== undefined)
+  const tellingIds = withAllBeneath(
+    nodesWhere(rules, ({ condition }) => condition?.needs.object === true),
+    nodes,
+  )
+  const grantsBeneath = indexGrants(rules)
+  const askBeforehand = conditionsBeforehand(rules)
+  // By callers whom all rules take for the same, and what conditions say of their requests.
+  const memory = new LRUCache<string, Uint8Array>({
+    maxSize: maximumRememberedBytes,
+    sizeCalculation: ({ length }, key) => length + key.length,
+  })
+
+  function viewOf(viewer: Viewer): View {
+    const caller = subjects.callerOf(viewer.principal)
+    const [namespace, table] = [given('namespace', viewer, caller), given('table', viewer, caller)]
+    const looker: Looker = {
+      ...viewer,
+      caller,
+      given: { namespace: namespace.answers, table: table.answers },
+      metCondition: false,
     }
+    const lasting = memoryOf([caller.key, namespace.key, table.key].join(';'))
+    // What cannot be remembered for other requests, as a condition was asked that was not asked beforehand.
+    const passing = new Map<number, boolean>()
     return (kind, id) => {
       const depth = kind === 'table' ? id.length - 1 : id.length
       const node = nearest(root, id, depth)
-      if (dependsOnName(node, kind, node.depth === depth)) return look(kind, id)
-      const seen = known[kind].get(node) ?? look(kind, id)
-      known[kind].set(node, seen)
-      return seen
+      const isThere = node.depth === depth
+      if (kind === 'table' && isThere && tellingTables.has(node)) return look(kind, id, node, looker)
+      const place = rememberedOfEach * node.number + remembered[placeOf(kind, isThere)]
+      if (lasting[place] !== 0) return lasting[place] === seen
+      const before = tellingIds.has(node) ? undefined : passing.get(place)
+      if (before !== undefined) return before
+      looker.metCondition = false
+      const shows = look(kind, id, node, looker)
+      if (looker.metCondition) passing.set(place, shows)
+      else lasting[place] = shows ? seen : unseen
+      return shows
     }
   }
 
-  /** Whether what is nearest to the namespace tells apart objects by their names: if not, one look is enough. */
-  function dependsOnName(node: PolicyNode, kind: Kind, isThere: boolean): boolean {
-    let telling = names.get(node)
-    if (telling === undefined) names.set(node, (telling = namesIn(node)))
-    return telling.inConditions || (isThere && (kind === 'namespace' || telling.ofTables))
+  function given(kind: Kind, { principal, request }: Viewer, caller: NumberedCaller): Given {
+    return askBeforehand({ principal, kind, id: undefined, request, ...describing[kind] }, caller)
   }
 
-  function showsBeneath(sight: Sight): Allowed | undefined {
-    const node = nearest(root, sight.id, sight.id.length)
-    const reaching = allowedOn(node, 'table', sight) ?? allowedOn(node, 'namespace', sight)
+  function memoryOf(key: string): Uint8Array {
+    let lasting = memory.get(key)
+    if (lasting === undefined) memory.set(key, (lasting = new Uint8Array(rememberedOfEach * nodes.length)))
+    return lasting
+  }
+
+  function look(kind: Kind, id: Identifier, node: PolicyNode, looker: Looker): boolean {
+    const table = kind === 'table' ? id.at(-1) : undefined
+    const depth = kind === 'table' ? id.length - 1 : id.length
+    if (allowedOn(node, kind, looker, { id, table, depth, outlook: 'worst' }) !== undefined) return true
+    return kind === 'namespace' && beneath(id, node, looker) !== undefined
+  }
+
+  function showsBeneath({ id, principal, request }: Sight): Allowed | undefined {
+    const given = { namespace: nothingGiven, table: nothingGiven }
+    const looker = { principal, request, caller: subjects.callerOf(principal), given, metCondition: false }
+    return beneath(id, nearest(root, id, id.length), looker)
+  }
+
+  function beneath(id: Identifier, node: PolicyNode, looker: Looker): Allowed | undefined {
+    const reaching = allowedSomewhere(node, looker)
     // Where no policy speaks of the namespace, none speaks of what is beneath it.
-    if (reaching !== undefined || node.depth < sight.id.length) return reaching
-    let index = indexes.get(node)
-    if (index === undefined) indexes.set(node, (index = grantsBeneath(node)))
-    for (const grants of grantsFor(index, sight.principal)) {
-      for (const grant of grants) {
-        const allowed = allowedBy(grant, sight)
-        if (allowed !== undefined) return allowed
-      }
+    if (reaching !== undefined || node.depth < id.length) return reaching
+    for (const grant of grantsBeneath(node, looker.caller)) {
+      const allowed = allowedBy(grant, looker)
+      if (allowed !== undefined) return allowed
     }
     return undefined
+  }
+
+  /**
+   * The decision that lets the caller describe something that a rule speaks of. Of a pattern one name stands for all:
+   * the one that no other pattern matches unless it matches everything that this one does.
+   */
+  function allowedBy({ rule, node }: PlacedRule, looker: Looker): Allowed | undefined {
+    if (rule.samples === undefined) return allowedSomewhere(node, looker)
+    for (const table of rule.samples) {
+      const what = { id: undefined, table, depth: node.depth, outlook: 'best' } as const
+      const allowed = allowedOn(node, 'table', looker, what)
+      if (allowed !== undefined) return allowed
+    }
+    return undefined
+  }
+
+  /**
+   * The decision that lets the caller describe what lies deeper and no policy speaks of. What it is called is not
+   * known: a condition that asks counts for the caller.
+   */
+  function allowedSomewhere(node: PolicyNode, looker: Looker): Allowed | undefined {
+    const what = { id: undefined, table: undefined, depth: node.depth + 1, outlook: 'best' } as const
+    return allowedOn(node, 'table', looker, what) ?? allowedOn(node, 'namespace', looker, what)
+  }
+
+  function allowedOn(
+    node: PolicyNode,
+    kind: Kind,
+    looker: Looker,
+    { id, table, depth, outlook }: Pick<Asked, 'table' | 'depth' | 'outlook'> & Pick<Asked['inquiry'], 'id'>,
+  ): Allowed | undefined {
+    const { principal, request, caller } = looker
+    const given = looker.given[kind]
+    const { permission, operation } = describing[kind]
+    const inquiry = { principal, permission, kind, id, request, operation }
+    const bit = bitOf(permission)
+    const asked: Asked = { inquiry, caller, bit, table, depth, outlook, given, metCondition: false }
+    const decision = packed.decisiveRule(node.place, asked)?.decision
+    looker.metCondition ||= asked.metCondition
+    return decision?.allowed === true ? decision : undefined
   }
 
   return { viewOf, showsBeneath }
 }
 
-/**
- * The decision that lets the caller describe something that a rule speaks of. Of a pattern one name stands for all:
- * the one that no other pattern matches unless it matches everything that this one does.
- */
-function allowedBy({ rule, node }: Grant, sight: Sight): Allowed | undefined {
-  if (rule.samples === undefined) {
-    return allowedOn(node, 'table', sight) ?? allowedOn(node, 'namespace', sight)
-  }
-  for (const sample of rule.samples) {
-    const allowed = allowedOn(node, 'table', sight, sample)
-    if (allowed !== undefined) return allowed
-  }
-  return undefined
+function placeOf(kind: Kind, isThere: boolean): keyof typeof remembered {
+  if (kind === 'table') return 'table'
+  return isThere ? 'itself' : 'beneath'
 }
 
-/**
- * The decision that lets the caller describe a table of that name in the namespace, or without a name what lies
- * deeper and no policy speaks of. What it is called is not known: a condition that asks counts for the caller.
- */
-function allowedOn(
-  node: PolicyNode,
-  kind: Kind,
-  { principal, request }: Viewer,
-  table?: string,
-): Allowed | undefined {
-  const { permission, operation } = describing[kind]
-  const inquiry = { principal, permission, kind, id: undefined, request, operation }
-  const depth = table === undefined ? node.depth + 1 : node.depth
-  const rule = decisiveRule(node, { inquiry, bit: bitOf(permission), table, depth, outlook: 'best' })
-  return rule?.decision.allowed === true ? rule.decision : undefined
+function describingRules(node: PolicyNode): readonly PlacedRule[] {
+  return node.rules.filter((rule) => meet(rule, describingBits)).map((rule) => ({ rule, node }))
 }
 
-/** Whether rules on descriptions ask for names: those of a namespace for tables, those above, too, in conditions. */
-interface TellingNames {
-  readonly ofTables: boolean
-  readonly inConditions: boolean
+function nodesWhere(
+  rules: readonly PlacedRule[],
+  is: (rule: CompiledRule) => boolean,
+): ReadonlySet<PolicyNode> {
+  return new Set(rules.filter(({ rule }) => is(rule)).map(({ node }) => node))
 }
 
-function namesIn(node: PolicyNode): TellingNames {
-  let inConditions = false
-  for (let above: PolicyNode | undefined = node; above !== undefined; above = above.parent) {
-    inConditions ||= describingRules(above).some(({ condition }) => condition?.needs.object === true)
-  }
-  return { ofTables: describingRules(node).some(({ tables }) => tables !== undefined), inConditions }
-}
-
-function describingRules({ allows, denies }: PolicyNode): CompiledRule[] {
-  return [...(allows?.rules ?? []), ...(denies?.rules ?? [])].filter((rule) => meet(rule, describingBits))
-}
-
-/** A rule that may let somebody see something, and the namespace that it stands in. */
-interface Grant {
-  readonly rule: CompiledRule
-  readonly node: PolicyNode
-}
-
-/** What a namespace and those beneath it allow, by whom it concerns: nobody pays for the rules of others. */
-interface GrantIndex {
-  readonly any: Grant[]
-  readonly users: Map<string, Grant[]>
-  readonly groups: Map<string, Grant[]>
-  readonly keys: Map<string, Grant[]>
-}
-
-function grantsBeneath(top: PolicyNode): GrantIndex {
-  const index: GrantIndex = { any: [], users: new Map(), groups: new Map(), keys: new Map() }
-  for (const node of subtree(top)) {
-    for (const rule of node.allows?.rules ?? []) {
-      if (!meet(rule, describingBits)) continue
-      const grant = { rule, node }
-      if (rule.subjects.any) index.any.push(grant)
-      for (const list of ['users', 'groups', 'keys'] as const) {
-        for (const name of rule.subjects[list]) {
-          const grants = index[list].get(name)
-          if (grants === undefined) index[list].set(name, [grant])
-          else grants.push(grant)
-        }
-      }
-    }
-  }
-  return index
-}
-
-/** What concerns the principal, exceptions aside: the fewer groups are looked up in the more. */
-function grantsFor({ any, users, groups, keys }: GrantIndex, principal: Principal): (readonly Grant[])[] {
-  const found: (readonly Grant[] | undefined)[] = [any, users.get(principal.name)]
-  if (principal.method === 'api-key') found.push(keys.get(principal.credentialId))
-  if (principal.groups.size < groups.size) {
-    for (const group of principal.groups) found.push(groups.get(group))
-  } else {
-    for (const [group, grants] of groups) if (principal.groups.has(group)) found.push(grants)
-  }
-  return found.filter((grants) => grants !== undefined)
+function withAllBeneath(
+  tops: ReadonlySet<PolicyNode>,
+  nodes: readonly PolicyNode[],
+): ReadonlySet<PolicyNode> {
+  const all = new Set(tops)
+  for (const node of nodes) if (node.parent !== undefined && all.has(node.parent)) all.add(node)
+  return all
 }

@@ -55,7 +55,7 @@ export function whoCan(
   const allowed: Entitlement[] = []
   const overruled: Overruled[] = []
   for (const by of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
-    for (const subject of subjectsIn(by.rule.subjects, by.rule.subjects.any)) {
+    for (const subject of subjectsIn(by.rule.subjects)) {
       const known = knownBy(subject)
       const own = concernOf(by.rule.subjects, known)
       if (own === false) continue

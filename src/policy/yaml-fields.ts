@@ -1,13 +1,13 @@
-import { isMap, isNode, isScalar, isSeq, Scalar, type Node } from 'yaml'
 import { misplacedFields, otherNames } from './language.ts'
 import { didYouMean } from './suggestion.ts'
+import type { YamlNode } from './yaml-node.ts'
 
 /** A value in a YAML document: its node, the name by which messages call it, and where messages about it point. */
 export interface Field {
   /** `rules[0].effect`; empty for the document itself. */
   readonly name: string
   /** Undefined where the document has no such field. */
-  readonly node: Node | undefined
+  readonly node: YamlNode | undefined
   readonly offset: number
   /** The text of the whole file. */
   readonly file: string
@@ -30,39 +30,52 @@ export function fieldsOf<Name extends string>(
   fieldsOfIt: Readonly<Record<Name, string>>,
   report: Report,
 ): Readonly<Record<Name, Field>> | undefined {
-  const known = Object.keys(fieldsOfIt) as Name[]
-  if (!isMap(field.node)) return reportKind(field, `fields: ${known.join(', ')}`, report)
-  const fields = new Map<string, Field>()
-  for (const { key, value } of field.node.items) {
-    const name = isScalar(key) ? String(key.value) : ''
-    const offset = startOf(key, field.offset)
-    if (known.some((candidate) => candidate === name)) {
+  const { node, offset, file } = field
+  if (node?.kind !== 'map') {
+    return reportKind(field, `fields: ${Object.keys(fieldsOfIt).join(', ')}`, report)
+  }
+  // Copied, so that the fields of all such maps are found at the same places of an object.
+  const fields: Record<string, Field | string> = { ...fieldsOfIt }
+  for (const { key, isScalarKey, start, value } of node.entries) {
+    const name = isScalarKey ? key : ''
+    if (Object.hasOwn(fieldsOfIt, name)) {
       // `{ inherit }` has no value at all: that is empty, not left out.
-      const node = (value as Node | null) ?? new Scalar(null)
-      fields.set(name, { ...field, name: join(field.name, name), node, offset: startOf(node, offset) })
+      fields[name] = {
+        name: join(field.name, name),
+        node: value ?? nothing,
+        offset: value?.start ?? start,
+        file,
+      }
     } else {
-      report(offset, `unknown field "${join(field.name, name)}"${suggestionFor(name, field, known)}`)
+      const suggestion = suggestionFor(name, field, Object.keys(fieldsOfIt))
+      report(start, `unknown field "${join(field.name, name)}"${suggestion}`)
     }
   }
-  const absent = (name: string): Field => ({ ...field, name: join(field.name, name), node: undefined })
-  return Object.fromEntries(known.map((name) => [name, fields.get(name) ?? absent(name)])) as Record<
-    Name,
-    Field
-  >
+  for (const name in fieldsOfIt) {
+    if (typeof fields[name] === 'string') {
+      fields[name] = { name: join(field.name, name), node: undefined, offset, file }
+    }
+  }
+  return fields as Record<Name, Field>
 }
+
+const nothing: YamlNode = { kind: 'scalar', start: 0, end: 0, value: null, source: '' }
 
 /** The items of a list. Reports and answers undefined for what is no list; `example` says what one looks like. */
 export function itemsOf(field: Field, example: string, report: Report): readonly Field[] | undefined {
-  if (!isSeq(field.node)) return reportKind(field, `a list, such as ${example}`, report)
-  return field.node.items.map((item, index) => {
-    const node = item as Node
-    return { ...field, name: `${field.name}[${index}]`, node, offset: startOf(node, field.offset) }
-  })
+  const { name, node, file } = field
+  if (node?.kind !== 'list') return reportKind(field, `a list, such as ${example}`, report)
+  return node.items.map((item, index) => ({
+    name: `${name}[${index}]`,
+    node: item,
+    offset: item.start,
+    file,
+  }))
 }
 
 /** The text of a field. Reports and answers undefined for anything else. */
 export function textOf(field: Field, report: Report): string | undefined {
-  const value = isScalar(field.node) ? field.node.value : null
+  const value = field.node?.kind === 'scalar' ? field.node.value : null
   if (typeof value === 'string') return value
   return reportKind(field, value === null ? 'text' : 'text: put it in quotes', report)
 }
@@ -75,7 +88,7 @@ export function someTextsOf(
   check: CheckText,
 ): readonly string[] {
   const texts = textsOf(field, example, report, check)
-  if (isSeq(field.node) && field.node.items.length === 0) {
+  if (field.node?.kind === 'list' && field.node.items.length === 0) {
     report(field.offset, `${field.name} is empty; expected a list, such as ${example}`)
   }
   return texts
@@ -86,12 +99,14 @@ type CheckText = (text: string, item: Field) => void
 
 /** The texts of a list, which may be empty. */
 export function textsOf(field: Field, example: string, report: Report, check: CheckText): readonly string[] {
-  return (itemsOf(field, example, report) ?? []).flatMap((item) => {
+  const texts: string[] = []
+  for (const item of itemsOf(field, example, report) ?? []) {
     const text = textOf(item, report)
-    if (text === undefined) return []
+    if (text === undefined) continue
     check(text, item)
-    return [text]
-  })
+    texts.push(text)
+  }
+  return texts
 }
 
 /** The value of a field that holds one of a few. Reports and answers undefined for anything else. */
@@ -100,7 +115,7 @@ export function choiceOf<Value extends string | boolean | number>(
   choices: readonly Value[],
   report: Report,
 ): Value | undefined {
-  const value = isScalar(field.node) ? field.node.value : undefined
+  const value = field.node?.kind === 'scalar' ? field.node.value : undefined
   const chosen = choices.find((choice) => choice === value)
   if (chosen !== undefined) return chosen
   const mayMean = choices.length > 1 && typeof value === 'string'
@@ -122,17 +137,13 @@ function reportKind(field: Field, expected: string, report: Report): undefined {
   return undefined
 }
 
-function describe(node: Node | undefined): string {
+function describe(node: YamlNode | undefined): string {
   if (node === undefined) return 'missing'
-  if (isMap(node)) return 'a map'
-  if (isSeq(node)) return 'a list'
-  if (!isScalar(node)) return 'an alias, which is not followed'
+  if (node.kind === 'map') return 'a map'
+  if (node.kind === 'list') return 'a list'
+  if (node.kind === 'alias') return 'an alias, which is not followed'
   if (node.value === null) return 'empty'
-  return typeof node.value === 'string' ? JSON.stringify(node.value) : (node.source ?? 'no text')
-}
-
-function startOf(node: unknown, otherwise: number): number {
-  return isNode(node) && node.range ? node.range[0] : otherwise
+  return typeof node.value === 'string' ? JSON.stringify(node.value) : node.source
 }
 
 function join(parent: string, name: string): string {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Principal } from '../../src/identity/principal.ts'
+import { anonymousPrincipal, type Principal } from '../../src/identity/principal.ts'
 import { applies, explainDecision } from '../../src/policy/explain.ts'
 import { matcherOf } from '../../src/policy/name-pattern.ts'
 import type { NamedSubjects, Subjects } from '../../src/policy/policy-document.ts'
@@ -11,7 +11,7 @@ import { whatCan } from '../../src/policy/what-can.ts'
 import { whoCan } from '../../src/policy/who-can.ts'
 import { documentsOf } from './documents-of.ts'
 import { policies, question } from './generated-policies.ts'
-import { setOf, textOf } from './written-policy.ts'
+import { caller, setOf, textOf } from './written-policy.ts'
 
 const questions = fc.array(question, { minLength: 10, maxLength: 10 })
 
@@ -63,7 +63,8 @@ it('who-can: whoever is said to be overruled is denied', () => {
     fc.property(policies, question, (policies, question) => {
       const { overruled } = whoCan(documentsOf(policies), question.permission, question.kind, question.id)
       for (const { subject } of overruled) {
-        const principal = { ...question.principal, ...asPrincipal(subject) }
+        const somebody = caller(question.principal.name, ...question.principal.groups)
+        const principal = { ...somebody, ...asPrincipal(subject) }
         expect(setOf(policies).decide({ ...question, principal }).allowed, textOf(policies)).toBe(false)
       }
     }),
@@ -113,11 +114,13 @@ function holds({ rule }: ReachingRule, question: Question): boolean {
 }
 
 function isConcerned(principal: Principal, subjects: Subjects): boolean {
+  if (principal.method === 'anonymous') return subjects.anonymous
   const isExcepted = subjects.except !== undefined && isNamed(principal, subjects.except)
   return (subjects.any || isNamed(principal, subjects)) && !isExcepted
 }
 
-function isNamed({ name, groups, credentialId }: Principal, names: NamedSubjects): boolean {
+function isNamed({ name, method, groups, credentialId }: Principal, names: NamedSubjects): boolean {
+  if (method === 'anonymous') return false
   return (
     names.users.includes(name) ||
     names.keys.includes(credentialId) ||
@@ -126,7 +129,8 @@ function isNamed({ name, groups, credentialId }: Principal, names: NamedSubjects
 }
 
 function isSubject(principal: Principal, { kind, name }: Subject): boolean {
-  if (kind === 'any') return true
+  if (kind === 'any' || kind === 'anonymous')
+    return (principal.method === 'anonymous') === (kind === 'anonymous')
   return isNamed(principal, {
     users: kind === 'user' ? [name] : [],
     groups: kind === 'group' ? [name] : [],
@@ -137,5 +141,6 @@ function isSubject(principal: Principal, { kind, name }: Subject): boolean {
 function asPrincipal({ kind, name }: Subject): Partial<Principal> {
   if (kind === 'user') return { name }
   if (kind === 'key') return { credentialId: name }
+  if (kind === 'anonymous') return anonymousPrincipal
   return kind === 'group' ? { groups: new Set([name]) } : {}
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Principal } from '../../src/identity/principal.ts'
+import { anonymousPrincipal, type Principal } from '../../src/identity/principal.ts'
 import type { ObjectKind } from '../../src/interface/operations.ts'
 import { diffPolicies, type DecisionChange } from '../../src/policy/diff.ts'
 import { nameClasses } from '../../src/policy/name-classes.ts'
@@ -156,6 +156,7 @@ function unconditional({ rules, ...policy }: WrittenPolicy): WrittenPolicy {
 }
 
 function callerOf({ known: { caller } }: DecisionChange): Principal {
+  if (caller.isAnonymous) return anonymousPrincipal
   return {
     name: caller.user || 'stranger',
     method: 'api-key',

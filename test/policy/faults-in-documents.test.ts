@@ -47,7 +47,14 @@ rules:
         {
           id: 'r',
           effect: 'deny',
-          subjects: { users: ['corp:alice'], groups: ['g'], keys: [], any: false, except: undefined },
+          subjects: {
+            users: ['corp:alice'],
+            groups: ['g'],
+            keys: [],
+            any: false,
+            anonymous: false,
+            except: undefined,
+          },
           permissions: new Set([
             'QueryTable',
             'CountTableRows',
@@ -114,6 +121,7 @@ it.each([
   ['effect', '', 'rules[0].effect is empty; expected allow or deny'],
   ['subjects', '{}', 'rules[0].subjects names nobody; expected users, groups or "any: true"'],
   ['subjects', '{ any: false }', 'rules[0].subjects.any is false; expected true'],
+  ['subjects', '{ anonymous: false }', 'rules[0].subjects.anonymous is false; expected true'],
   ['subjects', '{ users }', 'rules[0].subjects.users is empty; expected a list, such as [alice, "corp:bob"]'],
   [
     'subjects',
@@ -222,6 +230,10 @@ it('holds nothing for a text of comments', () => {
 })
 
 it.each([
+  [
+    'tests: [{ as: { anonymous: true, user: al }, operations: [read], namespace: [], expect: deny }]',
+    '5:15 tests[0].as says more of a caller who sends no credential',
+  ],
   ['onDeny: 401', '5:9 onDeny is 401; expected 403 or 404'],
   ['final: [drp]', '5:9 final[0]: no operation or group is called "drp"; did you mean "drop"?'],
   ['commits: {}', '5:10 commits.require is missing; expected a list, such as [{ id, branches }]'],

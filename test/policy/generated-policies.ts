@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { anonymousPrincipal } from '../../src/identity/principal.ts'
 import type { Question } from '../../src/policy/question.ts'
 import { writtenConditions } from './written-conditions.ts'
 import {
@@ -12,7 +13,7 @@ import {
 // Few names of each kind, so that policies and questions meet. The last two look the same and are not.
 const part = fc.constantFrom('a', 'b', '\u00e9', 'e\u0301')
 const path = fc.array(part, { maxLength: 3 })
-const users = ['alice', 'bob', 'corp:alice']
+const users = ['alice', 'bob', 'corp:alice', 'anonymous']
 const groups = ['sales', 'ops', 'alice']
 const keys = ['k1', 'k2']
 const permission = fc.constantFrom(
@@ -39,6 +40,8 @@ const subjects = fc.oneof(
   { weight: 3, arbitrary: named },
   { weight: 1, arbitrary: fc.constant({ any: true as const }) },
   { weight: 1, arbitrary: named.map((except) => ({ any: true as const, except })) },
+  { weight: 1, arbitrary: fc.constant({ anonymous: true as const }) },
+  { weight: 1, arbitrary: named.map((except) => ({ any: true as const, anonymous: true as const, except })) },
 )
 const when = fc.constantFrom(...writtenConditions.keys())
 
@@ -107,9 +110,15 @@ export const policies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
     })),
   )
 
-const principal = fc
-  .tuple(fc.constantFrom(...users, 'eve'), fc.subarray([...groups, 'others', 'more', 'most']))
-  .map(([name, groups]) => caller(name, ...groups))
+const principal = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(fc.constantFrom(...users, 'eve'), fc.subarray([...groups, 'others', 'more', 'most']))
+      .map(([name, groups]) => caller(name, ...groups)),
+  },
+  { weight: 1, arbitrary: fc.constant(anonymousPrincipal) },
+)
 
 /** What requests and operations say that generated conditions ask for. */
 const told = fc.record({

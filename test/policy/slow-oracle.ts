@@ -86,6 +86,7 @@ function prefixesFrom(length: number, path: readonly string[]): (readonly string
 }
 
 function concerns({ subjects }: Pick<WrittenRule, 'subjects'>, { principal }: Question): boolean {
+  if (principal.method === 'anonymous') return subjects.anonymous === true
   const isNamed = ({ users, groups, keys }: WrittenRule['subjects']): boolean =>
     (users ?? []).includes(principal.name) ||
     (groups ?? []).some((group) => principal.groups.has(group)) ||
@@ -125,7 +126,7 @@ function fails(requirement: WrittenRequirement, question: Question): boolean {
 }
 
 function denyOf({ id, except }: WrittenRequirement): Omit<WrittenRule, 'operations'> {
-  return { id, effect: 'deny', subjects: { any: true, ...(except && { except }) } }
+  return { id, effect: 'deny', subjects: { any: true, anonymous: true, ...(except && { except }) } }
 }
 
 function mostSpecific(candidates: readonly Candidate[]): string | undefined {

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { Principal } from '../../src/identity/principal.ts'
 import type { Question } from '../../src/policy/question.ts'
+import type { Viewer } from '../../src/policy/visible.ts'
+import { isThorough } from '../thorough.ts'
+import { compilePolicies } from '../../src/policy/trie.ts'
+import { documentsOf } from './documents-of.ts'
 import { policies as anyPolicies, question as anyQuestion } from './generated-policies.ts'
 import { slowDecide } from './slow-oracle.ts'
 import { writtenConditions } from './written-conditions.ts'
@@ -23,7 +28,7 @@ const policies = anyPolicies.map((written) =>
 )
 const questions = fc.array(
   anyQuestion.filter(({ kind }) => kind === 'namespace' || kind === 'table'),
-  { minLength: 10, maxLength: 10 },
+  { minLength: 4, maxLength: 4 },
 )
 
 it('shows what the caller may describe, and the way to it, as asking for each thing beneath does', () => {
@@ -32,24 +37,39 @@ it('shows what the caller may describe, and the way to it, as asking for each th
   fc.assert(
     fc.property(policies, questions, (policies, questions) => {
       const set = setOf(policies)
-      for (const question of questions) {
-        const { principal, id, request } = question
-        const kind = question.kind === 'namespace' ? 'namespace' : 'table'
-        const shows = set.viewOf({ principal, request })(kind, id)
-        const describes = mayDescribe(policies, question, kind, id)
-        const expected = describes || (kind === 'namespace' && slowShowsBeneath(policies, question))
-        // A condition on the id counts for the caller, for it is asked about what may be there.
-        if (kind === 'namespace' && asksForObject(policies) && shows && !expected) continue
-        expect(shows, JSON.stringify({ principal: principal.name, kind, id })).toBe(expected)
-        if (shows) shown += 1
-        if (shows && !describes) onTheWay += 1
+      // The same caller with another request, and another caller: what was shown to one must not be to the other.
+      for (const { principal, request } of viewersOf(questions)) {
+        const view = set.viewOf({ principal, request })
+        for (const { id, kind: anyKind } of [...questions, ...questions]) {
+          const kind = anyKind === 'namespace' ? 'namespace' : 'table'
+          const question = ask(principal, 'DescribeTable', kind, id, { request })
+          const shows = view(kind, id)
+          const describes = mayDescribe(policies, question, kind, id)
+          const expected = describes || (kind === 'namespace' && slowShowsBeneath(policies, question))
+          // A condition on the id counts for the caller, for it is asked about what may be there.
+          if (kind === 'namespace' && asksForObject(policies) && shows && !expected) continue
+          expect(shows, JSON.stringify({ principal: principal.name, kind, id })).toBe(expected)
+          if (shows) shown += 1
+          if (shows && !describes) onTheWay += 1
+        }
       }
     }),
-    { numRuns: 200 },
+    { numRuns: isThorough ? 1000 : 100 },
   )
   expect(shown).toBeGreaterThan(50)
   expect(onTheWay).toBeGreaterThan(5)
 })
+
+function viewersOf([first, second]: readonly Question[]): readonly Viewer[] {
+  if (first === undefined || second === undefined) return []
+  const { principal } = first
+  return [first, { principal, request: second.request }, { ...second, principal: inOtherOrder(principal) }]
+}
+
+/** The same caller, whose groups come in another order, in another request. */
+function inOtherOrder(principal: Principal): Principal {
+  return { ...principal, groups: new Set([...principal.groups].toReversed()) }
+}
 
 function mayDescribe(
   policies: readonly WrittenPolicy[],
@@ -112,4 +132,53 @@ it.each<[what: string, tables: readonly string[], denied: readonly string[], sho
   }
   expect(set.viewOf({ principal: caller('bob'), request })('namespace', ['x'])).toBe(false)
   expect(set.viewOf({ principal: ann, request })('namespace', ['x', 'y', 'z'])).toBe(false)
+})
+
+const reads = (group: string, when: string) => [
+  { id: 'reads', effect: 'allow' as const, subjects: { groups: [group] }, operations: ['read'], when },
+]
+
+it('shows to each what conditions let it see, whatever the order of its groups', () => {
+  const set = setOf([
+    { name: 'x', namespace: ['x'], rules: reads('left', 'context["show"] == "x"') },
+    { name: 'y', namespace: ['y'], rules: reads('right', 'context["show"] == "y"') },
+  ])
+  for (const [show, groups] of [
+    ['x', ['left', 'right']],
+    ['y', ['right', 'left']],
+    ['y', ['left', 'right']],
+    ['x', ['right', 'left']],
+    ['z', ['left', 'right']],
+  ] as const) {
+    const principal = caller('ann', ...groups)
+    const view = set.viewOf({ principal, request: { ...request, context: new Map([['show', show]]) } })
+    const seen = ['x', 'y'].filter((name) => view('namespace', [name]) && view('table', [name, 't']))
+    expect(seen, `${show} to ${groups.join()}`).toEqual(show === 'z' ? [] : [show])
+  }
+})
+
+it('shows what more conditions decide about than are asked beforehand, and says each time that one failed', () => {
+  const subjects = { users: ['ann'] }
+  const failed: string[] = []
+  const documents = documentsOf(
+    Array.from({ length: 100 }, (_, index) => ({
+      name: `p${index}`,
+      namespace: [`n${index}`],
+      rules: [
+        { id: 'some', effect: 'allow', subjects, operations: ['read'], when: `context["n"] == "${index}"` },
+      ],
+    })),
+  )
+  const set = compilePolicies(documents, ({ policy }) => failed.push(policy))
+  const names = documents.map(({ name }) => name.replace('p', 'n'))
+  const seenWith = (context: ReadonlyMap<string, string>): readonly string[] => {
+    const view = set.viewOf({ principal: ann, request: { ...request, context } })
+    return names.filter((name) => view('namespace', [name]))
+  }
+  for (const index of [3, 99, 3, 50]) expect(seenWith(new Map([['n', String(index)]]))).toEqual([`n${index}`])
+  expect(failed).toEqual([])
+  for (let page = 1; page <= 2; page++) {
+    expect(seenWith(new Map())).toEqual([])
+    expect(new Set(failed.splice(0)).size).toBe(documents.length)
+  }
 })

@@ -16,7 +16,11 @@ interface WrittenSubjects {
 export interface WrittenRule {
   readonly id: string
   readonly effect: 'allow' | 'deny'
-  readonly subjects: WrittenSubjects & { readonly any?: true; readonly except?: WrittenSubjects }
+  readonly subjects: WrittenSubjects & {
+    readonly any?: true
+    readonly anonymous?: true
+    readonly except?: WrittenSubjects
+  }
   readonly operations: readonly string[]
   readonly tables?: readonly string[]
   readonly when?: string

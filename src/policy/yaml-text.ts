@@ -1,0 +1,105 @@
+import { Composer, isScalar, Lexer, LineCounter, Parser, type CST, type Document } from 'yaml'
+import { notPlain, plainYamlReader } from './plain-yaml.ts'
+import { nodeOf, type YamlNode } from './yaml-node.ts'
+
+/** Where an offset in a text stands, both from 1. */
+export type Locate = (offset: number) => { readonly line: number; readonly column: number }
+
+/** Takes what is found in a text, in its order. */
+interface YamlVisitor {
+  /** What a document holds that is not empty, and not so broken that the rest of it means nothing. */
+  readonly root: (node: YamlNode) => void
+  /** A fault of the text itself, whatever it is about. */
+  readonly fault: (offset: number, message: string) => void
+}
+
+/** Reads a YAML text (1.2, core schema). */
+export type ReadYaml = (text: string, visitor: YamlVisitor) => void
+
+/**
+ * Reads document by document, so that no more of a text is in memory than what the visitor keeps; the library reads
+ * only those that are not plain enough for what reads faster. It finds the same as `readYamlByLibrary` in what has no
+ * fault; of what has one it only finds that.
+ */
+export const readYaml: ReadYaml = (text, visitor) => {
+  // With directives, document ends, and other line breaks, documents are no longer what stands between two markers.
+  if (/^(?:%|\.\.\.)|[\r\ufeff]/m.test(text)) {
+    readYamlByLibrary(text, visitor)
+    return
+  }
+  const readPlain = plainYamlReader(text)
+  for (let start = 0, end = 0; start < text.length; start = end) {
+    end = endOfDocument(text, start)
+    const root = readPlain(afterMarker(text, start), end)
+    if (root === notPlain) readByLibrary(text.slice(start, end), start, visitor)
+    else if (root !== undefined) visitor.root(root)
+  }
+}
+
+/** Reads the text as a whole, at the library's pace, with every fault in it where it is. */
+export const readYamlByLibrary: ReadYaml = (text, visitor) => readByLibrary(text, 0, visitor)
+
+/** Finds offsets in a text. */
+export function locator(text: string): Locate {
+  const lines = new LineCounter()
+  for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) lines.addNewLine(start)
+  return (offset) => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
+}
+
+function endOfDocument(text: string, start: number): number {
+  for (let before = start; ;) {
+    before = text.indexOf('\n---', before)
+    if (before < 0) return text.length
+    if (/^[ \t\n]?$/.test(text.charAt(before + 4))) return before + 1
+    before++
+  }
+}
+
+/** Where the lines after the one begin that only separates documents. */
+function afterMarker(text: string, start: number): number {
+  return text.startsWith('---\n', start) ? start + 4 : start
+}
+
+function readByLibrary(text: string, shift: number, { root, fault }: YamlVisitor): void {
+  // Pretty errors repeat the position, and quote the file.
+  const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false })
+  const tooDeep = (offset: number): void =>
+    fault(offset + shift, `more than ${maximumDepth} maps and lists stand in each other here`)
+  for (const document of composer.compose(tokensOf(text, tooDeep))) {
+    const { contents } = document
+    const faults = faultsOf(document)
+    for (const { pos, message } of faults) fault(pos[0] + shift, message)
+    const isEmpty = contents === null || (isScalar(contents) && contents.value === null)
+    if (!isEmpty && faults.every(({ code }) => code === repeatedKey)) root(nodeOf(contents, shift))
+  }
+}
+
+/**
+ * What the library makes documents of, up to what is too deep. It makes them by recursion, and where that comes near
+ * the end of the stack, Node does not throw: it ends the process, as it cannot compile a regular expression.
+ */
+function* tokensOf(text: string, tooDeep: (offset: number) => void): Generator<CST.Token> {
+  const parser = new Parser()
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme)
+    if (parser.stack.length > maximumDepth) {
+      tooDeep(parser.offset)
+      return
+    }
+  }
+  yield* parser.end()
+}
+
+const maximumDepth = 200
+
+/** The faults of a document; where one breaks it, what the library says after that are consequences of it. */
+function faultsOf({ errors, warnings }: Document.Parsed): Document.Parsed['errors'] {
+  const faults = [...errors, ...warnings]
+  const breaking = faults.find(({ code }) => code !== repeatedKey)
+  return breaking === undefined ? faults : [breaking]
+}
+
+const repeatedKey = 'DUPLICATE_KEY'
