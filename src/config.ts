@@ -2,23 +2,42 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { auditSchema, withAbsoluteAuditPaths } from './audit/settings.ts'
-import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './gateway/edge-settings.ts'
-import { withAbsoluteFiles } from './gateway/upstream-files.ts'
-import { upstreamSchema, upstreamsSchema, type UpstreamSettings } from './gateway/upstream-settings.ts'
-import { callerIdentityMistake } from './gateway/caller-headers.ts'
+import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './gateway/edge/edge-settings.ts'
+import { withAbsoluteFiles } from './gateway/upstream/upstream-files.ts'
+import {
+  upstreamSchema,
+  upstreamsSchema,
+  type UpstreamSettings,
+} from './gateway/upstream/upstream-settings.ts'
+import { callerIdentityMistake } from './gateway/upstream/caller-headers.ts'
 import { identitySchema, withAbsoluteIdentityPaths } from './identity/settings.ts'
 import { policySettingsSchema, withAbsolutePolicyPaths } from './policy/settings.ts'
 import { readSettings } from './settings.ts'
-import { logLevels } from './telemetry/log.ts'
+import { logSchema } from './telemetry/log.ts'
+import { metricsSchema } from './telemetry/metrics-settings.ts'
+import { tracesSchema, withAbsoluteTracesPaths } from './telemetry/traces-settings.ts'
+import { unsafeNames, unsafeSettings } from './unsafe-settings.ts'
 
 const port = z.int().min(0).max(65_535)
 const path = z.string().min(1)
 
 /** The settings of `catalog-gateway serve`, as they stand in its YAML file. */
-const gatewaySchema = z
+export const gatewaySchema = z
   .strictObject({
     listen: listenSchema.prefault({}),
-    admin: z.strictObject({ host: z.string().default('127.0.0.1'), port: port.default(2334) }).prefault({}),
+    admin: z
+      .strictObject({
+        host: z.string().default('127.0.0.1').describe('The address that is listened on.'),
+        port: port.default(2334).describe('0 picks a free one.'),
+        console: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Whether /console is served: a page that shows principals and ids to whoever gets there.',
+          ),
+      })
+      .prefault({})
+      .describe('Health and metrics; it asks for no credentials.'),
     upstream: upstreamSchema.optional().describe('The catalog behind the gateway, where there is one.'),
     upstreams: upstreamsSchema
       .optional()
@@ -38,13 +57,22 @@ const gatewaySchema = z
       })
       .optional()
       .describe('Page tokens of listings; those of a gateway without a secret end with it.'),
-    log: z.strictObject({ level: z.enum(logLevels).default('info') }).prefault({}),
+    metrics: metricsSchema.optional().describe('What metrics tell besides what they always do.'),
+    log: logSchema.prefault({}).describe('Lines of JSON on standard error.'),
+    traces: tracesSchema
+      .optional()
+      .describe('Given, even if empty, spans of requests are sent by OpenTelemetry.'),
+    unsafe: z
+      .array(z.enum(unsafeNames))
+      .default([])
+      .describe('What would be refused as unsafe, and is meant: the refusal says which name accepts it.'),
   })
   .refine(({ upstream, upstreams }) => (upstream === undefined) !== (upstreams === undefined), {
     path: ['upstream'],
     message: 'expected either upstream or upstreams',
   })
-  .superRefine(({ upstream, upstreams = [], identity, listen }, context) => {
+  .superRefine((settings, context) => {
+    const { upstream, upstreams = [], identity, listen } = settings
     const mistake = (path: (string | number)[], message: string | undefined): void => {
       if (message !== undefined) context.addIssue({ code: 'custom', path, message })
     }
@@ -58,6 +86,7 @@ const gatewaySchema = z
         'expected listen.tls.clientCertificate to be optional or required: nobody is asked for one',
       )
     }
+    for (const { path, message } of unsafeSettings(settings)) mistake([...path], message)
   })
 
 /** The settings of a gateway, checked, with every default filled in and every path absolute. */
@@ -80,7 +109,7 @@ export async function readGatewaySettings(
 
 /** Paths in a settings file are relative to the file itself. */
 function withAbsolutePaths(sent: z.output<typeof gatewaySchema>, folder: string): GatewaySettings {
-  const { upstream, upstreams, listing, ...settings } = sent
+  const { upstream, upstreams, listing, traces, ...settings } = sent
   const absolute = (path: string): string => resolve(folder, path)
   return {
     ...settings,
@@ -92,6 +121,7 @@ function withAbsolutePaths(sent: z.output<typeof gatewaySchema>, folder: string)
     identity: withAbsoluteIdentityPaths(settings.identity, absolute),
     policies: withAbsolutePolicyPaths(settings.policies, absolute),
     audit: withAbsoluteAuditPaths(settings.audit, absolute),
+    ...(traces && { traces: withAbsoluteTracesPaths(traces, absolute) }),
     ...(listing && { listing: { tokenKeyFile: absolute(listing.tokenKeyFile) } }),
   }
 }

@@ -1,5 +1,7 @@
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
-import { z } from 'zod'
+import type { z } from 'zod'
+import { hiddenPaths } from './hidden-secrets.ts'
+import { environmentPrefix, settingVariables, type SettingVariable } from './setting-variables.ts'
 
 /** The settings cannot be used; the message lists every mistake, one a line, with file and line. */
 export class SettingsError extends Error {
@@ -15,18 +17,7 @@ export interface SettingsSource {
   readonly environment: NodeJS.ProcessEnv
 }
 
-const environmentPrefix = 'CATALOG_GATEWAY__'
-
-interface SchemaNode {
-  readonly type?: string
-  readonly properties?: Readonly<Record<string, SchemaNode>>
-}
-
-interface Variable {
-  readonly name: string
-  readonly path: readonly string[]
-  readonly isText: boolean
-}
+const hiddenMessage = 'stands for a secret that was not printed; expected the secret, or a file that holds it'
 
 /**
  * Reads settings of that schema from YAML and from the environment, which wins over the file.
@@ -43,24 +34,24 @@ export function readSettings<Schema extends z.ZodType>(
   )
   if (syntax.length > 0) throw new SettingsError(syntax.join('\n'))
   const { applied, mistakes } = applyEnvironment(document, schema, source.environment)
-  const result = schema.safeParse(contentOf(document, source.file) ?? {})
-  if (result.success && mistakes.length === 0) return result.data
-  for (const issue of result.error?.issues ?? []) {
-    for (const { path, message } of mistakesOf(issue)) {
-      const what = `${path.join('.') || 'the file'}: ${message}`
-      const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
-      mistakes.push(
-        variable === undefined
-          ? at(source.file, lines, offsetOf(document, path), what)
-          : `environment: ${variable.name}: ${what}`,
-      )
-    }
+  const content = contentOf(document, source.file) ?? {}
+  const result = schema.safeParse(content)
+  const hidden = hiddenPaths(content).map((path) => ({ path, message: hiddenMessage }))
+  if (result.success && mistakes.length + hidden.length === 0) return result.data
+  for (const { path, message } of [...hidden, ...(result.error?.issues ?? []).flatMap(mistakesOf)]) {
+    const what = `${path.join('.') || 'the file'}: ${message}`
+    const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
+    mistakes.push(
+      variable === undefined
+        ? at(source.file, lines, offsetOf(document, path), what)
+        : `environment: ${variable.name}: ${what}`,
+    )
   }
   throw new SettingsError(mistakes.join('\n'))
 }
 
 interface AppliedEnvironment {
-  readonly applied: readonly Variable[]
+  readonly applied: readonly SettingVariable[]
   readonly mistakes: string[]
 }
 
@@ -70,11 +61,8 @@ function applyEnvironment(
   schema: z.ZodType,
   environment: NodeJS.ProcessEnv,
 ): AppliedEnvironment {
-  const variables = variablesOf(
-    z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode,
-    [],
-  )
-  const applied: Variable[] = []
+  const variables = settingVariables(schema)
+  const applied: SettingVariable[] = []
   const mistakes: string[] = []
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith(environmentPrefix) || value === undefined) continue
@@ -90,7 +78,11 @@ function applyEnvironment(
 }
 
 /** Says what is wrong where the variable cannot be put into the document. */
-function applyVariable(document: Document, { path, isText }: Variable, text: string): string | undefined {
+function applyVariable(
+  document: Document,
+  { path, isText }: SettingVariable,
+  text: string,
+): string | undefined {
   let value: unknown = text
   try {
     if (!isText) value = parse(text, { logLevel: 'error' })
@@ -109,18 +101,6 @@ function applyVariable(document: Document, { path, isText }: Variable, text: str
     return 'cannot be set: the file holds no settings'
   document.setIn(path, document.createNode(value))
   return undefined
-}
-
-/** Every setting by the name of its variable: `timeouts.connectMs` is `..TIMEOUTS__CONNECT_MS`. */
-function variablesOf(node: SchemaNode, path: readonly string[]): Map<string, Variable> {
-  if (node.properties === undefined) {
-    const words = path.map((key) => key.replaceAll(/[A-Z]/g, '_$&').toUpperCase())
-    const name = environmentPrefix + words.join('__')
-    return new Map([[name, { name, path, isText: node.type === 'string' }]])
-  }
-  return new Map(
-    Object.entries(node.properties).flatMap(([key, child]) => [...variablesOf(child, [...path, key])]),
-  )
 }
 
 /** The document as plain values. Throws SettingsError for an alias of nothing, and for too many of them. */

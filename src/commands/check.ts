@@ -1,15 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../config.ts'
-import { readCertificates } from '../gateway/listener-certificates.ts'
-import { readPageTokenSecret } from '../gateway/page-token.ts'
-import { filesOf, readUpstreamFiles } from '../gateway/upstream-files.ts'
+import { effectiveSettings } from '../effective-settings.ts'
+import { readCertificates } from '../gateway/edge/listener-certificates.ts'
+import { readPageTokenSecret } from '../gateway/listing/page-token.ts'
+import { filesOf, readUpstreamFiles } from '../gateway/upstream/upstream-files.ts'
 import { listKeys } from '../identity/api-key-store.ts'
 import { openAssertions } from '../identity/assertions.ts'
 import { readPepper } from '../identity/pepper.ts'
 import { loadPlace, loadPolicies } from '../policy/folder.ts'
 import { policyPlace } from '../policy/settings.ts'
+import { findDevelopmentFiles } from './development-files.ts'
 import { attempt, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
 
@@ -23,19 +24,14 @@ export function checkCommand(): Command {
         readGatewaySettings(config, process.env),
       )
       await checkFiles(settings)
-      process.stdout.write(stringify(masked(settings)))
+      process.stdout.write(effectiveSettings(settings, process.env))
     })
 }
 
 /** Reads every file that the settings name; tells of all that cannot be used, not of the first alone. */
-async function checkFiles({
-  listen,
-  policies,
-  identity,
-  upstreams,
-  listing,
-}: GatewaySettings): Promise<void> {
-  const failures: string[] = []
+async function checkFiles(settings: GatewaySettings): Promise<void> {
+  const { listen, policies, identity, upstreams, listing } = settings
+  const failures = [...(await findDevelopmentFiles(settings))]
   const keep = async (what: string, step: () => Promise<unknown>): Promise<void> => {
     await attempt(what, step).catch((error: unknown) => failures.push((error as Error).message))
   }
@@ -68,16 +64,4 @@ async function checkFiles({
     await keep(`the upstream ${upstream.name} cannot be used`, () => readUpstreamFiles(upstream))
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
-}
-
-function masked(settings: GatewaySettings): GatewaySettings {
-  const upstreams = settings.upstreams.map(({ credential, ...upstream }) => ({
-    ...upstream,
-    ...(credential && { credential: credential.value === undefined ? credential : hidden(credential) }),
-  }))
-  return { ...settings, upstreams }
-}
-
-function hidden<Credential extends object>(credential: Credential): Credential & { value: string } {
-  return { ...credential, value: '(hidden)' }
 }

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, type Command } from 'commander'
 import { auditSchema } from '../audit/settings.ts'
 import type { GatewaySettings } from '../config.ts'
-import { limitsSchema, timeoutsSchema } from '../gateway/edge-settings.ts'
-import { upstreamSchema } from '../gateway/upstream-settings.ts'
+import { limitsSchema, timeoutsSchema } from '../gateway/edge/edge-settings.ts'
+import { upstreamSchema } from '../gateway/upstream/upstream-settings.ts'
 import { readOrMakePepper } from '../identity/pepper.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
+import { logSchema } from '../telemetry/log.ts'
 import { attempt } from './failure.ts'
 import { invocation, shellWord } from './invocation.ts'
 import { newCommand } from './new-command.ts'
@@ -30,7 +31,8 @@ export const devFiles = {
   audit: 'audit',
 } as const
 
-const bundledPolicies = fileURLToPath(new URL('../../policies/development', import.meta.url))
+/** The policies of `dev`, which let the principal of its key do everything. */
+export const developmentPolicies = fileURLToPath(new URL('../../policies/development', import.meta.url))
 
 /** `catalog-gateway dev`: gateway, bundled catalog, example policies and a key, on this machine alone. */
 export function devCommand(): Command {
@@ -40,7 +42,7 @@ export function devCommand(): Command {
     .option('--admin-port <number>', 'the port of health and metrics; 0 takes a free one', port, 2334)
     .option('--data-dir <dir>', 'where data, keys and the audit log are kept', '.catalog-gateway')
     .option('--api-key <key>', 'the development key (principal "dev"); otherwise one is made and kept')
-    .option('--policies <dir>', 'a folder of policies instead of the examples', bundledPolicies)
+    .option('--policies <dir>', 'a folder of policies instead of the examples', developmentPolicies)
     .action(dev)
 }
 
@@ -63,6 +65,7 @@ async function dev(options: DevOptions): Promise<void> {
       }),
     )
     process.stdout.write(`listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
+    process.stdout.write(`console on ${gateway.adminUrl}/console\n`)
     process.stdout.write(welcome(gateway.url, gateway.adminUrl, key, options.dataDir))
     try {
       await Promise.race([untilStopped(gateway.close), catalog.ended])
@@ -77,7 +80,7 @@ async function dev(options: DevOptions): Promise<void> {
 function devSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
   return {
     listen: { host: '127.0.0.1', port: options.port },
-    admin: { host: '127.0.0.1', port: options.adminPort },
+    admin: { host: '127.0.0.1', port: options.adminPort, console: true },
     upstreams: [
       upstreamSchema.parse({
         url: catalog.url,
@@ -93,7 +96,8 @@ function devSettings(folder: string, options: DevOptions, catalog: BundledCatalo
     dialects: ['lance'],
     limits: limitsSchema.parse({}),
     timeouts: timeoutsSchema.parse({}),
-    log: { level: 'warn' },
+    log: logSchema.parse({ level: 'warn' }),
+    unsafe: [],
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { readGatewaySettings } from '../config.ts'
+import { assertNoDevelopmentFiles } from './development-files.ts'
 import { attempt } from './failure.ts'
 import { newCommand } from './new-command.ts'
 import { untilStopped } from './until-stopped.ts'
@@ -16,6 +17,7 @@ export function serveCommand(): Command {
       const settings = await attempt(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, process.env),
       )
+      await assertNoDevelopmentFiles(settings)
       // Loaded here, so that the other commands start at once.
       const { startGateway } = await import('../gateway/gateway.ts')
       const gateway = await attempt('the gateway cannot start', () => startGateway({ settings }))

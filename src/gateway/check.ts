@@ -5,19 +5,21 @@ import { show } from '../interface/identifiers.ts'
 import { assertBranch } from '../interface/reference-names.ts'
 import type { PolicySet } from '../policy/trie.ts'
 import { demand, settle } from './authorize.ts'
-import { bodyNeeds, isDecidedByBody, type Members } from './body-facts.ts'
-import { judgeBody, type BodyJudge } from './body-judge.ts'
-import { ArrowMeter, measured } from './arrow-meter.ts'
-import { commitDetails } from './commit-details.ts'
-import { assertLength, joined, piecesOf, readBeginning } from './read-body.ts'
-import type { Consistent, Payload, Permitted } from './stages.ts'
-import { streamed, streamedJson } from './streamed-body.ts'
+import { bodyNeeds, isDecidedByBody, type Members } from './body/body-facts.ts'
+import { judgeBody, type BodyJudge } from './body/body-judge.ts'
+import { ArrowMeter, measured } from './body/arrow-meter.ts'
+import { commitDetails } from './changes/commit-details.ts'
+import { assertLength, joined, piecesOf, readBeginning } from './body/read-body.ts'
+import { widened, type Consistent, type Payload, type Permitted } from './stages.ts'
+import { streamed, streamedJson } from './body/streamed-body.ts'
 
 /** What the check needs to know besides the request. */
 export interface CheckOptions {
   /** The same policies that authorized the request. */
   readonly policies: PolicySet
   readonly limits: BodyLimits
+  /** Told of the bytes of the body as they come. */
+  readonly arrived?: ((bytes: number) => void) | undefined
 }
 
 /** The most bytes of a body; undefined for no limit. */
@@ -53,7 +55,7 @@ export async function check(request: Permitted, body: Readable, options: CheckOp
   const window = isWhole || operation.effect !== 'read' ? jsonBytes : Math.min(readWindow, jsonBytes)
   const limit = isWhole ? jsonBytes : streamedJsonBytes
   assertLength(request.contentLength, limit)
-  const { bytes, rest } = await readBeginning(piecesOf(body, limit), window)
+  const { bytes, rest } = await readBeginning(piecesOf(body, limit, options.arrived), window)
   const keepsFilters = rest === undefined && operation.effect !== 'read'
   const judge = judgeBody(request, { keepsAll: isWhole, keepsFilters, maximumValueBytes: window })
   try {
@@ -101,7 +103,7 @@ function passArrow(request: Permitted, body: Readable, options: CheckOptions): C
   const { arrowBytes } = options.limits
   assertLength(length, arrowBytes)
   const meter = new ArrowMeter()
-  const stream = streamed(measured(piecesOf(body, arrowBytes), meter))
+  const stream = streamed(measured(piecesOf(body, arrowBytes, options.arrived), meter))
   return consistent(request, { form: 'stream', body: stream, length, meter }, arrowStreamType, {}, options)
 }
 
@@ -135,7 +137,7 @@ function consistent(
   const allowedBy = settled.decision ?? decisions[0]
   if (allowedBy === undefined) throw invalidInput('the batch is empty; expected at least one operation')
   const details = commitDetails(request.meaning, members)
-  return { ...settled, payload, upstreamContentType, inner, allowedBy, details }
+  return widened(settled, { payload, upstreamContentType, inner, allowedBy, details })
 }
 
 function assertReadable(request: Permitted): void {

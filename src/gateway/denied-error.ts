@@ -1,3 +1,5 @@
+import type { Principal } from '../identity/principal.ts'
+import { challenge } from '../identity/refusal.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import { show } from '../interface/identifiers.ts'
 import { namespaceNotFound, tableNotFound, transactionNotFound } from '../interface/not-found.ts'
@@ -11,16 +13,24 @@ type Denial = Extract<Decision, { allowed: false }>
 
 /**
  * A refusal by the policies. The answer is 403, or the very 404 of an object that is not there where the caller may
- * not know that it is; it never depends on whether it is there. The log and the audit record tell the truth.
+ * not know that it is; it never depends on whether it is there. A caller without a credential is asked for one with
+ * 401 instead of 403 (RFC 9110 section 15.5.2). The log and the audit record tell the truth.
  */
 export class DeniedError extends InterfaceError {
   readonly decision: Denial
   /** What was not allowed, on what. */
   readonly needs: string
 
-  constructor(need: PermissionNeed, decision: Denial, answer: InterfaceError | undefined) {
+  constructor(
+    need: PermissionNeed,
+    decision: Denial,
+    { method }: Pick<Principal, 'method'>,
+    concealing: InterfaceError | undefined,
+  ) {
     const needs = told(need)
-    super(answer?.kind ?? 'PermissionDenied', answer?.message ?? needs)
+    if (concealing !== undefined) super(concealing.kind, concealing.message)
+    else if (method !== 'anonymous') super('PermissionDenied', needs)
+    else super('Unauthenticated', `no credential was sent, and without one ${needs}`, { headers: challenge })
     this.decision = decision
     this.needs = needs
   }
@@ -33,7 +43,7 @@ export function denied(
   question: EarlyQuestion,
   policies: PolicySet,
 ): DeniedError {
-  return new DeniedError(need, decision, concealed(need, question, policies))
+  return new DeniedError(need, decision, question.principal, concealed(need, question, policies))
 }
 
 function told({ permission, id, because }: PermissionNeed): string {

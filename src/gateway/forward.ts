@@ -3,14 +3,16 @@ import type { AuditLog } from '../audit/log.ts'
 import type { OutcomeEntry } from '../audit/records.ts'
 import { AuditUnavailable } from '../audit/unavailable.ts'
 import { requestIdHeader } from '../interface/headers.ts'
-import { callUpstream } from './call-upstream.ts'
-import type { Client, UpstreamAnswer, UpstreamRequest } from './exchange.ts'
-import { list, type ListingParts } from './list.ts'
-import { outcomeOf, outcomeOfFailure } from './outcome.ts'
+import { shedClassOf } from '../limits/shed-class.ts'
+import { headersFor, type AnsweredFor } from './answered-for.ts'
+import { callUpstream } from './upstream/call-upstream.ts'
+import type { Client, UpstreamAnswer, UpstreamRequest } from './upstream/exchange.ts'
+import { list, type ListingParts } from './listing/list.ts'
+import { outcomeOf, outcomeOfFailure } from './changes/outcome.ts'
 import { errorAnswer } from './refuse.ts'
 import type { Recorded } from './stages.ts'
-import { errorOf, withoutCredentials } from './upstream-answer.ts'
-import { answerToFailure } from './upstream-failure.ts'
+import { errorOf, withoutCredentials } from './upstream/upstream-answer.ts'
+import { answerToFailure } from './upstream/upstream-failure.ts'
 
 /**
  * The last stage: sends the request to the upstream and the answer to the client. The answer to a change is held
@@ -28,8 +30,10 @@ export async function forward(
   const isRead = request.meaning.operation.effect === 'read'
   const client: Client = {
     response,
-    requestId: request.requestId,
+    headers: headersFor(answeredFor(request)),
+    spans: listing.spans,
     endsWithClient: isRead,
+    yields: shedClassOf(request.meaning.operation.name) === 'bulk',
     // A change is recorded before it is answered; credentials that the caller may not have are taken out.
     holdsBack: !isRead || request.withholdsCredentials,
   }
@@ -46,6 +50,10 @@ export async function forward(
   }
   await recordOutcome(request, audit, outcomeOf(answer, request, startedAt))
   if (answer.body !== undefined) send(answer, answer.body, request, response)
+}
+
+function answeredFor({ requestId, allowedBy }: Recorded): AnsweredFor {
+  return { requestId, policyRevision: allowedBy.revision }
 }
 
 function toUpstream(request: Recorded): UpstreamRequest {
@@ -86,7 +94,7 @@ function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response:
   const { status } = answer
   if (status >= 300) {
     const error = errorOf(answer)
-    const { headers, body } = errorAnswer(error, request.requestId)
+    const { headers, body } = errorAnswer(error, answeredFor(request))
     response.writeHead(error.status, headers)
     response.end(body)
     return

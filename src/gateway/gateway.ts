@@ -1,32 +1,38 @@
 import type { AddressInfo } from 'node:net'
-import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
-import { openAuditLog, type AuditLog } from '../audit/log.ts'
-import { auditOptions } from '../audit/settings.ts'
-import { openSinks, type Sinks } from '../audit/sinks/open-sinks.ts'
 import type { GatewaySettings } from '../config.ts'
+import { addConsole } from '../console/console.ts'
 import type { StaticKey } from '../identity/api-keys.ts'
 import { openAssertions } from '../identity/assertions.ts'
-import { createAuthenticator, type Authenticator } from '../identity/authenticate.ts'
-import { readPepper } from '../identity/pepper.ts'
-import { createAdminServer, type ReadinessCheck } from '../telemetry/admin-server.ts'
-import { createLog, type Logger } from '../telemetry/log.ts'
+import { createLimits } from '../limits/limits.ts'
+import { createShedding } from '../limits/shedding.ts'
+import { createAdminServer } from '../telemetry/admin-server.ts'
+import { openLog, type Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { version } from '../version.ts'
-import { callerHeadersFor } from './caller-headers.ts'
-import { followCertificates, readCertificates } from './listener-certificates.ts'
-import { logAuditNotes, observeAuditHead } from './observe-audit.ts'
-import { followChanges } from './follow-changes.ts'
-import { observeGateway } from './observe.ts'
-import { observeSinks, sinkObserver } from './observe-sinks.ts'
+import { callerHeadersFor } from './upstream/caller-headers.ts'
+import { followCertificates, readCertificates } from './edge/listener-certificates.ts'
+import { observeAuditHead, observeAuditState } from './observe/observe-audit.ts'
+import { observeCertificates } from './observe/observe-certificates.ts'
+import { observeIdentity } from './observe/observe-identity.ts'
+import { followChanges, type FollowedChanges } from './changes/follow-changes.ts'
+import { observeGateway } from './observe/observe.ts'
+import { recordForConsole } from './observe/observe-console.ts'
+import { observeShedding } from './observe/observe-shedding.ts'
+import { openAudit, openAuditSinks } from './open-audit.ts'
+import { openIdentity } from './open-identity.ts'
 import { openPolicies } from './open-policies.ts'
-import { observeUpstreams } from './observe-upstreams.ts'
-import { connectionLimit } from './open-files.ts'
-import { createPageTokens, readPageTokenSecret } from './page-token.ts'
-import { recordRefusedCredentials } from './refused-credentials.ts'
+import { linesLost } from './observe/observe-log.ts'
+import { observeTraces } from './observe/observe-traces.ts'
+import { observeUpstreams } from './observe/observe-upstreams.ts'
+import { connectionLimit } from './edge/open-files.ts'
+import { createPageTokens, readPageTokenSecret } from './listing/page-token.ts'
+import { readinessOf } from './observe/readiness.ts'
+import { recordRefusedCredentials } from './observe/refused-credentials.ts'
+import { reportRequests } from './observe/report-requests.ts'
 import { createGatewayServer } from './server.ts'
-import { readUpstreamFiles } from './upstream-files.ts'
-import { openUpstreams, type Upstreams } from './upstreams.ts'
+import { readUpstreamFiles } from './upstream/upstream-files.ts'
+import { openUpstreams } from './upstream/upstreams.ts'
 
 /** What a gateway is started with. */
 export interface GatewayOptions {
@@ -48,52 +54,75 @@ export interface RunningGateway {
  * or the files they name is thrown before the first request is taken, and what was opened is closed again.
  */
 export async function startGateway({ settings, staticKey }: GatewayOptions): Promise<RunningGateway> {
-  const log = createLog(settings.log.level)
-  const metrics = createMetrics()
-  const opened: (() => unknown)[] = []
+  const metrics = createMetrics(version, settings.metrics)
+  const gatewayLog = openLog(settings.log.level, linesLost(metrics.registry))
+  const log = gatewayLog.logger
+  const opened: (() => unknown)[] = [() => gatewayLog.close()]
   const close = async (): Promise<void> => {
     for (const step of opened.splice(0).toReversed()) await step()
   }
   try {
+    const traces = await openTraces(settings, metrics, log)
+    opened.push(() => traces?.close())
     const sinks = await openAuditSinks(settings, metrics, log)
     opened.push(() => sinks.close())
-    const audit = await openAudit(settings, metrics, log, sinks)
+    let changes: FollowedChanges | undefined
+    const audit = await openAudit(settings, metrics, log, sinks, () => changes?.lookedFor())
     opened.push(() => audit.close())
     sinks.start(() => audit.durableEnd())
     observeAuditHead(metrics.registry, audit)
-    const policies = await openPolicies(settings.policies, { metrics, log, audit })
+    observeAuditState(metrics.registry, audit)
+    const recorder = settings.admin.console ? recordForConsole() : undefined
+    const follower = recorder?.policies
+    const policies = await openPolicies(settings.policies, { metrics, log, audit, follower })
     opened.push(() => policies.close())
     const authenticator = await openIdentity(settings, staticKey, metrics, log, audit)
     opened.push(() => authenticator.close())
+    observeIdentity(metrics.registry, authenticator)
     const { assertion } = settings.identity
     const assertions = assertion && (await openAssertions(assertion, Date.now))
-    const upstreams = openUpstreams(
-      await Promise.all(
-        settings.upstreams.map(async (upstream) => ({
-          ...(await readUpstreamFiles(upstream)),
-          callerHeaders: callerHeadersFor(upstream.name, upstream.identity, assertions),
-        })),
-      ),
+    const upstreamOptions = await Promise.all(
+      settings.upstreams.map(async (upstream) => ({
+        ...(await readUpstreamFiles(upstream)),
+        callerHeaders: callerHeadersFor(upstream.name, upstream.identity, assertions),
+      })),
     )
+    const observed = observeCertificates(metrics.registry)
+    for (const { name, tls } of upstreamOptions) observed.upstream(name, tls.cert)
+    const upstreams = openUpstreams(upstreamOptions)
     opened.push(() => upstreams.close())
     observeUpstreams(metrics.registry, upstreams.all)
-    const changes = await followChanges({
+    const followed = await followChanges({
       audit,
       settings: settings.audit,
       upstreams: upstreams.all,
       registry: metrics.registry,
       log,
     })
-    opened.push(() => changes.close())
+    opened.push(() => followed.close())
+    changes = followed
+    audit.removeOld()
     const credentials = recordRefusedCredentials(audit)
     opened.push(() => credentials.close())
+    const requests = reportRequests(gatewayLog, settings, traces)
+    const report = recorder?.recording(requests) ?? requests
     const { listen: where, limits, timeouts, listing } = settings
+    const shedding = createShedding(
+      limits.shedAfterMs,
+      upstreams.all.map(({ name, places }) => ({ name, waitedMs: () => places.waitedMs() })),
+    )
+    opened.push(() => shedding.close())
+    observeShedding(metrics.registry, shedding)
+    const tls = where.tls && { settings: where.tls, context: await readCertificates(where.tls) }
+    observed.listener(tls?.context.cert)
     const server = createGatewayServer({
       keySet: assertions?.keySet,
       authenticator,
       policies,
+      fairness: createLimits(limits),
+      shedding,
       audit,
-      tracking: changes.tracking,
+      tracking: followed.tracking,
       upstreams,
       pageTokens: createPageTokens(listing && (await readPageTokenSecret(listing.tokenKeyFile))),
       dialects: new Set(['catalog', ...settings.dialects]),
@@ -101,19 +130,27 @@ export async function startGateway({ settings, staticKey }: GatewayOptions): Pro
       maximumHeaders: limits.headerCount,
       limits: { ...limits, connections: await allowedConnections(settings, log) },
       timeouts,
-      tls: where.tls && { settings: where.tls, context: await readCertificates(where.tls) },
-      telemetry: observeGateway(metrics, log, audit, credentials),
+      tls,
+      telemetry: observeGateway(metrics, log, audit, credentials, report, settings.metrics?.namespaces),
     })
-    const admin = createAdminServer(metrics.registry, [
+    const checks = [
       { name: 'gateway', problem: server.problem },
-      ...readiness(audit, upstreams),
-    ])
+      ...readinessOf({ audit, policies, authenticator, upstreams }),
+    ]
+    const admin = createAdminServer(metrics.registry, checks)
     opened.push(() => admin.close())
+    if (recorder) {
+      const auditFolder = settings.audit.folder
+      const parts = { checks, upstreams: upstreams.all, policies, audit, auditFolder, sinks }
+      await addConsole(admin, recorder.source(parts))
+    }
     const adminUrl = await listen(admin, settings.admin)
     opened.push(() => server.close())
     const url = await server.listen(where)
     if (where.tls !== undefined) {
-      const certificates = await followCertificates(server.http, where.tls, log)
+      const certificates = await followCertificates(server.http, where.tls, log, ({ cert }) =>
+        observed.listener(cert),
+      )
       opened.push(() => certificates.close())
     }
     return { url, adminUrl, close }
@@ -123,98 +160,12 @@ export async function startGateway({ settings, staticKey }: GatewayOptions): Pro
   }
 }
 
-/** Before the log, so that it removes nothing that they still need; closed after it, so that they take the end too. */
-async function openAuditSinks({ audit }: GatewaySettings, metrics: Metrics, log: Logger): Promise<Sinks> {
-  const sinks = await openSinks({
-    folder: audit.folder,
-    settings: audit.sinks,
-    resource: { gateway: hostname(), software: version },
-    observe: sinkObserver(metrics.registry, log),
-  })
-  observeSinks(metrics.registry, sinks)
-  return sinks
-}
-
-function openAudit(
-  { audit }: GatewaySettings,
-  metrics: Metrics,
-  log: Logger,
-  sinks: Sinks,
-): Promise<AuditLog> {
-  const options = auditOptions(audit)
-  return openAuditLog({
-    ...options,
-    retention: { ...options.retention, oldestNeeded: sinks.oldestNeeded },
-    gateway: hostname(),
-    software: version,
-    observe: {
-      flushed: (records, seconds) => {
-        metrics.auditRecords.inc(records)
-        metrics.auditFlushSeconds.observe(seconds)
-        sinks.wake()
-      },
-      failed: () => metrics.auditFailures.inc(),
-      dropped: () => metrics.auditDropped.inc(),
-    },
-    noted: logAuditNotes(log, audit.logHeads),
-  })
-}
-
-async function openIdentity(
-  settings: GatewaySettings,
-  staticKey: StaticKey | undefined,
-  metrics: Metrics,
-  log: Logger,
-  audit: AuditLog,
-): Promise<Authenticator> {
-  const { apiKeys, ...rest } = settings.identity
-  let isOpen = false
-  const authenticator = await createAuthenticator({
-    ...rest,
-    ...(staticKey && { staticKey }),
-    ...(apiKeys && {
-      apiKeys: {
-        file: apiKeys.store,
-        pepper: await readPepper(apiKeys.pepperFile),
-        lastUsedFile: apiKeys.lastUsedFile,
-      },
-    }),
-    report: ({ source, outcome, cause }) => {
-      // That the keys are read for the first time is no reload.
-      if (!isOpen && outcome === 'changed') return
-      if (outcome === 'unwritten') {
-        log.warn({ source, error: String(cause) }, 'keys or times of their last use not kept on disk')
-        return
-      }
-      metrics.identityReloads.inc({ source, result: outcome === 'changed' ? 'success' : 'failure' })
-      if (outcome === 'failed') {
-        audit.reload({ what: 'keys', revision: source, details: { result: 'failure' } })
-        log.error({ source, error: String(cause) }, 'keys not read: the last good ones stay in force')
-      } else {
-        audit.reload({ what: 'keys', revision: source })
-        log.info({ source }, 'keys reloaded')
-      }
-    },
-  })
-  isOpen = true
-  return authenticator
-}
-
-function readiness(audit: AuditLog, upstreams: Upstreams): readonly ReadinessCheck[] {
-  return [
-    {
-      name: 'audit',
-      problem: () =>
-        audit.status().writable ? undefined : 'the audit log cannot be written: no change passes',
-    },
-    {
-      name: 'upstreams',
-      problem: async () => {
-        await Promise.all(upstreams.all.map(({ health }) => health.known))
-        return upstreams.all.some(({ health }) => health.healthy()) ? undefined : 'none can be reached'
-      },
-    },
-  ]
+async function openTraces({ traces }: GatewaySettings, { registry }: Metrics, log: Logger) {
+  const observer = observeTraces(registry, log)
+  if (traces === undefined) return undefined
+  // Loaded here, so that whoever has no traces does not carry the library in memory.
+  const library = await import('../telemetry/traces.ts')
+  return library.openTraces(traces, version, observer)
 }
 
 async function listen(

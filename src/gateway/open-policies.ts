@@ -1,6 +1,7 @@
 import type { AuditLog } from '../audit/log.ts'
 import { reasonOf } from '../policy/condition.ts'
 import { watchPolicies, type PolicySource } from '../policy/folder.ts'
+import type { PolicyDocument } from '../policy/policy-document.ts'
 import { policyFolder } from '../policy/policy-place.ts'
 import { policyPlace, type PolicySettings } from '../policy/settings.ts'
 import { shadowed, type ShadowDifference } from '../policy/shadow.ts'
@@ -14,6 +15,14 @@ interface PolicyObservers {
   readonly metrics: Metrics
   readonly log: Logger
   readonly audit: AuditLog
+  readonly follower?: PoliciesFollower | undefined
+}
+
+/** Who looks into the policies in force. */
+export interface PoliciesFollower {
+  loaded(documents: readonly PolicyDocument[]): void
+  /** A change could not be loaded. */
+  failed(): void
 }
 
 /**
@@ -40,15 +49,17 @@ async function openLive(
   observers: PolicyObservers,
   shadowDiffers: (difference: ShadowDifference) => void,
 ): Promise<PolicySource> {
-  const { metrics, log, audit } = observers
+  const { metrics, log, audit, follower } = observers
   const announce = (revision: string): void => {
     metrics.policyRevision.reset()
     metrics.policyRevision.set({ revision }, 1)
     metrics.policyLoaded.setToCurrentTime()
+    metrics.policyReloadSuccessful.set(1)
   }
   const source: PolicySource = await watchPolicies(await policyPlace(settings), {
     conditionFailed: conditionReport(observers),
     shadowDiffers,
+    ...(follower && { onDocuments: (documents) => follower.loaded(documents) }),
     onReload: ({ revision }) => {
       metrics.policyReloads.inc({ result: 'success' })
       announce(revision)
@@ -56,7 +67,9 @@ async function openLive(
       log.info({ revision }, 'policies reloaded')
     },
     onError: (error) => {
+      follower?.failed()
       metrics.policyReloads.inc({ result: 'failure' })
+      metrics.policyReloadSuccessful.set(0)
       audit.reload({ what: 'policies', revision: source.current().revision, details: { result: 'failure' } })
       log.error({ error: String(error) }, 'policies not reloaded: the last good ones stay in force')
     },

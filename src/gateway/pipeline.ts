@@ -3,25 +3,33 @@ import type { AuditLog } from '../audit/log.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import type { Dialect } from '../interface/headers.ts'
 import type { PolicySet } from '../policy/trie.ts'
-import { atOneUpstream } from './at-one-upstream.ts'
+import { atOneUpstream } from './upstream/at-one-upstream.ts'
+import type { Share } from '../limits/limit.ts'
+import type { Limits } from '../limits/limits.ts'
+import type { Shedding } from '../limits/shedding.ts'
 import { authorize } from './authorize.ts'
-import { assertReachable } from './call-upstream.ts'
-import type { ChangeTracking } from './change-tracking.ts'
+import { assertReachable } from './upstream/call-upstream.ts'
+import type { ChangeTracking } from './changes/change-tracking.ts'
 import { check, type BodyLimits } from './check.ts'
-import type { ClientBody } from './client-body.ts'
+import type { ClientBody } from './edge/client-body.ts'
 import { forward } from './forward.ts'
+import { identify } from './identify.ts'
+import { limit } from './limit.ts'
 import { match } from './match.ts'
-import type { PageTokens } from './page-token.ts'
+import type { PageTokens } from './listing/page-token.ts'
 import { receive } from './receive.ts'
 import { record } from './record.ts'
-import type { Permitted } from './stages.ts'
-import type { Trace } from './trace.ts'
-import type { Upstreams } from './upstreams.ts'
+import { widened, type Authenticated, type Permitted } from './stages.ts'
+import { enter, type Trace } from './trace.ts'
+import type { Upstreams } from './upstream/upstreams.ts'
 
 /** What the stages work with. */
 export interface PipelineParts {
   readonly authenticator: Authenticator
   readonly policies: { current(): PolicySet }
+  /** What each caller may take. */
+  readonly fairness: Limits
+  readonly shedding: Shedding
   readonly audit: AuditLog
   readonly tracking: ChangeTracking
   readonly upstreams: Upstreams
@@ -35,57 +43,76 @@ export interface PipelineParts {
 export interface Admitted {
   readonly permitted: Permitted
   readonly policies: PolicySet
+  /** What it has of the limits, where it must be told of its body. */
+  readonly share: Share | undefined
 }
 
 /**
  * The first half of the way of a request: everything that is decided before a byte of its body is read.
- * Each stage takes what the one before returns, and refuses by throwing an InterfaceError.
+ * Each stage takes what the one before returns, and refuses by throwing an InterfaceError; a promise only where it must
+ * wait to know who calls.
  */
-export async function admit(
+export function admit(
   request: IncomingMessage,
+  response: ServerResponse,
   target: string,
   parts: PipelineParts,
   trace: Trace,
-): Promise<Admitted> {
-  trace.stage = 'receive'
+): Admitted | Promise<Admitted> {
   const received = receive(request, target, parts, trace.requestId)
-  trace.stage = 'match'
+  enter(trace, 'match')
   const matched = match(received, parts.upstreams)
   trace.meaning = matched.meaning
-  trace.stage = 'authenticate'
-  const caller = parts.authenticator.authenticate(matched.credentials)
-  const principal = caller instanceof Promise ? await caller : caller
-  trace.principal = principal
-  trace.stage = 'authorize'
+  enter(trace, 'authenticate')
+  const caller = identify(matched, parts.authenticator, parts.fairness.authentications)
+  return caller instanceof Promise
+    ? caller.then((principal) => admitCaller(widened(matched, { principal }), response, parts, trace))
+    : admitCaller(widened(matched, { principal: caller }), response, parts, trace)
+}
+
+/** The rest of it, when it is known who calls. */
+function admitCaller(
+  authenticated: Authenticated,
+  response: ServerResponse,
+  parts: PipelineParts,
+  trace: Trace,
+): Admitted {
+  trace.principal = authenticated.principal
+  enter(trace, 'authorize')
   const policies = parts.policies.current()
-  return { permitted: authorize({ ...matched, principal }, policies), policies }
+  trace.policyRevision = policies.revision
+  const permitted = authorize(authenticated, policies)
+  enter(trace, 'limit')
+  const share = limit(permitted, response, parts)
+  trace.admittedAt = performance.now()
+  return { permitted, policies, share }
 }
 
 /** The second half: the body is checked, a change is recorded, and the request goes upstream. */
 export async function pass(
-  { permitted, policies }: Admitted,
+  { permitted, policies, share }: Admitted,
   body: ClientBody,
   response: ServerResponse,
   parts: PipelineParts,
   trace: Trace,
 ): Promise<void> {
   const { upstreams, pageTokens, audit, tracking, bodyLimits: limits } = parts
-  trace.stage = 'check'
-  const consistent = await check(permitted, body.stream, { policies, limits })
+  enter(trace, 'check')
+  const consistent = await check(permitted, body.stream, { policies, limits, arrived: share?.arrived })
   try {
     const placed = atOneUpstream(consistent, upstreams)
     trace.allowedBy = placed.allowedBy
     trace.upstream = placed.upstream.name
     // What cannot be sent now is refused before it costs a record.
-    trace.stage = 'forward'
+    enter(trace, 'forward')
     assertReachable(placed.upstream)
     // A body that does not come must not hold a connection to the upstream.
     if (placed.payload.form === 'stream') await body.begun()
-    trace.stage = 'audit'
+    enter(trace, 'audit')
     const recorded = await record(placed, audit, tracking)
-    trace.stage = 'forward'
+    enter(trace, 'forward')
     trace.forwardedAt = performance.now()
-    await forward(recorded, response, audit, { policies, upstreams, pageTokens })
+    await forward(recorded, response, audit, { policies, upstreams, pageTokens, spans: trace.spans })
   } finally {
     // Where it never came to be sent, what holds on to the body of the client lets go.
     if (consistent.payload.form === 'stream') consistent.payload.body.destroy()

@@ -1,10 +1,10 @@
 import type { AuditLog, IntentReceipt } from '../audit/log.ts'
 import type { IntentEntry } from '../audit/records.ts'
 import { InterfaceError } from '../interface/errors.ts'
-import type { ChangeTracking } from './change-tracking.ts'
-import { detailsOf } from './commit-details.ts'
+import type { ChangeTracking } from './changes/change-tracking.ts'
+import { detailsOf } from './changes/commit-details.ts'
 import type { PermissionNeed } from './needs.ts'
-import type { Placed, Recorded } from './stages.ts'
+import { widened, type Placed, type Recorded } from './stages.ts'
 
 /** A disk that hangs, rather than fails, must not hold changes for ever. */
 const maximumWaitMs = 10_000
@@ -16,17 +16,17 @@ const maximumWaitMs = 10_000
  */
 export async function record(request: Placed, audit: AuditLog, tracking: ChangeTracking): Promise<Recorded> {
   const mode = audit.modeOf(request.meaning.operation.name)
-  if (mode === 'off') return { ...request, intent: undefined }
+  if (mode === 'off') return widened(request, { intent: undefined })
   const change = tracking.begin(intentOf(request, audit))
   if (mode === 'besteffort') {
     const receipt = audit.intent(change.entry, false)
     // Counted by the log, and met again by whoever records the outcome.
     receipt.catch(() => undefined)
-    return { ...request, intent: { receipt, awaitsOutcome: false, change } }
+    return widened(request, { intent: { receipt, awaitsOutcome: false, change } })
   }
   try {
     const receipt = Promise.resolve(await writeIntent(audit, change.entry))
-    return { ...request, intent: { receipt, awaitsOutcome: mode === 'strict', change } }
+    return widened(request, { intent: { receipt, awaitsOutcome: mode === 'strict', change } })
   } catch (error) {
     change.end({ result: 'failed', durationMs: 0 })
     throw error

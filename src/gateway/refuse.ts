@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { InterfaceError } from '../interface/errors.ts'
-import { requestIdHeader } from '../interface/headers.ts'
-import { BodyTooSlow, expectsContinue } from './client-body.ts'
+import { headersFor, type AnsweredFor } from './answered-for.ts'
+import { BodyTooSlow, expectsContinue } from './edge/client-body.ts'
 
 /** How much of a body that nobody wants is read before the connection is cut, and for how long. */
 const maximumDrainBytes = 16 * 1024 * 1024
@@ -17,15 +17,17 @@ export function answerable(error: unknown): InterfaceError {
   })
 }
 
-/** An error as it is answered. */
-export function errorAnswer(error: InterfaceError, requestId: string) {
-  const body = JSON.stringify(error.toResponse(requestId))
-  const headers = {
-    ...error.headers,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-    [requestIdHeader]: requestId,
-  }
+/** An error as it is answered; the headers are names and values in turn. */
+export function errorAnswer(error: InterfaceError, answered: AnsweredFor) {
+  const body = JSON.stringify(error.toResponse(answered.requestId))
+  const headers = [
+    ...Object.entries(error.headers).flat(),
+    'content-type',
+    'application/json',
+    'content-length',
+    String(Buffer.byteLength(body)),
+    ...headersFor(answered),
+  ]
   return { headers, body }
 }
 
@@ -37,13 +39,13 @@ export function refuse(
   request: IncomingMessage,
   response: ServerResponse,
   error: InterfaceError,
-  requestId: string,
+  answered: AnsweredFor,
 ): void {
   if (response.headersSent) {
     response.destroy()
     return
   }
-  const { headers, body } = errorAnswer(error, requestId)
+  const { headers, body } = errorAnswer(error, answered)
   const isBodyUncertain = expectsContinue(request) && !request.complete
   if (isBodyUncertain || error instanceof BodyTooSlow) response.shouldKeepAlive = false
   response.writeHead(error.status, headers)

@@ -1,22 +1,21 @@
-import httpProxy from '@fastify/http-proxy'
 import fastify from 'fastify'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { keySetPath } from '../identity/assertions.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import { openApiPath, openApiText } from '../interface/openapi.ts'
 import { answerUnparsed, refuseUnparsed } from '../interface/unparsed-requests.ts'
-import { clientBody, type BodyPace } from './client-body.ts'
-import { closeInTurn } from './close-in-turn.ts'
-import { watchConnections } from './connections.ts'
-import type { LimitSettings, ListenSettings } from './edge-settings.ts'
-import { ClientGone } from './client-gone.ts'
-import { createListener, type ListenerOptions } from './listener.ts'
-import type { GatewayTelemetry } from './observe.ts'
-import { admit, pass, type Admitted, type PipelineParts } from './pipeline.ts'
+import { clientBody, type BodyPace, type ClientBody } from './edge/client-body.ts'
+import { closeInTurn } from './edge/close-in-turn.ts'
+import { watchConnections } from './edge/connections.ts'
+import type { LimitSettings, ListenSettings } from './edge/edge-settings.ts'
+import { ClientGone } from './edge/client-gone.ts'
+import { createListener, type ListenerOptions } from './edge/listener.ts'
+import type { GatewayTelemetry } from './observe/observe.ts'
+import { admit, pass, type PipelineParts } from './pipeline.ts'
 import { answerable, drain, refuse } from './refuse.ts'
 import { beginTrace, type Trace } from './trace.ts'
-import { unparsedReason } from './unparsed-reason.ts'
+import { unparsedReason } from './edge/unparsed-reason.ts'
 
 /** What the server needs besides the parts of the pipeline. */
 export interface GatewayServerOptions extends PipelineParts, Omit<ListenerOptions, 'certificateRefused'> {
@@ -41,33 +40,24 @@ export interface GatewayServer {
   close(): Promise<void>
 }
 
-interface Underway {
-  readonly trace: Trace
-  readonly admitted: Admitted
-}
-
 /**
- * Builds the HTTP server of the gateway. A request is admitted in the `onRequest` hook, before its body is read;
- * what is refused there reaches neither a body parser nor the proxy. From then on the target of the request is the
- * rebuilt one, so that @fastify/http-proxy, which carries the request on, has never seen the raw one.
+ * Builds the HTTP server of the gateway. Its documents are routes of fastify; what is for the catalog goes from the
+ * listener straight into the pipeline: what the router and the hooks in between would do to it, which is to decode
+ * its target and to choose a parser for its body, is done by stages of our own.
  */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   const { telemetry, timeouts, limits, upstreams } = options
   const bodyPace: BodyPace = { patienceMs: timeouts.bodyMs, bytesPerSecond: limits.bodyBytesPerSecond }
   const documents = new Map([[openApiPath, openApiText()]])
   if (options.keySet !== undefined) documents.set(keySetPath, options.keySet)
-  const underway = new WeakMap<IncomingMessage, Underway>()
   let passing = 0
   const server = fastify({
-    bodyLimit: Number.MAX_SAFE_INTEGER,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // The raw target is for our own parser: fastify's router, which decodes and normalises, sees none of it.
-    rewriteUrl: () => '/',
     // With a server of our own fastify opens no second one for another address of the same name: that one would
     // have none of our limits.
-    serverFactory: (handler) =>
-      createListener(handler, {
+    serverFactory: (route) =>
+      createListener((request, response) => take(request, response, route), {
         ...options,
         certificateRefused: (client, cause) => telemetry.turnedAway('certificate', client, cause),
       }),
@@ -88,42 +78,31 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     answerUnparsed(socket, new InterfaceError('Unsupported', 'CONNECT is not served here', { status: 405 }))
   })
   const connections = watchConnections(server.server, limits, telemetry.turnedAway)
-  server.addHook('onRequest', async ({ raw, originalUrl, method }, reply) => {
-    if (!connections.begin(raw, reply.raw)) {
-      reply.hijack()
-      return
-    }
-    const document = method === 'GET' ? documents.get(originalUrl) : undefined
-    if (document !== undefined) {
-      reply.header('content-type', 'application/json').send(document)
-      return
-    }
-    const trace = beginTrace(raw)
-    telemetry.begun(trace, reply.raw)
-    try {
-      const admitted = await admit(raw, originalUrl, options, trace)
-      underway.set(raw, { trace, admitted })
-      raw.url = admitted.permitted.upstreamTarget
-      // The check has its own idea of content types; fastify's would answer 415 before it.
-      raw.headers['content-type'] = undefined
-    } catch (error) {
-      reply.hijack()
-      fail(raw, reply.raw, trace, error)
-    }
-  })
+  for (const [path, text] of documents) {
+    server.get(path, (_request, reply) => reply.header('content-type', 'application/json').send(text))
+  }
 
-  async function proceed(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const found = underway.get(request)
-    if (found === undefined) throw new Error('a request came to the proxy that was not admitted')
-    const body = clientBody(request, response, bodyPace)
+  function take(request: IncomingMessage, response: ServerResponse, route: RequestListener): void {
+    if (!connections.begin(request, response)) return
+    if (request.method === 'GET' && documents.has(request.url ?? '')) route(request, response)
+    else void answer(request, response)
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const trace = beginTrace(request)
+    telemetry.begun(trace, response)
+    let body: ClientBody | undefined
     passing += 1
     try {
-      await pass(found.admitted, body, response, options, found.trace)
+      const admission = admit(request, response, request.url ?? '', options, trace)
+      const admitted = admission instanceof Promise ? await admission : admission
+      body = clientBody(request, response, bodyPace)
+      await pass(admitted, body, response, options, trace)
       body.release()
       drain(request)
     } catch (error) {
-      body.release()
-      fail(request, response, found.trace, error)
+      body?.release()
+      fail(request, response, trace, error)
     } finally {
       passing -= 1
     }
@@ -133,24 +112,9 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     if (error instanceof ClientGone) return
     const refusal = answerable(error)
     telemetry.refused(trace, refusal, response)
-    refuse(request, response, refusal, trace.requestId)
+    refuse(request, response, refusal, trace)
     drain(request)
   }
-
-  server.setErrorHandler((error, request, reply) => {
-    reply.hijack()
-    const trace = underway.get(request.raw)?.trace ?? beginTrace(request.raw)
-    fail(request.raw, reply.raw, trace, error)
-  })
-  void server.register(httpProxy, {
-    upstream: upstreams.root.origin,
-    undici: upstreams.root.pool,
-    httpMethods: ['GET', 'POST'],
-    handler: (request, reply) => {
-      reply.hijack()
-      return proceed(request.raw, reply.raw)
-    },
-  })
 
   let problem: string | undefined = 'the gateway is starting'
   return {

@@ -6,15 +6,27 @@ import type { Allowed } from '../policy/decision.ts'
 import type { RequestFacts } from '../policy/question.ts'
 import type { IntentReceipt } from '../audit/log.ts'
 import type { Details } from '../audit/records.ts'
-import type { TrackedChange } from './change-tracking.ts'
-import type { ArrowMeter } from './arrow-meter.ts'
+import type { TrackedChange } from './changes/change-tracking.ts'
+import type { ArrowMeter } from './body/arrow-meter.ts'
 import type { PermissionNeed } from './needs.ts'
-import type { Upstream } from './upstream.ts'
+import type { Upstream } from './upstream/upstream.ts'
 
 /*
  * What is known of a request after each stage. A stage takes what the one before returns, so a request cannot be
- * forwarded that was not authorized, checked and recorded: it would not compile.
+ * forwarded that was not authorized, checked and recorded: it would not compile. All of them are one object, which
+ * each stage adds to.
  */
+
+/**
+ * The request with what a stage has found out. It is the same object: to copy all of it in every stage took 9 us of
+ * each request, more than the stages themselves.
+ */
+export function widened<Request extends object, Found extends object>(
+  request: Request,
+  found: Found,
+): Request & Found {
+  return Object.assign(request, found)
+}
 
 /** A request whose head is well-formed and unambiguous. */
 export interface Received {
@@ -126,7 +138,7 @@ export function grant(
   request: Authenticated,
   rest: Omit<Permitted, keyof Authenticated | typeof permit>,
 ): Permitted {
-  return { ...request, ...rest } as Permitted
+  return widened(request, rest) as Permitted
 }
 
 /** Marks a request as settled; for `settle` alone. */
@@ -134,5 +146,5 @@ export function settled(
   request: Permitted,
   rest: Pick<Permitted, 'decision' | 'withholdsCredentials'>,
 ): Settled {
-  return { ...request, ...rest, undecided: [] } as Permitted as Settled
+  return widened(request, { ...rest, undecided: [] }) as Permitted as Settled
 }

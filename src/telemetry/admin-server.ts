@@ -1,20 +1,17 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
+import { expose } from './exposition.ts'
+import { processMetrics } from './process-metrics.ts'
+import { observeReadiness, problemsOf, type ReadinessCheck } from './readiness.ts'
 
 /** Those who ask are few, and send little. */
 const maximumConnections = 100
 const patienceMs = 10_000
 
-/** One thing that must be well before requests are sent here. */
-export interface ReadinessCheck {
-  readonly name: string
-  /** Undefined when well, or else what is wrong, in words for an operator. */
-  readonly problem: () => string | undefined | Promise<string | undefined>
-}
-
 /**
- * The server of the admin port: `/livez` answers while the process can; `/readyz` answers 503 and says what is
- * wrong until every check is well; `/metrics` is for Prometheus. It needs no credentials: keep it off public networks.
+ * The server of the admin port: `/livez` answers as long as the event loop turns, whatever else is wrong; `/readyz`
+ * answers 503 and says what is wrong until every check is well; `/metrics` is for Prometheus. It needs no credentials:
+ * keep it off public networks.
  */
 export function createAdminServer(registry: Registry, checks: readonly ReadinessCheck[]): FastifyInstance {
   const server = fastify({
@@ -26,16 +23,14 @@ export function createAdminServer(registry: Registry, checks: readonly Readiness
   server.server.maxConnections = maximumConnections
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
-    const problems: Record<string, string> = {}
-    for (const { name, problem } of checks) {
-      const found = await problem()
-      if (found !== undefined) problems[name] = found
-    }
+    const problems = await problemsOf(checks)
     const ready = Object.keys(problems).length === 0
     return reply.code(ready ? 200 : 503).send(ready ? { status: 'ready' } : { status: 'not ready', problems })
   })
-  server.get('/metrics', async (_request, reply) =>
-    reply.header('content-type', registry.contentType).send(await registry.metrics()),
-  )
+  observeReadiness(registry, checks)
+  server.get('/metrics', async (request, reply) => {
+    const { contentType, text } = await expose([processMetrics(), registry], request.headers.accept)
+    return reply.header('content-type', contentType).send(text)
+  })
   return server
 }

@@ -1,12 +1,75 @@
-import { destination, pino, type Logger } from 'pino'
+import { pino, type Logger } from 'pino'
+import { z } from 'zod'
+import { openLineWriter } from './line-writer.ts'
 
 /** How much is logged: `info` has a line for every request, `warn` only what somebody should look at. */
-export const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
+const logLevels = ['error', 'warn', 'info', 'debug', 'silent'] as const
 
 export type LogLevel = (typeof logLevels)[number]
 export type { Logger }
 
-/** A log of JSON lines on standard error, so that standard output holds only what commands promise to print. */
-export function createLog(level: LogLevel): Logger {
-  return pino({ level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }, destination(2))
+/** How the gateway logs, as it stands in the settings. */
+export const logSchema = z.strictObject({
+  level: z.enum(logLevels).default('info').describe('The least that is written.'),
+  sample: z
+    .strictObject({
+      success: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(1)
+        .describe('Of the reads that went well. Changes, refusals and failures always have their line.'),
+    })
+    .prefault({})
+    .describe('What share of the requests has a line, chosen at random.'),
+})
+
+/** The log of a gateway. */
+export interface GatewayLog {
+  readonly logger: Logger
+  /**
+   * A line like those of the logger, for what is logged with each request: it takes half the time. Members that are
+   * undefined are left out.
+   */
+  write(level: 'info' | 'warn', members: object, message: string): void
+  /** Resolves when every line is written. Lines that come later are written when the process ends, if it ends well. */
+  close(): Promise<void>
+}
+
+/**
+ * A log of JSON lines on standard error, so that standard output holds only what commands promise to print. A line is
+ * written within a second, or when the process ends; lines that nobody takes are lost rather than waited for.
+ */
+export function openLog(level: LogLevel, lost: (lines: number) => void): GatewayLog {
+  const time = clock()
+  const options = { level, base: null, timestamp: () => `,"time":"${time()}"` }
+  if (level === 'silent') {
+    return {
+      logger: pino(options, { write: () => undefined }),
+      write: () => undefined,
+      close: () => Promise.resolve(),
+    }
+  }
+  const lines = openLineWriter(process.stderr.fd, { lost })
+  const logger = pino(options, lines)
+  return {
+    logger,
+    write(lineLevel, members, message) {
+      if (!logger.isLevelEnabled(lineLevel)) return
+      const head = { level: logger.levels.values[lineLevel], time: time() }
+      lines.write(`${JSON.stringify(Object.assign(head, members, { msg: message }))}\n`)
+    },
+    close: () => lines.close(),
+  }
+}
+
+/** Tells the time as text, which is made once a millisecond. */
+function clock(): () => string {
+  let at = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== at) text = new Date((at = now)).toISOString()
+    return text
+  }
 }

@@ -1,22 +1,26 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { MetricsSettings } from './metrics-settings.ts'
+import { createDurationHistogram, type DurationHistogram } from './duration-histogram.ts'
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const diskSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1]
 
-/** promtool refuses the names of these, which prom-client adds for itself. */
-const misnamed = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
+/** Most stages take microseconds, and some of them wait for a client, an issuer or a disk. */
+const stageSeconds = [
+  0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1, 2.5, 10, 30,
 ]
 
-/** Every metric of the gateway. Labels come from closed sets: never an id, never a principal. */
+/** The label of namespaces: `namespace` would be taken for that of the pod where Kubernetes is scraped. */
+const namespaceLabel = 'catalog_namespace'
+
+/** Every metric that requests and reloads are counted in. Labels come from closed sets: never an id, never a principal. */
 export interface Metrics {
   readonly registry: Registry
-  readonly requests: Counter<'operation' | 'status' | 'decision'>
-  readonly requestSeconds: Histogram<'operation'>
+  readonly requests: Counter<'operation' | 'status' | 'decision' | typeof namespaceLabel>
+  readonly requestSeconds: DurationHistogram
+  readonly stageSeconds: DurationHistogram
   readonly refusals: Counter<'stage' | 'reason'>
-  readonly upstreamSeconds: Histogram<'upstream' | 'operation'>
+  readonly upstreamSeconds: DurationHistogram
   readonly auditRecords: Counter
   readonly auditFlushSeconds: Histogram
   readonly auditFailures: Counter
@@ -24,31 +28,43 @@ export interface Metrics {
   readonly policyReloads: Counter<'result'>
   readonly policyRevision: Gauge<'revision'>
   readonly policyLoaded: Gauge
+  readonly policyReloadSuccessful: Gauge
   readonly policyConditionFailures: Counter<'effect'>
   readonly policyShadowDifferences: Counter<'operation' | 'change'>
   readonly identityReloads: Counter<'source' | 'result'>
 }
 
-/** Makes the metrics of one gateway, in a registry of its own. */
-export function createMetrics(): Metrics {
+/** Makes the metrics of a gateway of that version, in a registry of its own. */
+export function createMetrics(version: string, { namespaces }: MetricsSettings = {}): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  for (const name of misnamed) registry.removeSingleMetric(name)
   const registers = [registry]
-  return {
+  new Gauge({
+    name: 'catalog_gateway_build_info',
+    help: 'The version of the gateway.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version }, 1)
+  const metrics: Metrics = {
     registry,
     requests: new Counter({
       name: 'catalog_gateway_requests_total',
       help: 'Requests by operation, status of the answer and decision of the policies (allow, deny, none).',
-      labelNames: ['operation', 'status', 'decision'],
+      labelNames: ['operation', 'status', 'decision', ...(namespaces ? ([namespaceLabel] as const) : [])],
       registers,
     }),
-    requestSeconds: new Histogram({
+    requestSeconds: createDurationHistogram({
       name: 'catalog_gateway_request_duration_seconds',
       help: 'Time from the head of a request to the end of its answer.',
       labelNames: ['operation'],
       buckets: requestSeconds,
-      registers,
+      registry,
+    }),
+    stageSeconds: createDurationHistogram({
+      name: 'catalog_gateway_stage_duration_seconds',
+      help: 'Time that a request spent in a stage; check waits for the body, forward for the upstream.',
+      labelNames: ['stage'],
+      buckets: stageSeconds,
+      registry,
     }),
     refusals: new Counter({
       name: 'catalog_gateway_refusals_total',
@@ -56,12 +72,12 @@ export function createMetrics(): Metrics {
       labelNames: ['stage', 'reason'],
       registers,
     }),
-    upstreamSeconds: new Histogram({
+    upstreamSeconds: createDurationHistogram({
       name: 'catalog_gateway_upstream_duration_seconds',
       help: 'Time from sending a request to the upstream to the end of the answer.',
       labelNames: ['upstream', 'operation'],
       buckets: requestSeconds,
-      registers,
+      registry,
     }),
     auditRecords: new Counter({
       name: 'catalog_gateway_audit_records_total',
@@ -101,6 +117,11 @@ export function createMetrics(): Metrics {
       help: 'When the policies in force were loaded, in seconds since 1970.',
       registers,
     }),
+    policyReloadSuccessful: new Gauge({
+      name: 'catalog_gateway_policy_last_reload_successful',
+      help: 'Whether the policies in force are those of the files (1), or what stands there cannot be used (0).',
+      registers,
+    }),
     policyShadowDifferences: new Counter({
       name: 'catalog_gateway_policy_shadow_differences_total',
       help:
@@ -122,4 +143,8 @@ export function createMetrics(): Metrics {
       registers,
     }),
   }
+  // What is counted seldom is there from the start: of a series that begins with 1 no increase is seen.
+  for (const result of ['success', 'failure']) metrics.policyReloads.inc({ result }, 0)
+  for (const effect of ['allow', 'deny']) metrics.policyConditionFailures.inc({ effect }, 0)
+  return metrics
 }

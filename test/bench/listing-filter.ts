@@ -1,7 +1,7 @@
-import { readListing, type ListingSource } from '../../src/gateway/listing-page.ts'
-import { createPageTokens } from '../../src/gateway/page-token.ts'
-import { listingSources } from '../../src/gateway/listing-sources.ts'
-import { openUpstreams } from '../../src/gateway/upstreams.ts'
+import { readListing, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
+import { createPageTokens } from '../../src/gateway/listing/page-token.ts'
+import { listingSources } from '../../src/gateway/listing/listing-sources.ts'
+import { openUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { parseTarget } from '../../src/interface/target.ts'
 import { ask, caller, setOf, type WrittenPolicy } from '../policy/written-policy.ts'
 
@@ -89,7 +89,7 @@ for (const count of [10, 1_000, 10_000]) {
   }
 }
 console.table(results)
-await upstreams.close()
+upstreams.close()
 
 async function page(source: ListingSource | undefined, shows: (id: readonly string[]) => boolean) {
   const sources = source === undefined ? [] : [source]

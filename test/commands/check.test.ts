@@ -42,7 +42,7 @@ test('what is good is printed with all defaults, what the environment says, and 
   expect({ status, messages }).toEqual({ status: 0, messages: '' })
   expect(parse(output)).toMatchObject({
     listen: { host: '127.0.0.1', port: 4444 },
-    upstreams: [{ delimiter: '$', credential: { header: 'authorization', value: '(hidden)' } }],
+    upstream: { delimiter: '$', credential: { header: 'authorization', value: '(hidden)' } },
     policies: { folder: join(folder, 'policies') },
   })
   expect(output).not.toContain('of-the-file')

@@ -13,7 +13,7 @@ const gateway = await openGateway(upstreamUrl, {
       rules: [{ id: 'own', effect: 'allow', subjects: { users: ['writer'] }, operations: ['all'] }],
     },
   ],
-  adjust: (settings) => ({ ...settings, log: { level: 'info' } }),
+  adjust: (settings) => ({ ...settings, log: { ...settings.log, level: 'info' } }),
 })
 const { url, adminUrl, auditFolder } = gateway
 process.stdout.write(`${JSON.stringify({ url, adminUrl, auditFolder, key: gateway.key('writer') })}\n`)

@@ -42,6 +42,7 @@ export async function killableGateway(settleSeconds: number): Promise<KillableGa
       },
       identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
       policies: { folder: join(projectFolder, 'policies', 'development') },
+      unsafe: ['development-policies'],
       audit: { folder: 'audit', reserveBytes: 0, resolution: { settleSeconds } },
       log: { level: 'warn' },
     }),

@@ -19,7 +19,7 @@ import {
 } from 'apache-arrow'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { ArrowMeter } from '../../src/gateway/arrow-meter.ts'
+import { ArrowMeter } from '../../src/gateway/body/arrow-meter.ts'
 
 /** Reads the bytes in pieces that end there. */
 function meter(bytes: Buffer, ends: readonly number[] = []) {

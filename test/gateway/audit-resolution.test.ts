@@ -97,6 +97,37 @@ it('a version that another request made is taken, whatever it looks like', async
   ])
 })
 
+it('retention keeps the intent of an outcome that is looked for', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    adjust: async (settings, folder) => {
+      const usual = (await quickly.adjust?.(settings, folder)) ?? settings
+      return { ...usual, audit: { ...usual.audit, segmentBytes: 4_000, retention: { bytes: 1 } } }
+    },
+  })
+  let isSilent = true
+  upstream.answering = (arrival, response, request) => {
+    if (!arrival.target.includes('orders')) answers(200, {})(arrival, response, request)
+    else
+      breakingOff(isSilent ? answers(503, {}) : answers(200, { version: final }))(arrival, response, request)
+  }
+  const fill = async (): Promise<void> => {
+    for (let n = 0; n < 12; n += 1)
+      await gateway.post('/v1/table/sales$other/tags/create', { body: { tag: 't', version: n } })
+  }
+  const kept = async () =>
+    ofKind(await recordsOf(gateway.auditFolder), 'intent').some(({ request }) => request === 'lost')
+  await gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })
+  await fill()
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'segment').length).toBeGreaterThan(1)
+  expect(await kept()).toBe(true)
+  isSilent = false
+  await resolvedIn(gateway.auditFolder)
+  await eventually(async () => {
+    await fill()
+    expect(await kept()).toBe(false)
+  })
+})
+
 it('a batch is resolved as a whole', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(quickly)
   const entries = [

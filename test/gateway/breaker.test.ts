@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createBreaker } from '../../src/gateway/breaker.ts'
+import { createBreaker } from '../../src/gateway/upstream/breaker.ts'
 
 /** A breaker that opens after three failures, for a second of a clock that stands still unless it is set. */
 function breakerWithClock() {

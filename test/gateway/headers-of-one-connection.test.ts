@@ -62,6 +62,7 @@ it('headers of the connection to the upstream do not reach the client, nor do th
   expect(names.filter((name) => hopByHopHeaders.has(name)).toSorted()).toEqual(own)
   expect(names.filter((name) => !hopByHopHeaders.has(name)).toSorted()).toEqual([
     'content-type',
+    'x-catalog-policy-revision',
     'x-kept',
     'x-request-id',
   ])

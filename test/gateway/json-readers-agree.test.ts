@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { InterfaceError } from '../../src/interface/errors.ts'
-import { WatchedJson, type Interest } from '../../src/gateway/json-watch.ts'
+import { WatchedJson, type Interest } from '../../src/gateway/body/json-watch.ts'
 import { byteByByte, jsonObjects, mutatedObjects, piecesOf, type JsonCase } from './json-documents.ts'
 
 // The scanner against JSON.parse, which is slow for this purpose and obvious: what one takes, the other takes.

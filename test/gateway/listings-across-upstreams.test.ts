@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { upstreamSchema } from '../../src/gateway/upstream-settings.ts'
+import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { expectError } from './expect-error.ts'
 import { lists, type ListedCatalog } from './listing-upstream.ts'
 import { everything, openGateway, type TestedGateway } from './open-gateway.ts'

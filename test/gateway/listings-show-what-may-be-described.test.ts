@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { compareIdentifiers } from '../../src/gateway/listing-page.ts'
+import { compareIdentifiers } from '../../src/gateway/listing/listing-page.ts'
 import { runningBackend } from '../backend/running-backend.ts'
 import { ask, caller, setOf, type WrittenPolicy, type WrittenRule } from '../policy/written-policy.ts'
 import { openGateway, type TestedGateway } from './open-gateway.ts'

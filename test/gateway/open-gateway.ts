@@ -6,10 +6,11 @@ import { Readable } from 'node:stream'
 import { Pool, type Dispatcher } from 'undici'
 import { auditSchema } from '../../src/audit/settings.ts'
 import type { GatewaySettings } from '../../src/config.ts'
-import { limitsSchema, timeoutsSchema } from '../../src/gateway/edge-settings.ts'
+import { limitsSchema, timeoutsSchema } from '../../src/gateway/edge/edge-settings.ts'
 import { startGateway } from '../../src/gateway/gateway.ts'
-import { upstreamSchema, type UpstreamSettings } from '../../src/gateway/upstream-settings.ts'
+import { upstreamSchema, type UpstreamSettings } from '../../src/gateway/upstream/upstream-settings.ts'
 import { createKey } from '../../src/identity/api-key-store.ts'
+import { logSchema } from '../../src/telemetry/log.ts'
 import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
 import { answerOf, type Answer } from './answer.ts'
 import { healthPath } from './recording-upstream.ts'
@@ -123,7 +124,7 @@ async function makeFiles(folder: string, { users = [], policies }: GatewaySetup)
 function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
     listen: { host: '127.0.0.1', port: 0 },
-    admin: { host: '127.0.0.1', port: 0 },
+    admin: { host: '127.0.0.1', port: 0, console: false },
     upstreams: [
       upstreamSchema.parse({
         url: upstreamUrl,
@@ -141,7 +142,8 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
     dialects: [],
     limits: limitsSchema.parse({ jsonBytes: 1024 * 1024 }),
     timeouts: timeoutsSchema.parse({}),
-    log: { level: 'silent' },
+    log: logSchema.parse({ level: 'silent' }),
+    unsafe: [],
   }
 }
 

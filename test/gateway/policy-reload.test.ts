@@ -26,7 +26,12 @@ it('a change of the policies takes effect without a restart, and a broken one do
   await replace(before)
   await eventually(async () => expect(await status()).toBe(200))
 
-  const reloads = ofKind(await recordsOf(gateway.auditFolder), 'reload')
+  // A reload is in force before its record is on disk.
+  const reloads = await eventually(async () => {
+    const found = ofKind(await recordsOf(gateway.auditFolder), 'reload')
+    expect(found).toHaveLength(3)
+    return found
+  })
   expect(reloads).toMatchObject([
     { what: 'policies' },
     { what: 'policies', details: { result: 'failure' } },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createRetryBudget } from '../../src/gateway/retry-budget.ts'
+import { createRetryBudget } from '../../src/gateway/upstream/retry-budget.ts'
 
 /** How many repeats are allowed after so many requests. */
 function allowed(budgetPercent: number, requests: number): number {

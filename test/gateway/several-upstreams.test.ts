@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, afterAll, expect, it } from 'vitest'
-import { upstreamSchema } from '../../src/gateway/upstream-settings.ts'
+import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
 import { openGateway, type TestedGateway } from './open-gateway.ts'

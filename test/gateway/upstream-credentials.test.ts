@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import type { UpstreamSettings } from '../../src/gateway/upstream-settings.ts'
+import type { UpstreamSettings } from '../../src/gateway/upstream/upstream-settings.ts'
 import { expectError } from './expect-error.ts'
 import { withUpstream, type GatewaySetup } from './open-gateway.ts'
 import { answers, valuesOf } from './recording-upstream.ts'

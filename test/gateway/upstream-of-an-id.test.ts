@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { upstreamSchema } from '../../src/gateway/upstream-settings.ts'
-import { openUpstreams } from '../../src/gateway/upstreams.ts'
+import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
+import { openUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 
 interface Lying {
   readonly name: string
@@ -21,7 +21,7 @@ async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): 
   try {
     return ids.map((id) => opened.of(id).name)
   } finally {
-    await opened.close()
+    opened.close()
   }
 }
 

@@ -54,6 +54,19 @@ it('requests beyond the connections wait, and are sent in the order in which the
   )
 })
 
+it('what carries rows waits behind everything that does not', async () => {
+  const { gateway, upstream, answerNext } = await patientPair(narrow(4))
+  const targets = [query, query, '/v1/table/orders/describe', '/v1/table/orders/exists']
+  const pending = []
+  for (const [waiting, target] of targets.entries()) {
+    pending.push(gateway.post(target, { body: {} }))
+    await untilWaiting(gateway, waiting)
+  }
+  for (const _ of targets) await answerNext()
+  for (const answer of pending) expect(await answer).toMatchObject({ status: 200 })
+  expect(upstream.arrivals.map(({ target }) => target)).toEqual([query, ...targets.slice(2), query])
+})
+
 it('when as many wait as may, the next is told at once to come again, and leaves nothing', async () => {
   const { gateway, upstream, answerNext } = await patientPair(narrow(1))
   const served = [gateway.post(query, { body: {} })]

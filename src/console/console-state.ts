@@ -1,0 +1,44 @@
+/** How the gateway is now, as the console shows it. */
+export interface ConsoleState {
+  readonly gateway: {
+    readonly version: string
+    /** Milliseconds since 1970. */
+    readonly startedAt: number
+    readonly now: number
+  }
+  /** What `/readyz` says is wrong, by the name of the check. */
+  readonly problems: Readonly<Record<string, string>>
+  readonly upstreams: readonly UpstreamState[]
+  readonly policies: {
+    readonly revision: string
+    readonly documents: number
+    readonly loadedAt: number
+    /** Since when changes of the files could not be loaded; undefined where the files are in force. */
+    readonly failedAt: number | undefined
+  }
+  readonly audit: {
+    readonly writable: boolean
+    readonly queued: number
+    readonly dropped: number
+    readonly unresolved: number
+    readonly head: { readonly chain: string; readonly seq: number; readonly hash: string }
+    readonly sinks: readonly {
+      readonly name: string
+      readonly lagRecords: number
+      readonly lagSeconds: number
+    }[]
+  }
+}
+
+interface UpstreamState {
+  readonly name: string
+  readonly origin: string
+  /** Undefined for the upstream that serves everything else. */
+  readonly namespaces: readonly string[] | undefined
+  readonly healthy: boolean
+  readonly breaker: 'closed' | 'open' | 'half-open'
+  readonly exchanges: number
+  readonly waiting: number
+  readonly connections: number
+  readonly maximumConnections: number
+}

@@ -1,0 +1,80 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { InterfaceError } from '../interface/errors.ts'
+import { parseIdentifier, type Identifier } from '../interface/identifiers.ts'
+import type { PolicyDocument } from '../policy/policy-document.ts'
+import { accessTo, namespacesBeneath } from './access.ts'
+import { browserRefusal, consoleHeaders } from './browser-guard.ts'
+import type { ConsoleState } from './console-state.ts'
+import type { NewestChanges } from './newest-changes.ts'
+import { pageRoute, readPageFiles } from './page-files.ts'
+import type { TrafficSummary } from './traffic.ts'
+
+/** What the console shows. */
+export interface ConsoleSource {
+  state(): Promise<ConsoleState>
+  traffic(): TrafficSummary
+  /** The policies in force. */
+  documents(): readonly PolicyDocument[]
+  changes(): Promise<NewestChanges>
+}
+
+/**
+ * Adds the console to the server of the admin port: a page that shows what the gateway does, and the data for it.
+ * It changes nothing and asks for no credentials: principals and ids are shown to whoever gets there.
+ */
+export async function addConsole(server: FastifyInstance, source: ConsoleSource): Promise<void> {
+  const files = await readPageFiles()
+  await server.register((scope, _options, done) => {
+    scope.addHook('onRequest', (request, reply, next) => {
+      void reply.headers(consoleHeaders)
+      const refusal = browserRefusal(request.headers, request.routeOptions.url === pageRoute)
+      if (refusal === undefined) next()
+      else void reply.code(403).send({ error: refusal })
+    })
+    // Messages of failures may hold paths.
+    scope.setErrorHandler((_error, _request, reply) =>
+      reply.code(500).send({ error: 'the console cannot read what it shows' }),
+    )
+    for (const { route, contentType, content } of files) {
+      scope.get(route, (_request, reply) => reply.type(contentType).send(content))
+    }
+    scope.get(`${pageRoute}/data`, async () => ({
+      state: await source.state(),
+      traffic: source.traffic(),
+      ...(await source.changes()),
+    }))
+    scope.get(
+      `${pageRoute}/namespaces`,
+      answering(({ id }) => namespacesBeneath(source.documents(), id)),
+    )
+    scope.get(
+      `${pageRoute}/access`,
+      answering(({ id, kind }) => accessTo(source.documents(), kind, id)),
+    )
+    done()
+  })
+}
+
+interface Asked {
+  readonly id: Identifier
+  readonly kind: 'namespace' | 'table'
+}
+
+/** Answers what is asked about an object; 400 where its id cannot be one. */
+function answering(answer: (asked: Asked) => object) {
+  return (request: FastifyRequest, reply: FastifyReply): unknown => {
+    try {
+      return reply.send(answer(askedOf(request.query as Record<string, unknown>)))
+    } catch (error) {
+      if (error instanceof InterfaceError) return reply.code(400).send({ error: error.message })
+      throw error
+    }
+  }
+}
+
+/** Reads `?id=prod/sales&kind=namespace`: no name holds a slash. */
+function askedOf({ id, kind }: Record<string, unknown>): Asked {
+  const text = typeof id === 'string' && id !== '' ? id : '/'
+  const isTable = kind === 'table' && text !== '/'
+  return { id: parseIdentifier(text, '/'), kind: isTable ? 'table' : 'namespace' }
+}

@@ -1,0 +1,164 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { StoredRecord } from '../audit/read.ts'
+import { listChains } from '../audit/segment-names.ts'
+import type { DurableEnd } from '../audit/sinks/follow-log.ts'
+import { readSegmentLines } from '../audit/sinks/read-segment.ts'
+import { ignoreMissing } from '../audit/system-error.ts'
+import { operationNamed } from '../interface/operations.ts'
+
+/** Where a record stands in the log. */
+interface RecordPlace {
+  readonly chain: string
+  readonly seq: number
+  readonly hash: string
+}
+
+/** A commit or another change, with the records of it. */
+export interface RecordedChange {
+  readonly time: string
+  readonly requestId: string
+  readonly operation: string
+  readonly isCommit: boolean
+  readonly id: readonly string[]
+  /** How many objects it touches besides. */
+  readonly objects: number
+  readonly principal: string
+  readonly client: string
+  readonly upstream: string
+  /** `policy/rule`. */
+  readonly rule: string
+  readonly policyRevision: string
+  readonly intent: RecordPlace
+  readonly outcome?: RecordPlace & ChangeEnd
+  /** What an unknown outcome turned out to be. */
+  readonly resolved?: RecordPlace & ChangeEnd
+}
+
+interface ChangeEnd {
+  readonly time: string
+  readonly result: string
+  readonly status?: number | undefined
+  readonly version?: number | undefined
+  readonly durationMs?: number | undefined
+}
+
+/** The newest of what the audit log holds. */
+export interface NewestChanges {
+  /** The newest first. */
+  readonly changes: readonly RecordedChange[]
+  /** The last signature. */
+  readonly seal: (RecordPlace & { readonly time: string }) | undefined
+}
+
+const keptChanges = 50
+/** So much of the end of a file is read where more of it is new. */
+const tailBytes = 256 * 1024
+
+/**
+ * Follows the changes in the audit log of a folder. Nothing is read until somebody asks, and then only what is new;
+ * the answer rejects when a file cannot be read. Records are read as they stand there: `audit verify` judges them.
+ */
+export function followNewestChanges(folder: string, durable: () => DurableEnd): () => Promise<NewestChanges> {
+  const changes = new Map<string, RecordedChange>()
+  let seal: NewestChanges['seal']
+  let place: { readonly file: string; readonly offset: number } | undefined
+  let looking: Promise<NewestChanges> | undefined
+
+  async function look(): Promise<NewestChanges> {
+    const end = durable()
+    if (place === undefined) await readEnd(await segmentBefore(end.file), 0)
+    // What was written to the file before until the next one began.
+    else if (place.file !== end.file) await readEnd(place.file, place.offset)
+    const from = place?.file === end.file ? place.offset : 0
+    await readPart(end.file, Math.max(from, end.length - tailBytes), end.length)
+    place = { file: end.file, offset: end.length }
+    return { changes: [...changes.values()].toReversed(), seal }
+  }
+
+  /** After a start the newest changes stand in the segment before. */
+  async function segmentBefore(file: string): Promise<string | undefined> {
+    const segments = (await listChains(folder)).flatMap((chain) => chain.segments)
+    return segments[segments.indexOf(file) - 1]
+  }
+
+  async function readEnd(file: string | undefined, from: number): Promise<void> {
+    const size = file && (await stat(join(folder, file)).catch(ignoreMissing))?.size
+    if (file && size) await readPart(file, Math.max(from, size - tailBytes), size)
+  }
+
+  async function readPart(file: string, from: number, to: number): Promise<void> {
+    const part = { from, to, bytes: tailBytes }
+    const lines = await readSegmentLines(join(folder, file), part).catch(ignoreMissing)
+    for (const { text } of lines ?? []) {
+      const record = parse(text)
+      if (record !== undefined) take(record)
+    }
+  }
+
+  function take(record: StoredRecord): void {
+    const { chain, seq, hash, time } = record
+    const at = { chain, seq, hash, time }
+    if (record.kind === 'intent' && record.effect !== 'read') {
+      keep(keyOf(chain, seq), changeOf(record))
+    } else if (record.kind === 'outcome') {
+      const { result, status, version, durationMs } = record
+      const what = { ...at, result, status, version, durationMs }
+      end(record.intentChain ?? chain, record.intentSeq, 'outcome', what)
+    } else if (record.kind === 'resolved') {
+      end(record.intentChain, record.intentSeq, 'resolved', { ...at, result: record.result })
+    } else if (record.kind === 'seal') {
+      seal = at
+    }
+  }
+
+  function keep(key: string, change: RecordedChange): void {
+    changes.set(key, change)
+    for (const oldest of changes.keys()) {
+      if (changes.size <= keptChanges) break
+      changes.delete(oldest)
+    }
+  }
+
+  function end(chain: string, seq: number, how: 'outcome' | 'resolved', what: RecordPlace & ChangeEnd): void {
+    const key = keyOf(chain, seq)
+    const change = changes.get(key)
+    if (change !== undefined) changes.set(key, { ...change, [how]: what })
+  }
+
+  return () => {
+    looking ??= look().finally(() => (looking = undefined))
+    return looking
+  }
+}
+
+function changeOf(record: StoredRecord & { readonly kind: 'intent' }): RecordedChange {
+  const { chain, seq, hash, rule, principal } = record
+  return {
+    time: record.time,
+    requestId: record.request,
+    operation: record.operation,
+    isCommit: operationNamed(record.operation).effect === 'commit',
+    id: record.id,
+    objects: record.objects?.length ?? 0,
+    principal: principal.name,
+    client: record.client,
+    upstream: record.upstream,
+    rule: `${rule.policy}/${rule.rule}`,
+    policyRevision: record.policyRevision,
+    intent: { chain, seq, hash },
+  }
+}
+
+function keyOf(chain: string, seq: number): string {
+  return `${chain} ${seq}`
+}
+
+/** A part of a file may begin in the middle of a line. */
+function parse(text: string): StoredRecord | undefined {
+  try {
+    return JSON.parse(text) as StoredRecord
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises'
+
+/** A file that the browser asks for. */
+export interface PageFile {
+  readonly route: string
+  readonly contentType: string
+  readonly content: Buffer
+}
+
+const files: Readonly<Record<string, string>> = {
+  'console.html': 'text/html; charset=utf-8',
+  'console.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+  'console.js': 'text/javascript; charset=utf-8',
+  'access-view.js': 'text/javascript; charset=utf-8',
+  'changes-view.js': 'text/javascript; charset=utf-8',
+  'elements.js': 'text/javascript; charset=utf-8',
+  'state-views.js': 'text/javascript; charset=utf-8',
+  'traffic-chart.js': 'text/javascript; charset=utf-8',
+  'traffic-views.js': 'text/javascript; charset=utf-8',
+  'words.js': 'text/javascript; charset=utf-8',
+}
+
+/** The route of the page itself. */
+export const pageRoute = '/console'
+
+/** The files of the page, as they lie beside this one. */
+export function readPageFiles(): Promise<readonly PageFile[]> {
+  return Promise.all(
+    Object.entries(files).map(async ([name, contentType]) => ({
+      route: name === 'console.html' ? pageRoute : `${pageRoute}/${name}`,
+      contentType,
+      content: await readFile(new URL(`page/${name}`, import.meta.url)),
+    })),
+  )
+}

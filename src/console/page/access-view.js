@@ -1,0 +1,218 @@
+import { byId, element, table } from './elements.js'
+import { quoted } from './words.js'
+
+/** @typedef {import('../access.ts').AccessReport} AccessReport */
+/** @typedef {AccessReport['callers'][number]} Caller */
+/** @typedef {Caller['grants'][number]} Grant */
+/** @typedef {import('../access.ts').NamespaceNode} NamespaceNode */
+
+const form = /** @type {HTMLFormElement} */ (byId('access-form'))
+const idField = /** @type {HTMLInputElement} */ (byId('access-id'))
+const kindField = /** @type {HTMLSelectElement} */ (byId('access-kind'))
+
+/** Shows the tree of the namespaces, and who may do what at its root. */
+export async function beginAccess() {
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void showAccess()
+  })
+  await reloadAccess()
+}
+
+/** Shows both anew, as other policies are in force. */
+export async function reloadAccess() {
+  const root = node({ name: '/', policies: [], leadsOn: true }, [])
+  byId('tree').replaceChildren(element('ul', {}, root.item))
+  await Promise.all([root.open(), showAccess()])
+}
+
+/**
+ * @param {NamespaceNode} namespace
+ * @param {readonly string[]} above
+ */
+function node({ name, policies, leadsOn }, above) {
+  const isRoot = name === '/'
+  const id = isRoot ? '/' : [...above, name].join('/')
+  const below = element('ul', { hidden: '' })
+  const twist = leadsOn
+    ? element(
+        'button',
+        { type: 'button', class: 'twist', 'aria-expanded': 'false', 'aria-label': `beneath ${id}` },
+        '▸',
+      )
+    : element('span', { class: 'leaf' })
+  const choose = element('button', { type: 'button', class: 'id', title: policies.join(', ') }, name)
+  let isLoaded = false
+
+  async function open() {
+    const isOpen = twist.getAttribute('aria-expanded') === 'true'
+    twist.setAttribute('aria-expanded', String(!isOpen))
+    twist.textContent = isOpen ? '▸' : '▾'
+    below.toggleAttribute('hidden', isOpen)
+    if (isLoaded || isOpen) return
+    isLoaded = true
+    const { nodes, leftOut } = await ask('namespaces', { id })
+    const path = isRoot ? [] : [...above, name]
+    below.append(...nodes.map((/** @type {NamespaceNode} */ child) => node(child, path).item))
+    if (leftOut > 0) below.append(element('li', { class: 'quiet' }, `and ${leftOut} more`))
+  }
+
+  choose.addEventListener('click', () => {
+    idField.value = id
+    kindField.value = 'namespace'
+    for (const other of byId('tree').querySelectorAll('[aria-current]')) other.removeAttribute('aria-current')
+    choose.setAttribute('aria-current', 'true')
+    void showAccess()
+  })
+  if (leadsOn) twist.addEventListener('click', () => void open())
+  return { item: element('li', {}, twist, choose, below), open }
+}
+
+async function showAccess() {
+  const place = byId('entitlements')
+  try {
+    const report = await ask('access', { id: idField.value.trim() || '/', kind: kindField.value })
+    place.replaceChildren(...reportView(report))
+  } catch (error) {
+    place.replaceChildren(
+      element('p', { class: 'bad' }, error instanceof Error ? error.message : String(error)),
+    )
+  }
+}
+
+/** @param {AccessReport} report */
+function reportView({ groups, callers, forTables }) {
+  if (callers.length === 0)
+    return [element('p', {}, 'Nobody may do anything here.'), ...tableRules(forTables)]
+  const detail = element('div', {})
+  const columns = [{ title: 'Caller' }, ...groups.map(({ name }) => ({ title: name }))]
+  const rows = callers.map((caller) => [
+    choice(caller, detail),
+    ...groups.map(({ operations }) => share(caller, operations)),
+  ])
+  const matrix = element('div', {
+    class: 'scroll',
+    role: 'region',
+    tabindex: '0',
+    'aria-label': 'Callers by operations',
+  })
+  matrix.append(table(columns, rows))
+  const note = 'A share is of the operations of the group; “if” depends on a condition or on another rule.'
+  return [matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
+}
+
+/**
+ * @param {Caller} caller
+ * @param {readonly string[]} operations
+ */
+function share({ grants }, operations) {
+  const own = grants.filter(({ operation }) => operations.includes(operation))
+  const certain = new Set(own.filter(isCertain).map(({ operation }) => operation))
+  const all = new Set(own.map(({ operation }) => operation))
+  if (all.size === 0) return element('span', { class: 'quiet' }, '–')
+  const text = all.size === operations.length ? 'all' : `${all.size} of ${operations.length}`
+  const isIf = certain.size < all.size
+  return element('span', { class: isIf ? 'some' : 'good' }, isIf ? `${text}, if` : text)
+}
+
+/** @param {Grant} grant */
+function isCertain({ if: condition, except, unless }) {
+  return condition === undefined && except === undefined && unless.length === 0
+}
+
+/**
+ * @param {Caller} caller
+ * @param {Element} detail
+ */
+function choice(caller, detail) {
+  const button = element(
+    'button',
+    { type: 'button', 'aria-pressed': 'false' },
+    quoted(callerText(caller.subject)),
+  )
+  button.addEventListener('click', () => {
+    const isOpen = button.getAttribute('aria-pressed') === 'true'
+    for (const other of byId('entitlements').querySelectorAll('[aria-pressed]')) {
+      other.setAttribute('aria-pressed', 'false')
+    }
+    button.setAttribute('aria-pressed', String(!isOpen))
+    detail.replaceChildren(...(isOpen ? [] : grantsView(caller)))
+  })
+  return button
+}
+
+/** @param {Caller} caller */
+function grantsView({ subject, grants }) {
+  /** @type {Map<string, { readonly grant: Grant, readonly operations: string[] }>} */
+  const byReason = new Map()
+  for (const grant of grants) {
+    const key = JSON.stringify({ ...grant, operation: undefined })
+    const alike = byReason.get(key) ?? { grant, operations: [] }
+    alike.operations.push(grant.operation)
+    byReason.set(key, alike)
+  }
+  const title = element('h3', {}, 'What ', quoted(callerText(subject)), ' may do here')
+  return [title, element('ul', { class: 'feed' }, ...[...byReason.values()].map(reasonItem))]
+}
+
+/** @param {{ readonly grant: Grant, readonly operations: readonly string[] }} reason */
+function reasonItem({ grant: { rule, if: condition, except, unless }, operations }) {
+  return element(
+    'li',
+    {},
+    element('p', {}, 'by ', quoted(ruleText(rule))),
+    condition === undefined ? undefined : element('p', {}, 'if ', element('code', {}, condition)),
+    except === undefined ? undefined : element('p', {}, 'except ', quoted(except.map(callerText).join(', '))),
+    ...unless.map(objection),
+    element('p', { class: 'quiet' }, operations.join(', ')),
+  )
+}
+
+/** @param {Grant['unless'][number]} objection */
+function objection({ rule, subjects, if: condition }) {
+  return element(
+    'p',
+    {},
+    'unless denied by ',
+    quoted(ruleText(rule)),
+    subjects === undefined
+      ? undefined
+      : element('span', {}, 'as ', quoted(subjects.map(callerText).join(', '))),
+    condition === undefined ? undefined : element('span', {}, 'if ', element('code', {}, condition)),
+  )
+}
+
+/** @param {AccessReport['forTables']} rules */
+function tableRules(rules) {
+  if (rules.length === 0) return []
+  const items = rules.map(({ rule, tables }) =>
+    element('li', {}, quoted(tables.join(', ')), ': ', quoted(ruleText(rule))),
+  )
+  return [
+    element('h3', {}, 'Rules for tables by their names'),
+    element('p', { class: 'quiet' }, 'They decide besides; ask for the table to see how.'),
+    element('ul', {}, ...items),
+  ]
+}
+
+/** @param {Caller['subject']} subject */
+function callerText({ kind, name }) {
+  if (kind === 'any') return 'every caller'
+  return kind === 'anonymous' ? 'callers without a credential' : `${kind} ${name}`
+}
+
+/** @param {Grant['rule']} rule */
+function ruleText({ policy, rule, line }) {
+  return `${policy}/${rule} (line ${line})`
+}
+
+/**
+ * @param {string} what
+ * @param {Record<string, string>} parameters
+ */
+async function ask(what, parameters) {
+  const response = await fetch(`console/${what}?${String(new URLSearchParams(parameters))}`)
+  const answer = await response.json()
+  if (!response.ok) throw new Error(answer.error ?? `the gateway answered ${response.status}`)
+  return answer
+}

@@ -1,0 +1,80 @@
+import { byId, element, facts, showItems } from './elements.js'
+import { clock, idText, milliseconds, quoted } from './words.js'
+
+/** @typedef {import('../newest-changes.ts').RecordedChange} RecordedChange */
+
+/**
+ * Shows the newest changes, each with its audit records behind it.
+ * @param {readonly RecordedChange[]} changes
+ */
+export function showChanges(changes) {
+  const feed = byId('change-feed')
+  showItems(feed, changes, ({ intent }) => `${intent.chain} ${intent.seq}`, changeItem)
+  if (changes.length === 0) {
+    feed.replaceChildren(element('li', { class: 'quiet' }, 'the end of the audit log holds no change'))
+  }
+}
+
+/** @param {RecordedChange} change */
+function changeItem(change) {
+  const { operation, isCommit, id, objects, principal, time } = change
+  const result = change.resolved?.result ?? change.outcome?.result ?? 'under way'
+  const version = change.outcome?.version
+  const isGood = result === 'committed'
+  return element(
+    'li',
+    {},
+    element(
+      'details',
+      {},
+      element(
+        'summary',
+        { 'aria-label': `${operation} ${idText(id)} by ${principal}: ${result}` },
+        element('strong', {}, operation),
+        ' ',
+        quoted(idText(id)),
+        objects > 1 ? ` and ${objects} objects` : undefined,
+      ),
+      element('dl', {}, ...facts(recordsOf(change))),
+    ),
+    element(
+      'p',
+      { class: 'quiet' },
+      element('span', { class: isGood ? 'good' : result === 'under way' ? undefined : 'bad' }, result),
+      version === undefined ? undefined : element('span', {}, `version ${version}`),
+      quoted(principal),
+      isCommit ? element('span', {}, 'commit') : undefined,
+      clock(time),
+    ),
+  )
+}
+
+/**
+ * @param {RecordedChange} change
+ * @returns {readonly (readonly [string, Node | string])[]}
+ */
+function recordsOf({ requestId, client, upstream, rule, policyRevision, intent, outcome, resolved }) {
+  return [
+    ['Request', quoted(requestId)],
+    ['Client', quoted(client)],
+    ['Upstream', upstream],
+    ['Allowed by', quoted(rule)],
+    ['Policies', quoted(policyRevision)],
+    ['Intent', quoted(placeText(intent))],
+    ['Outcome', outcome ? quoted(`${endText(outcome)}, ${placeText(outcome)}`) : 'not yet'],
+    ...(resolved
+      ? [/** @type {const} */ (['Resolved', quoted(`${endText(resolved)}, ${placeText(resolved)}`)])]
+      : []),
+  ]
+}
+
+/** @param {RecordedChange['intent']} place */
+function placeText({ chain, seq, hash }) {
+  return `record ${seq} of ${chain}, ${hash}`
+}
+
+/** @param {NonNullable<RecordedChange['outcome']>} end */
+function endText({ result, status, durationMs }) {
+  const after = durationMs === undefined ? '' : ` after ${milliseconds(durationMs)}`
+  return `${result}${status === undefined ? '' : ` (${status})`}${after}`
+}

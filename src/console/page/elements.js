@@ -1,0 +1,122 @@
+/*
+ * Everything that is shown is made here, as elements and text: what comes from requests never becomes markup.
+ */
+
+/**
+ * An element with attributes and children; strings become text, and what is undefined is left out.
+ * @param {string} name
+ * @param {Readonly<Record<string, string | undefined>>} [attributes]
+ * @param {...(Node | string | undefined)} children
+ */
+export function element(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children)
+}
+
+/**
+ * The same for what is drawn.
+ * @param {string} name
+ * @param {Readonly<Record<string, string | undefined>>} [attributes]
+ * @param {...(Node | string | undefined)} children
+ */
+export function drawing(name, attributes = {}, ...children) {
+  return filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
+}
+
+/**
+ * A table with a head; the first cell of each row names the row.
+ * @param {readonly { readonly title: string, readonly isNumber?: boolean }[]} columns
+ * @param {readonly (readonly (Node | string)[])[]} rows
+ */
+export function table(columns, rows) {
+  const classOf = (/** @type {number} */ index) => (columns[index]?.isNumber ? 'number' : undefined)
+  const head = columns.map(({ title }, index) =>
+    element('th', { scope: 'col', class: classOf(index) }, title),
+  )
+  const body = rows.map((cells) =>
+    element(
+      'tr',
+      {},
+      ...cells.map((cell, index) =>
+        index === 0 ? element('th', { scope: 'row' }, cell) : element('td', { class: classOf(index) }, cell),
+      ),
+    ),
+  )
+  return element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...body))
+}
+
+/**
+ * The terms and descriptions of a list of facts.
+ * @param {readonly (readonly [term: string, description: Node | string])[]} facts
+ */
+export function facts(facts) {
+  return facts.flatMap(([term, description]) => [element('dt', {}, term), element('dd', {}, description)])
+}
+
+/**
+ * The element of the page with that id.
+ * @param {string} id
+ */
+export function byId(id) {
+  const found = document.getElementById(id)
+  if (found === null) throw new Error(`the page has no ${id}`)
+  return found
+}
+
+/** @type {WeakMap<Element, string>} */
+const shown = new WeakMap()
+
+/**
+ * Shows the children that are made of the data, where it is not what is shown already: so nothing loses focus,
+ * selection or place for data that did not change.
+ * @template Data
+ * @param {Element} parent
+ * @param {Data} data
+ * @param {(data: Data) => readonly Node[]} make
+ */
+export function show(parent, data, make) {
+  const text = JSON.stringify(data)
+  if (shown.get(parent) === text) return
+  shown.set(parent, text)
+  parent.replaceChildren(...make(data))
+}
+
+/**
+ * Shows a list of things, each by its key: one that is shown already keeps its element, and what is open in it.
+ * @template Item
+ * @param {Element} parent
+ * @param {readonly Item[]} items
+ * @param {(item: Item) => string} keyOf
+ * @param {(item: Item) => Element} make
+ */
+export function showItems(parent, items, keyOf, make) {
+  const before = new Map([...parent.children].map((child) => [child.getAttribute('data-key'), child]))
+  const children = items.map((item) => {
+    const key = keyOf(item)
+    const text = JSON.stringify(item)
+    const old = before.get(key)
+    if (old !== undefined && shown.get(old) === text) return old
+    const child = make(item)
+    child.setAttribute('data-key', key)
+    shown.set(child, text)
+    if (old?.querySelector('details[open]')) child.querySelector('details')?.setAttribute('open', '')
+    return child
+  })
+  const isSame =
+    children.length === parent.children.length &&
+    children.every((child, index) => child === parent.children[index])
+  if (!isSame) parent.replaceChildren(...children)
+}
+
+/**
+ * @template {Element} Kind
+ * @param {Kind} parent
+ * @param {Readonly<Record<string, string | undefined>>} attributes
+ * @param {readonly (Node | string | undefined)[]} children
+ */
+function filled(parent, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== undefined) parent.setAttribute(key, value)
+  }
+  parent.append(...children.filter((child) => child !== undefined))
+  return parent
+}

@@ -1,0 +1,162 @@
+import { byId, element, facts, show, table } from './elements.js'
+import { amount, duration, milliseconds, quoted } from './words.js'
+
+/** @typedef {import('../console-state.ts').ConsoleState} ConsoleState */
+/** @typedef {import('../traffic.ts').TrafficSummary} TrafficSummary */
+/** @typedef {import('../newest-changes.ts').NewestChanges} NewestChanges */
+
+/** So many of the last seconds make the rates. */
+const rateSeconds = 10
+
+/**
+ * Shows how the gateway is.
+ * @param {ConsoleState} state
+ * @param {TrafficSummary} traffic
+ * @param {NewestChanges['seal']} seal
+ */
+export function showState(state, traffic, seal) {
+  const { gateway, problems, upstreams, policies, audit } = state
+  const wrong = Object.entries(problems).map(([name, problem]) => `${name}: ${problem}`)
+  showStatus(wrong.length === 0 ? 'ready' : `not ready: ${wrong.join('; ')}`, wrong.length === 0)
+  byId('about').textContent =
+    `version ${gateway.version}, up for ${duration(gateway.now - gateway.startedAt)}`
+  show(byId('tiles'), tilesOf(state, traffic), (tiles) => tiles.map(tile))
+  show(byId('upstream-table'), upstreams, upstreamTable)
+  show(byId('audit-facts'), auditFacts(audit, seal, gateway.now), facts)
+  show(byId('policy-facts'), policyFacts(policies, gateway.now), facts)
+}
+
+/**
+ * Shows in one line how the gateway is, or why that is not known.
+ * @param {string} text
+ * @param {boolean} isGood
+ */
+export function showStatus(text, isGood) {
+  const status = byId('status')
+  // Said by screen readers only where it changes.
+  if (status.textContent !== text) status.textContent = text
+  status.className = isGood ? 'pill good' : 'pill bad'
+}
+
+/** @typedef {{ readonly value: string, readonly title: string, readonly isBad?: boolean }} Tile */
+
+/**
+ * @param {ConsoleState} state
+ * @param {TrafficSummary} traffic
+ * @returns {readonly Tile[]}
+ */
+function tilesOf({ upstreams, policies, audit }, { seconds, statuses, operations }) {
+  const last = seconds.slice(-rateSeconds)
+  const sum = (/** @type {(second: TrafficSummary['seconds'][number]) => number} */ count) =>
+    last.reduce((total, second) => total + count(second), 0)
+  const rate = (/** @type {number} */ count) => amount(count / rateSeconds)
+  const failures = statuses.reduce((total, { status, count }) => (status >= 500 ? total + count : total), 0)
+  const healthy = upstreams.filter(({ healthy, breaker }) => healthy && breaker === 'closed').length
+  const slowest = operations.reduce((most, { p99 }) => Math.max(most, p99), 0)
+  return [
+    { value: rate(sum(({ allow, deny, none }) => allow + deny + none)), title: 'requests a second' },
+    { value: rate(sum(({ deny }) => deny)), title: 'denied a second' },
+    { value: amount(failures), title: 'answers 5xx in 2 minutes', isBad: failures > 0 },
+    { value: operations.length === 0 ? '–' : milliseconds(slowest), title: 'slowest p99' },
+    {
+      value: `${healthy} of ${upstreams.length}`,
+      title: upstreams.length === 1 ? 'upstream well' : 'upstreams well',
+      isBad: healthy < upstreams.length,
+    },
+    {
+      value: audit.writable ? 'writable' : 'stuck',
+      title: `audit log, ${amount(audit.unresolved)} open`,
+      isBad: !audit.writable,
+    },
+    {
+      value: policies.revision.slice(0, 8),
+      title: policies.failedAt === undefined ? 'policies in force' : 'policies: change not loaded',
+      isBad: policies.failedAt !== undefined,
+    },
+  ]
+}
+
+/** @param {Tile} tile */
+function tile({ value, title, isBad = false }) {
+  return element('li', {}, element('strong', { class: isBad ? 'bad' : undefined }, value), title)
+}
+
+/** @param {ConsoleState['upstreams']} upstreams */
+function upstreamTable(upstreams) {
+  const columns = [
+    { title: 'Name' },
+    { title: 'Health' },
+    { title: 'Breaker' },
+    { title: 'Under way', isNumber: true },
+    { title: 'Waiting', isNumber: true },
+    { title: 'Connections', isNumber: true },
+    { title: 'Serves' },
+  ]
+  const rows = upstreams.map((upstream) => [
+    element('span', { title: upstream.origin }, upstream.name),
+    verdict(upstream.healthy ? 'well' : 'failing', upstream.healthy),
+    verdict(upstream.breaker, upstream.breaker === 'closed'),
+    amount(upstream.exchanges),
+    amount(upstream.waiting),
+    `${amount(upstream.connections)} of ${amount(upstream.maximumConnections)}`,
+    upstream.namespaces ? quoted(upstream.namespaces.join(', ')) : 'everything else',
+  ])
+  return [table(columns, rows)]
+}
+
+/**
+ * @param {string} text
+ * @param {boolean} isGood
+ */
+function verdict(text, isGood) {
+  return element('span', { class: isGood ? 'good' : 'bad' }, text)
+}
+
+/**
+ * @param {ConsoleState['audit']} audit
+ * @param {NewestChanges['seal']} seal
+ * @param {number} now
+ * @returns {readonly (readonly [string, string])[]}
+ */
+function auditFacts({ writable, queued, dropped, unresolved, head, sinks }, seal, now) {
+  return [
+    ['State', writable ? 'writable' : 'cannot be written: no change passes'],
+    ['Chain', head.chain],
+    ['Last record', `${head.seq}, ${head.hash}`],
+    [
+      'Last seal',
+      seal ? `after record ${seal.seq}, ${duration(now - Date.parse(seal.time))} ago` : 'none yet',
+    ],
+    ['Waiting for the disk', amount(queued)],
+    ['Without an outcome', amount(unresolved)],
+    ['Dropped', amount(dropped)],
+    ...sinks.map(
+      ({ name, lagRecords, lagSeconds }) =>
+        /** @type {const} */ ([
+          `Sink ${name}`,
+          lagRecords === 0
+            ? 'has everything'
+            : `${amount(lagRecords)} records, ${duration(lagSeconds * 1000)} behind`,
+        ]),
+    ),
+  ]
+}
+
+/**
+ * @param {ConsoleState['policies']} policies
+ * @param {number} now
+ * @returns {readonly (readonly [string, string])[]}
+ */
+function policyFacts({ revision, documents, loadedAt, failedAt }, now) {
+  return [
+    ['Revision', revision],
+    ['Policies', amount(documents)],
+    ['Loaded', `${duration(now - loadedAt)} ago`],
+    [
+      'Files',
+      failedAt === undefined
+        ? 'in force'
+        : `changed, and not loaded for ${duration(now - failedAt)}: the log says what is wrong`,
+    ],
+  ]
+}

@@ -1,0 +1,64 @@
+import { drawing, element } from './elements.js'
+import { amount } from './words.js'
+
+const decisions = /** @type {const} */ (['none', 'deny', 'allow'])
+const meanings = { allow: 'allowed', deny: 'denied by a policy', none: 'refused before, or unknown' }
+const height = 100
+
+/**
+ * Bars of the requests of each second, by decision, with a legend and the largest second.
+ * @param {readonly { readonly allow: number, readonly deny: number, readonly none: number }[]} seconds
+ */
+export function trafficChart(seconds) {
+  const totals = { allow: 0, deny: 0, none: 0 }
+  for (const second of seconds) for (const decision of decisions) totals[decision] += second[decision]
+  const largest = Math.max(1, ...seconds.map(({ allow, deny, none }) => allow + deny + none))
+  const label = decisions.map((decision) => `${totals[decision]} ${meanings[decision]}`).join(', ')
+  return [
+    element('p', { class: 'scale' }, element('span', {}, `${amount(largest)} requests a second at most`)),
+    drawing(
+      'svg',
+      {
+        viewBox: `0 0 ${seconds.length} ${height}`,
+        preserveAspectRatio: 'none',
+        role: 'img',
+        'aria-label': `Requests in the last two minutes: ${label}`,
+      },
+      ...seconds.flatMap((second, index) => bars(second, index, largest)),
+      drawing('line', {
+        class: 'axis',
+        x1: '0',
+        x2: String(seconds.length),
+        y1: String(height),
+        y2: String(height),
+        'vector-effect': 'non-scaling-stroke',
+      }),
+    ),
+    element('p', { class: 'scale' }, element('span', {}, '2 minutes ago'), element('span', {}, 'now')),
+    element(
+      'ul',
+      { class: 'legend' },
+      ...decisions
+        .toReversed()
+        .map((decision) =>
+          element('li', { class: decision }, `${amount(totals[decision])} ${meanings[decision]}`),
+        ),
+    ),
+  ]
+}
+
+/**
+ * @param {Readonly<Record<'allow' | 'deny' | 'none', number>>} second
+ * @param {number} index
+ * @param {number} largest
+ */
+function bars(second, index, largest) {
+  let top = height
+  return decisions.flatMap((decision) => {
+    const size = (second[decision] / largest) * height
+    if (size === 0) return []
+    top -= size
+    const place = { x: String(index + 0.08), y: String(top), width: '0.84', height: String(size) }
+    return [drawing('rect', { class: decision, ...place })]
+  })
+}

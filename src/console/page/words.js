@@ -1,0 +1,61 @@
+import { element } from './elements.js'
+
+/**
+ * An id as it is written in the commands: `prod/sales`, and `/` for the root.
+ * @param {readonly string[]} id
+ */
+export function idText(id) {
+  return id.length === 0 ? '/' : id.join('/')
+}
+
+/**
+ * Text that came from a request, kept apart from what stands around it.
+ * @param {string} text
+ */
+export function quoted(text) {
+  return element('span', { class: 'id' }, text)
+}
+
+/**
+ * `12:03:59` of milliseconds since 1970, or of ISO 8601.
+ * @param {number | string} time
+ */
+export function clock(time) {
+  const date = new Date(time)
+  const text = date.toLocaleTimeString([], { hour12: false })
+  return element(
+    'time',
+    { class: 'when quiet', datetime: date.toISOString(), title: date.toISOString() },
+    text,
+  )
+}
+
+/**
+ * `3 h 20 min`.
+ * @param {number} milliseconds
+ */
+export function duration(milliseconds) {
+  const minutes = Math.floor(milliseconds / 60_000)
+  if (minutes < 1) return `${Math.max(0, Math.floor(milliseconds / 1000))} s`
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`
+}
+
+/**
+ * `0.7 ms`, `12 ms`, `1.2 s`.
+ * @param {number} value
+ */
+export function milliseconds(value) {
+  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`
+}
+
+/**
+ * `1,204`, and `0.3` for less than ten.
+ * @param {number} value
+ */
+export function amount(value) {
+  const digits = value < 10 && !Number.isInteger(value) ? 1 : 0
+  return value.toLocaleString('en', { maximumFractionDigits: digits })
+}

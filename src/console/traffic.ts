@@ -1,0 +1,156 @@
+/** How the policies decided on a request; `none` where they were not asked. */
+type TrafficDecision = 'allow' | 'deny' | 'none'
+
+/** A request that was refused, as the console shows it. */
+export interface RefusedRequest {
+  /** Milliseconds since 1970. */
+  readonly time: number
+  readonly stage: string
+  readonly reason: string
+  readonly status: number
+  readonly operation: string
+  readonly id: readonly string[] | undefined
+  readonly principal: string | undefined
+  readonly client: string
+  readonly requestId: string
+}
+
+/** The requests that ended in one second. */
+interface TrafficSecond {
+  readonly allow: number
+  readonly deny: number
+  readonly none: number
+}
+
+/** What happened lately, as far as it is kept. */
+export interface TrafficSummary {
+  /** The last whole seconds, oldest first. */
+  readonly seconds: readonly TrafficSecond[]
+  /** The answers in these seconds by their status. */
+  readonly statuses: readonly { readonly status: number; readonly count: number }[]
+  /** Of the newest requests, in milliseconds; those with the most requests first. */
+  readonly operations: readonly OperationSummary[]
+  readonly sampledRequests: number
+  readonly refusals: {
+    /** Since the start, the most frequent first. */
+    readonly counts: readonly { readonly stage: string; readonly reason: string; readonly count: number }[]
+    readonly newest: readonly RefusedRequest[]
+  }
+}
+
+interface OperationSummary {
+  readonly operation: string
+  readonly count: number
+  readonly p50: number
+  readonly p99: number
+}
+
+/** Keeps what happened lately, in memory of a fixed size. */
+export interface Traffic {
+  ended(operation: string, status: number, decision: TrafficDecision, durationMs: number): void
+  refused(refusal: RefusedRequest): void
+  summary(): TrafficSummary
+}
+
+const keptSeconds = 120
+const keptDurations = 4096
+const keptRefusals = 50
+
+interface Bucket {
+  second: number
+  allow: number
+  deny: number
+  none: number
+  readonly statuses: Map<number, number>
+}
+
+/** An empty record of traffic. `now` answers milliseconds that only grow. */
+export function createTraffic(now: () => number = () => performance.now()): Traffic {
+  // One more than is shown: the second that is not over.
+  const buckets = Array.from({ length: keptSeconds + 1 }, emptyBucket)
+  const durations = new Float64Array(keptDurations)
+  const operations: string[] = []
+  const counts = new Map<string, { readonly stage: string; readonly reason: string; count: number }>()
+  const newest: RefusedRequest[] = []
+  let requests = 0
+
+  function bucketOf(second: number): Bucket {
+    const bucket = buckets[second % buckets.length] ?? emptyBucket()
+    if (bucket.second !== second) {
+      bucket.second = second
+      bucket.allow = bucket.deny = bucket.none = 0
+      bucket.statuses.clear()
+    }
+    return bucket
+  }
+
+  return {
+    ended(operation, status, decision, durationMs) {
+      const bucket = bucketOf(Math.floor(now() / 1000))
+      bucket[decision] += 1
+      bucket.statuses.set(status, (bucket.statuses.get(status) ?? 0) + 1)
+      durations[requests % keptDurations] = durationMs
+      operations[requests % keptDurations] = operation
+      requests += 1
+    },
+    refused(refusal) {
+      const { stage, reason } = refusal
+      const key = `${stage} ${reason}`
+      const counted = counts.get(key) ?? { stage, reason, count: 0 }
+      counted.count += 1
+      counts.set(key, counted)
+      newest.unshift(refusal)
+      if (newest.length > keptRefusals) newest.pop()
+    },
+    summary() {
+      const current = Math.floor(now() / 1000)
+      const whole = Array.from({ length: keptSeconds }, (_, index) => {
+        const second = current - keptSeconds + index
+        const bucket = buckets[second % buckets.length]
+        return bucket?.second === second ? bucket : undefined
+      })
+      return {
+        seconds: whole.map(({ allow, deny, none } = emptyBucket()) => ({ allow, deny, none })),
+        statuses: statusesOf(whole),
+        operations: summaries(operations, durations),
+        sampledRequests: operations.length,
+        refusals: {
+          counts: [...counts.values()].toSorted((one, other) => other.count - one.count),
+          newest: [...newest],
+        },
+      }
+    },
+  }
+}
+
+function emptyBucket(): Bucket {
+  return { second: -1, allow: 0, deny: 0, none: 0, statuses: new Map() }
+}
+
+function statusesOf(buckets: readonly (Bucket | undefined)[]): TrafficSummary['statuses'] {
+  const sums = new Map<number, number>()
+  for (const [status, count] of buckets.flatMap((bucket) => [...(bucket?.statuses ?? [])])) {
+    sums.set(status, (sums.get(status) ?? 0) + count)
+  }
+  return [...sums].map(([status, count]) => ({ status, count })).toSorted((a, b) => a.status - b.status)
+}
+
+function summaries(operations: readonly string[], durations: Float64Array): readonly OperationSummary[] {
+  const byOperation = new Map<string, number[]>()
+  for (const [index, operation] of operations.entries()) {
+    const own = byOperation.get(operation) ?? []
+    own.push(durations[index] ?? 0)
+    byOperation.set(operation, own)
+  }
+  return [...byOperation]
+    .map(([operation, own]) => {
+      const sorted = Float64Array.from(own).toSorted()
+      return { operation, count: own.length, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) }
+    })
+    .toSorted((one, other) => other.count - one.count || (one.operation < other.operation ? -1 : 1))
+}
+
+/** The least duration that so large a share of them does not exceed. */
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0
+}

@@ -1,0 +1,58 @@
+import type { Readable } from 'node:stream'
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+
+/** What has been read of a body. */
+interface Beginning {
+  readonly bytes: Buffer
+  /** The rest of the body; undefined where nothing is left. Whoever has it reads it or returns it. */
+  readonly rest: AsyncGenerator<Buffer, void> | undefined
+}
+
+/**
+ * The pieces of a body, at most `limit` bytes of them; `arrived` is told of each. The body is not destroyed where the reading ends early: with
+ * the body of a request its connection would go.
+ * Throws InvalidInput with status 413 for a larger one, as soon as that is known, and 400 for one cut short.
+ */
+export async function* piecesOf(
+  body: Readable,
+  limit: number | undefined,
+  arrived?: (bytes: number) => void,
+): AsyncGenerator<Buffer, void> {
+  let length = 0
+  try {
+    for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += piece.length
+      arrived?.(piece.length)
+      assertLength(length, limit)
+      yield piece
+    }
+  } catch (error) {
+    if (error instanceof InterfaceError) throw error
+    throw invalidInput('the body ended before it was complete', { cause: error })
+  }
+}
+
+/** Reads the pieces into memory until there are more than `bytes`, or no more. */
+export async function readBeginning(pieces: AsyncGenerator<Buffer, void>, bytes: number): Promise<Beginning> {
+  const begun: Buffer[] = []
+  let length = 0
+  while (length <= bytes) {
+    const { value, done } = await pieces.next()
+    if (done === true || value === undefined) return { bytes: joined(begun, length), rest: undefined }
+    begun.push(value)
+    length += value.length
+  }
+  return { bytes: joined(begun, length), rest: pieces }
+}
+
+/** Throws InvalidInput with status 413 where a body has more bytes than the limit, if there is one. */
+export function assertLength(bytes: number | undefined, limit: number | undefined): void {
+  if (bytes === undefined || limit === undefined || bytes <= limit) return
+  throw invalidInput(`the body is larger than the ${limit} bytes that are accepted`, { status: 413 })
+}
+
+/** One piece of all of them; itself where it is the only one. */
+export function joined(pieces: readonly Buffer[], length?: number): Buffer {
+  const [first] = pieces
+  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces, length)
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import type { Look } from '../../audit/judge-look.ts'
+import type { Lookup } from '../../audit/open-questions.ts'
+import { errorCodes } from '../../interface/errors.ts'
+import { requestIdHeader } from '../../interface/headers.ts'
+import { defaultDelimiter } from '../../interface/identifiers.ts'
+import { operationNamed } from '../../interface/operations.ts'
+import { madeVersion, memberOf } from './made-versions.ts'
+import { targetAt } from '../match.ts'
+import { readWhole } from '../upstream/client/read-whole.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+
+/** The answer is one version; its metadata may be long. */
+const maximumBytes = 1024 * 1024
+const maximumMs = 30_000
+
+const describeVersion = operationNamed('DescribeTableVersion')
+
+/**
+ * Asks an upstream for a version, or for the newest one, in the name of the gateway itself. It gives way to clients:
+ * where no connection is free, or the breaker is open, it fails at once. Throws Error where nothing was learnt.
+ */
+export async function askVersion(upstream: Upstream, lookup: Lookup, signal: AbortSignal): Promise<Look> {
+  if (upstream.breaker.closedForMs() > 0) throw new Error('the upstream is left to rest')
+  if (!upstream.places.take()) throw new Error('the upstream is busy')
+  try {
+    const { status, body } = await send(
+      upstream,
+      lookup,
+      AbortSignal.any([signal, AbortSignal.timeout(maximumMs)]),
+    )
+    if (status === 200) return { found: versionIn(lookup, body) }
+    const code = memberOf(body, 'code')
+    if (status === 404 && code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }
+    if (status === 404 && code === errorCodes.TableBranchNotFound.code)
+      return { found: 'nothing', what: 'the branch' }
+    if (
+      status === 404 &&
+      (code === errorCodes.TableNotFound.code || code === errorCodes.NamespaceNotFound.code)
+    ) {
+      return { found: 'nothing', what: 'the table' }
+    }
+    throw new Error(`the upstream answered ${status}`)
+  } finally {
+    upstream.places.give()
+  }
+}
+
+async function send(upstream: Upstream, { id, branch, ...lookup }: Lookup, signal: AbortSignal) {
+  const path = targetAt(upstream, {
+    operation: describeVersion,
+    id,
+    delimiter: defaultDelimiter,
+    indexName: undefined,
+    parameters: new Map(),
+  })
+  const request = {
+    method: describeVersion.method,
+    path,
+    headers: ['content-type', 'application/json', requestIdHeader, randomUUID(), ...upstream.credentials],
+    body: Buffer.from(
+      JSON.stringify({ id, branch, ...('version' in lookup && { version: lookup.version }) }),
+    ),
+  }
+  const { status, body } = await readWhole(upstream.client, request, maximumBytes, signal)
+  return { status, body: JSON.parse(body.toString('utf8')) as unknown }
+}
+
+function versionIn({ id, branch }: Lookup, body: unknown) {
+  const made = madeVersion({ id, details: { branch } }, memberOf(body, 'version'))
+  if (made === undefined) throw new Error('the answer of the upstream names no version')
+  return made
+}

@@ -1,0 +1,115 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { AuditLog } from '../../audit/log.ts'
+import { readOpenQuestions } from '../../audit/open-questions.ts'
+import type { IntentPlace, OutOfBand } from '../../audit/records.ts'
+import type { AuditSettings } from '../../audit/settings.ts'
+import { TableHistory } from '../../audit/table-history.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { limitLines } from '../../telemetry/limit-lines.ts'
+import { remember } from '../../telemetry/remember.ts'
+import { trackChanges, type ChangeTracking } from './change-tracking.ts'
+import { resolveOutcomes } from './resolve-outcomes.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+
+/** The changes of a gateway, followed until it is closed. */
+export interface FollowedChanges {
+  readonly tracking: ChangeTracking
+  /** The intents whose outcome is unknown and still looked for. */
+  lookedFor(): IntentPlace[]
+  /** Ends the questions to upstreams; what is open then is taken up by the next start. */
+  close(): Promise<void>
+}
+
+interface FollowParts {
+  readonly audit: AuditLog
+  readonly settings: AuditSettings
+  readonly upstreams: readonly Upstream[]
+  readonly registry: Registry
+  readonly log: Logger
+}
+
+/** A script that goes past the gateway must not fill the log of the gateway. */
+const maximumLinesPerSecond = 10
+
+/**
+ * Reads what the newest part of the audit log says of tables and of changes with an unknown outcome, begins to resolve
+ * these, and follows the changes to come. Rejects when the log cannot be read.
+ */
+export async function followChanges(parts: FollowParts): Promise<FollowedChanges> {
+  const { audit, settings, upstreams, log } = parts
+  const history = new TableHistory()
+  const questions = await readOpenQuestions(settings.folder, history)
+  const metrics = createMetrics(parts.registry, () => resolver.open().length)
+  const lines = limitLines(maximumLinesPerSecond)
+  const onOutOfBand = (outOfBand: readonly OutOfBand[], request: string): void => {
+    for (const { id, branch, from, to } of outOfBand) {
+      metrics.outOfBand.inc(to - from + 1)
+      const heldBack = lines.take('out of band')
+      if (heldBack === undefined) continue
+      log.warn({ id, branch, from, to, requestId: request, heldBack }, 'versions were made past this gateway')
+    }
+  }
+  const resolver = resolveOutcomes({
+    audit,
+    history,
+    upstreams,
+    isContinuous: settings.continuity === 'warn',
+    times: {
+      settleMs: settings.resolution.settleSeconds * 1_000,
+      giveUpMs: settings.resolution.giveUpHours * 3_600_000,
+    },
+    onResolved({ result, evidence, outOfBand = [] }, { intent: { request } }) {
+      metrics.resolved.inc({ result })
+      onOutOfBand(outOfBand, request)
+      log.info({ requestId: request, result, evidence }, 'an unknown outcome was resolved')
+    },
+  })
+  for (const question of questions) resolver.add(question)
+  const tracking = trackChanges({
+    history,
+    chain: audit.chain,
+    isContinuous: settings.continuity === 'warn',
+    ask: (question) => resolver.add(question),
+    onOutOfBand,
+    onEnd({ operation, effect }, result) {
+      if (effect !== 'read') metrics.change(operation, effect, result).inc()
+    },
+  })
+  return { tracking, lookedFor: () => resolver.open(), close: () => resolver.close() }
+}
+
+function createMetrics(registry: Registry, open: () => number) {
+  const registers = [registry]
+  const changes = new Counter({
+    name: 'catalog_gateway_changes_total',
+    help:
+      'Recorded changes by operation, effect (change, commit) and what became of them ' +
+      '(committed, rejected, failed, unknown).',
+    labelNames: ['operation', 'effect', 'result'],
+    registers,
+  })
+  return {
+    change: remember((operation: string, effect: string, result: string) =>
+      changes.labels(operation, effect, result),
+    ),
+    open: new Gauge({
+      name: 'catalog_gateway_audit_open_outcomes',
+      help: 'Changes whose outcome is unknown and not resolved yet.',
+      registers,
+      collect() {
+        this.set(open())
+      },
+    }),
+    resolved: new Counter({
+      name: 'catalog_gateway_audit_resolved_total',
+      help: 'Unknown outcomes that were resolved, by result (committed, not_committed, taken, undecided).',
+      labelNames: ['result'],
+      registers,
+    }),
+    outOfBand: new Counter({
+      name: 'catalog_gateway_out_of_band_versions_total',
+      help: 'Table versions that showed in the catalog and were not made through this gateway.',
+      registers,
+    }),
+  }
+}

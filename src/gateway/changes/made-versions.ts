@@ -1,0 +1,77 @@
+import type { Details, IntentEntry, MadeVersion } from '../../audit/records.ts'
+import { branchOf } from '../../audit/table-history.ts'
+
+/** What a version belongs to. */
+interface Place {
+  readonly id: MadeVersion['id']
+  readonly details?: Details | undefined
+}
+
+type ChangeFacts = Pick<IntentEntry, 'operation' | 'id' | 'objects' | 'details' | 'effect'>
+
+const maximumKeys = 32
+const maximumText = 1024
+
+/**
+ * The versions that a change made, as the answer of success says: `{version: 7}`, `{version: {version: 7, ...}}`, or
+ * those of a batch in the order of its entries. Empty where the answer says nothing of the kind.
+ */
+export function madeVersions(change: ChangeFacts, answer: unknown): MadeVersion[] {
+  if (change.effect !== 'commit') return []
+  const { operation, id, details, objects = [] } = change
+  if (operation !== 'BatchCreateTableVersions' && operation !== 'BatchCommitTables') {
+    return [madeVersion({ id, details }, memberOf(answer, 'version'))].filter((made) => made !== undefined)
+  }
+  const list = memberOf(answer, operation === 'BatchCommitTables' ? 'results' : 'versions')
+  if (!Array.isArray(list)) return []
+  return objects
+    .map((object, index) => {
+      const result: unknown = list[index]
+      return madeVersion(
+        object,
+        operation === 'BatchCommitTables'
+          ? memberOf(memberOf(result, 'create_table_version'), 'version')
+          : result,
+      )
+    })
+    .filter((made) => made !== undefined)
+}
+
+/** A version as the interface writes it: its number, or an object; undefined for anything else. */
+export function madeVersion({ id, details }: Place, value: unknown): MadeVersion | undefined {
+  const version = typeof value === 'number' ? value : memberOf(value, 'version')
+  if (typeof version !== 'number' || !Number.isSafeInteger(version)) return undefined
+  const branch = branchOf(details)
+  const manifestPath = textOf(memberOf(value, 'manifest_path'))
+  const manifestSize = memberOf(value, 'manifest_size')
+  const eTag = textOf(memberOf(value, 'e_tag'))
+  const metadataKeys = keysOf(memberOf(value, 'metadata'))
+  return {
+    id,
+    ...(branch !== undefined && { branch }),
+    version,
+    ...(manifestPath !== undefined && { manifestPath }),
+    ...(typeof manifestSize === 'number' && { manifestSize }),
+    ...(eTag !== undefined && { eTag }),
+    ...(metadataKeys !== undefined && { metadataKeys }),
+  }
+}
+
+/** The names of the members of an object, so many and so long; undefined where there are none. */
+export function keysOf(value: unknown): string[] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const keys = Object.keys(value)
+    .slice(0, maximumKeys)
+    .map((key) => key.slice(0, maximumText))
+  return keys.length === 0 ? undefined : keys
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, maximumText) : undefined
+}
+
+/** That member of its own, if the value is an object that has it. */
+export function memberOf(value: unknown, name: string): unknown {
+  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+  return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+}

@@ -1,0 +1,53 @@
+import type { ServerResponse } from 'node:http'
+import type { Share } from '../limits/limit.ts'
+import type { Limits } from '../limits/limits.ts'
+import type { Shedding } from '../limits/shedding.ts'
+import { ClientGone } from './edge/client-gone.ts'
+import type { Permitted } from './stages.ts'
+
+/** What a request may be refused by. */
+interface LimitParts {
+  readonly fairness: Limits
+  readonly shedding: Shedding
+}
+
+/** How often the bytes of a long answer are counted while it is sent. */
+const countEveryMs = 250
+
+/**
+ * The stage that lets a permitted request take its share of the limits, so that who is denied takes nothing from
+ * others. What it took for the time of the request is given back when its answer is over. Throws Overloaded (503),
+ * LimitReached (429), or ClientGone.
+ */
+export function limit(
+  request: Permitted,
+  response: ServerResponse,
+  { fairness, shedding }: LimitParts,
+): Share | undefined {
+  if (response.destroyed) throw new ClientGone('the client closed the connection before it was let in')
+  shedding.admit(request.upstream.name, request.meaning.operation.name)
+  const share = fairness.admit(request)
+  if (share === undefined) return undefined
+  const counted = share.sent && countSent(response, (bytes) => share.sent?.(bytes))
+  response.once('close', () => {
+    counted?.()
+    share.end()
+  })
+  return share
+}
+
+/** Tells how many bytes of an answer have been sent since it was told last; answers what tells the rest and ends. */
+function countSent(response: ServerResponse, sent: (bytes: number) => void): () => void {
+  const { socket } = response.req
+  let told = socket.bytesWritten
+  const count = (): void => {
+    const now = socket.bytesWritten
+    if (now > told) sent(now - told)
+    told = now
+  }
+  const timer = setInterval(count, countEveryMs).unref()
+  return () => {
+    clearInterval(timer)
+    count()
+  }
+}

@@ -1,0 +1,122 @@
+import type { ServerResponse } from 'node:http'
+import { invalidInput } from '../../interface/errors.ts'
+import {
+  assertIdentifier,
+  formatIdentifier,
+  parseIdentifier,
+  type Identifier,
+} from '../../interface/identifiers.ts'
+import type { Target } from '../../interface/target.ts'
+import type { PolicySet } from '../../policy/trie.ts'
+import type { RequestSpans } from '../../telemetry/request-spans.ts'
+import { headersFor } from '../answered-for.ts'
+import type { UpstreamAnswer } from '../upstream/exchange.ts'
+import { readListing, type ListingPosition } from './listing-page.ts'
+import { listingSources } from './listing-sources.ts'
+import type { PageTokens } from './page-token.ts'
+import { readJson } from '../upstream/read-json.ts'
+import type { Recorded } from '../stages.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+
+/** What listings are made with. */
+export interface ListingParts {
+  /** The policies that admitted the request. */
+  readonly policies: PolicySet
+  readonly upstreams: Upstreams
+  readonly pageTokens: PageTokens
+  /** Of the request, where traces are on. */
+  readonly spans: RequestSpans | undefined
+}
+
+/** No page holds more names, whatever the limit; without a limit it is this one. */
+const largestPage = 10_000
+
+/**
+ * Answers a listing of names in the place of the upstream: what the caller may see of it, over all upstreams that
+ * have a part in it. Throws InterfaceError (400 for a page token, 502, 503, 504, what an upstream refused with), or
+ * ClientGone.
+ */
+export async function list(
+  request: Recorded,
+  response: ServerResponse,
+  { policies, upstreams, pageTokens, spans }: ListingParts,
+): Promise<UpstreamAnswer> {
+  const { meaning, principal, facts, requestId } = request
+  const kind = meaning.operation.lists === 'namespaces' ? 'namespace' : 'table'
+  const limit = limitOf(meaning)
+  const scope = scopeOf(request)
+  const { position, startAfter } = beginning(meaning, pageTokens, scope)
+  const sources = listingSources(meaning, upstreams, (upstream, target) =>
+    readJson(upstream, target, {
+      requestId,
+      response,
+      spans,
+      headers: [...request.headers, ...upstream.callerHeaders(request)],
+    }),
+  )
+  const view = policies.viewOf({ principal, request: facts })
+  const page = await readListing(sources, {
+    limit,
+    startAfter,
+    position,
+    shows: (id) => view(kind, id),
+  })
+  const isMore = page.position !== undefined && limit > 0
+  const body = {
+    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => written(id, meaning)),
+    ...(isMore && { page_token: pageTokens.seal(page.position, scope) }),
+  }
+  return {
+    status: 200,
+    headers: [
+      'content-type',
+      'application/json',
+      ...headersFor({ requestId, policyRevision: policies.revision }),
+    ],
+    body: Buffer.from(JSON.stringify(body)),
+  }
+}
+
+function limitOf({ parameters }: Target): number {
+  return Math.min(largestPage, Number(parameters.get('limit') ?? largestPage))
+}
+
+/**
+ * Whom and what a page token is for. The policies are no part of it: each page is filtered by those in force, and a
+ * position leads nowhere but to a place in the same listing.
+ */
+function scopeOf({ principal, meaning: { operation, id, parameters } }: Recorded): string {
+  // Whoever is called anonymous is not the caller without a credential.
+  const caller = principal.method === 'anonymous' ? null : principal.name
+  return JSON.stringify([1, caller, operation.name, id, parameters.get('include_declared') ?? 'true'])
+}
+
+/**
+ * Where the page begins. A page token that is none of ours is a name to start after, as LanceDB sends it: it is
+ * compared with what is listed, and never sent to an upstream, which could take it for something else.
+ */
+function beginning(
+  meaning: Target,
+  pageTokens: PageTokens,
+  scope: string,
+): { position?: ListingPosition; startAfter: Identifier | undefined } {
+  const token = meaning.parameters.get('page_token')
+  if (typeof token !== 'string') return { startAfter: undefined }
+  if (!pageTokens.isSealed(token)) return { startAfter: named(token, meaning) }
+  const position = pageTokens.open(token, scope) as ListingPosition
+  return { position, startAfter: position.startAfter }
+}
+
+function named(token: string, { operation, id, delimiter }: Target): Identifier {
+  try {
+    return operation.lists === 'all tables'
+      ? parseIdentifier(token, delimiter)
+      : assertIdentifier([...id, token])
+  } catch (cause) {
+    throw invalidInput('the page_token is neither one of this gateway nor a name to start after', { cause })
+  }
+}
+
+function written(id: Identifier, { operation, delimiter }: Target): string {
+  return operation.lists === 'all tables' ? formatIdentifier(id, delimiter) : (id.at(-1) ?? '')
+}

@@ -1,0 +1,185 @@
+import type { Identifier } from '../../interface/identifiers.ts'
+
+/** Where names come from, in pages; the order in which it gives them should be that of `compareIdentifiers`. */
+export interface ListingSource {
+  /** Tells sources apart; a position names it. */
+  readonly name: string
+  /** The page that a token of the source leads to, the first without one, of about that many names. */
+  read(token: string | undefined, size: number): Promise<SourcePage>
+  /** What a name stands for; undefined where this gateway cannot be asked for it, or not at this source. */
+  identify(name: string): Identifier | undefined
+}
+
+/** A page of a source; without a token it is the last. */
+export interface SourcePage {
+  readonly names: readonly string[]
+  readonly next: string | undefined
+}
+
+/** Where a listing goes on. */
+export interface ListingPosition {
+  /** Nothing up to this id is wanted. */
+  readonly startAfter?: Identifier | undefined
+  /** The sources that have more, by name. */
+  readonly sources: readonly (readonly [name: string, at: SourcePosition])[]
+}
+
+/** A page that was asked for with this token and size, behind the name that was taken last. */
+interface SourcePosition {
+  readonly token?: string | undefined
+  readonly size?: number | undefined
+  readonly after?: string | undefined
+}
+
+/** A page of a listing; without a position there is nothing more. */
+export interface ListingPage {
+  readonly ids: readonly Identifier[]
+  readonly position: ListingPosition | undefined
+}
+
+/** What is wanted of a listing. */
+export interface ListingRequest {
+  readonly limit: number
+  readonly startAfter: Identifier | undefined
+  /** Undefined for the beginning. */
+  readonly position: ListingPosition | undefined
+  readonly shows: (id: Identifier) => boolean
+}
+
+/** So many pages of sources are read for one page, besides one of each: then it is answered as it is. */
+const maximumReads = 32
+/** A page is full with so many characters of names, too. */
+const maximumCharacters = 4 * 1024 * 1024
+const smallestRead = 100
+const largestRead = 1000
+
+/**
+ * Reads the next page of what several sources list together: only what is to be shown, in order where every source
+ * keeps it, and full up to the limit. Whether there is more is said as if nothing else existed: the page is the last
+ * unless another id to show was found behind it, or too much was read without finding one.
+ */
+export async function readListing(
+  sources: readonly ListingSource[],
+  request: ListingRequest,
+): Promise<ListingPage> {
+  const { limit, startAfter, position } = request
+  const cursors = startingAt(sources, position).map(([source, at]) => openCursor(source, at, request))
+  const readsAllowed = maximumReads + cursors.length
+  const ids: Identifier[] = []
+  let characters = 0
+  let reads = 0
+  const here = (): ListingPosition => ({
+    startAfter,
+    sources: cursors.flatMap((cursor) => {
+      const at = cursor.position()
+      return at === undefined ? [] : [[cursor.name, at] as const]
+    }),
+  })
+  for (;;) {
+    for (let spent = spentOf(cursors); spent.length > 0; spent = spentOf(cursors)) {
+      if (reads + spent.length > readsAllowed) return { ids, position: here() }
+      // One more than wanted tells whether there is more; where that was not enough, much is hidden.
+      const size = reads === 0 ? Math.min(largestRead, Math.max(smallestRead, limit + 1)) : largestRead
+      reads += spent.length
+      await Promise.all(spent.map((cursor) => cursor.fill(size)))
+    }
+    const first = earliest(cursors)
+    if (first?.head === undefined) return { ids, position: undefined }
+    if (ids.length >= limit || characters >= maximumCharacters) return { ids, position: here() }
+    ids.push(first.head)
+    for (const part of first.head) characters += part.length
+    first.take()
+  }
+}
+
+/** The order of listings: that of the names from the root down, each by the bytes of UTF-8. */
+export function compareIdentifiers(one: Identifier, other: Identifier): number {
+  const length = Math.min(one.length, other.length)
+  for (let index = 0; index < length; index += 1) {
+    const [part = '', otherPart = ''] = [one[index], other[index]]
+    if (part !== otherPart) return Buffer.compare(Buffer.from(part), Buffer.from(otherPart))
+  }
+  return one.length - other.length
+}
+
+/** Goes through what one source has to show. */
+interface Cursor {
+  readonly name: string
+  /** The next id to show; undefined where the page has none any more. */
+  readonly head: Identifier | undefined
+  /** Whether another page must be read to know what comes next. */
+  isSpent(): boolean
+  fill(size: number): Promise<void>
+  take(): void
+  /** Undefined at the end. */
+  position(): SourcePosition | undefined
+}
+
+function openCursor(source: ListingSource, start: SourcePosition, request: ListingRequest): Cursor {
+  const { shows, startAfter } = request
+  let at: SourcePosition | undefined = start
+  let page: SourcePage | undefined
+  let index = 0
+  let head: Identifier | undefined
+  let behind = startAfter
+
+  function advance(): void {
+    head = undefined
+    for (const names = page?.names ?? []; head === undefined && index < names.length; index += 1) {
+      const id = source.identify(names[index] ?? '')
+      if (id === undefined || (behind !== undefined && compareIdentifiers(id, behind) <= 0)) continue
+      if (shows(id)) head = id
+    }
+    if (head !== undefined || page === undefined) return
+    at = page.next === undefined ? undefined : { token: page.next }
+    page = undefined
+  }
+
+  return {
+    name: source.name,
+    get head() {
+      return head
+    },
+    isSpent: () => at !== undefined && page === undefined,
+    async fill(size) {
+      const { token, after } = at ?? {}
+      at = { token, size: at?.size ?? size, after }
+      page = await source.read(token, at.size ?? size)
+      const found = after === undefined ? -1 : page.names.indexOf(after)
+      index = found + 1
+      // The name that was taken last may be gone: what comes behind it is then told by the order.
+      behind = after !== undefined && found === -1 ? (source.identify(after) ?? startAfter) : startAfter
+      advance()
+    },
+    take() {
+      at = { ...at, after: page?.names[index - 1] }
+      advance()
+    },
+    position: () => at,
+  }
+}
+
+function startingAt(
+  sources: readonly ListingSource[],
+  position: ListingPosition | undefined,
+): (readonly [ListingSource, SourcePosition])[] {
+  if (position === undefined) return sources.map((source) => [source, {}])
+  const places = new Map(position.sources)
+  return sources.flatMap((source) => {
+    const at = places.get(source.name)
+    return at === undefined ? [] : [[source, at] as const]
+  })
+}
+
+function spentOf(cursors: readonly Cursor[]): Cursor[] {
+  return cursors.filter((cursor) => cursor.isSpent())
+}
+
+function earliest([first, ...others]: readonly Cursor[]): Cursor | undefined {
+  let found = first
+  for (const cursor of others) {
+    if (cursor.head === undefined) continue
+    if (found?.head === undefined || compareIdentifiers(cursor.head, found.head) < 0) found = cursor
+  }
+  return found
+}

@@ -1,0 +1,75 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { AuditNote } from '../../audit/chain-writer.ts'
+import type { AuditLog, AuditStatus } from '../../audit/log.ts'
+import type { Logger } from '../../telemetry/log.ts'
+
+/** The digits of a hash that a number holds exactly. */
+const exactDigits = 12
+
+/** Shows whether changes can be recorded, and what waits; read when it is asked for. */
+export function observeAuditState(registry: Registry, audit: AuditLog): void {
+  const gauge = (name: string, help: string, read: (status: AuditStatus) => number) =>
+    new Gauge({
+      name: `catalog_gateway_audit_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read(audit.status()))
+      },
+    })
+  gauge('writable', 'Whether changes can be recorded (1); where not (0), none passes.', ({ writable }) =>
+    writable ? 1 : 0,
+  )
+  gauge('queued_records', 'Audit records that wait for the disk.', ({ queued }) => queued)
+  gauge('open_intents', 'Changes that have an intent and no outcome yet.', ({ unresolved }) => unresolved)
+}
+
+/**
+ * Shows the last record of the audit log among the metrics, so that whoever keeps them can tell that the log was
+ * cut. The hash is no label: each would be a series of its own.
+ */
+export function observeAuditHead(registry: Registry, audit: AuditLog): void {
+  const sequence = new Gauge({
+    name: 'catalog_gateway_audit_head_sequence',
+    help: 'The number of the last durable audit record in the chain that is written.',
+    registers: [],
+    collect() {
+      this.set(audit.status().head.seq)
+    },
+  })
+  const hash = new Gauge({
+    name: 'catalog_gateway_audit_head_hash',
+    help: 'The first 12 hex digits of its hash, as a number: in hex, what audit verify --expect-head takes.',
+    registers: [],
+    collect() {
+      this.set(Number.parseInt(audit.status().head.hash.slice(0, exactDigits), 16))
+    },
+  })
+  registry.registerMetric(sequence)
+  registry.registerMetric(hash)
+}
+
+/** Tells the log of the gateway what happens to the audit log; of each seal only where that is asked for. */
+export function logAuditNotes(log: Logger, logHeads: boolean): (note: AuditNote) => void {
+  return (note) => {
+    switch (note.what) {
+      case 'sealed':
+        if (logHeads) log.warn({ ...note.head }, 'audit log sealed')
+        return
+      case 'tampered':
+        log.error({ file: note.file, trouble: note.trouble }, 'the file of the audit log was tampered with')
+        return
+      case 'key made':
+        log.info(
+          { publicFile: note.publicFile },
+          'made a key that signs the audit log: copy its public half to where nobody who can write the log can',
+        )
+        return
+      case 'pruned':
+        log.info({ files: note.files }, 'old files of the audit log removed')
+        return
+      case 'unpruned':
+        log.error({ error: String(note.error) }, 'old files of the audit log not removed')
+    }
+  }
+}

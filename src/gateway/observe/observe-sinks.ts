@@ -1,0 +1,66 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { SinkObserver, SinkStatus } from '../../audit/sinks/deliver.ts'
+import type { Sinks } from '../../audit/sinks/open-sinks.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import { limitLines } from '../../telemetry/limit-lines.ts'
+
+/** A sink that fails does so again and again: so many lines of each are written. */
+const maximumLinesPerSecond = 1
+
+/** Counts what becomes of deliveries, and logs those that fail. */
+export function sinkObserver(registry: Registry, log: Logger): SinkObserver {
+  const registers = [registry]
+  const labelNames = ['sink'] as const
+  const counter = (name: string, help: string) =>
+    new Counter({ name: `catalog_gateway_audit_sink_${name}_total`, help, labelNames, registers })
+  const delivered = counter('delivered', 'Audit records that the sink has taken.')
+  const failures = counter(
+    'failures',
+    'Batches of audit records that the sink did not take; they are tried again.',
+  )
+  const rejected = counter('rejected', 'Audit records that the receiver of the sink refused for good.')
+  const lines = limitLines(maximumLinesPerSecond)
+  return {
+    delivered: (sink, records) => delivered.inc({ sink }, records),
+    failed(sink, error) {
+      failures.inc({ sink })
+      const heldBack = lines.take(sink)
+      if (heldBack !== undefined)
+        log.warn({ sink, error: String(error), heldBack }, 'audit records not delivered')
+    },
+    unsaved: (sink, error) =>
+      log.warn({ sink, error: String(error) }, 'how far an audit sink has come was not kept on disk'),
+    rejected(sink, records, message) {
+      rejected.inc({ sink }, records)
+      log.error({ sink, records, message }, 'the receiver of audit records refused some for good')
+    },
+  }
+}
+
+/** Adds gauges of how far the sinks are behind; they are read when they are asked for. */
+export function observeSinks(registry: Registry, sinks: Sinks): void {
+  const gauge = (name: string, help: string, read: (status: SinkStatus) => number | undefined) =>
+    new Gauge({
+      name: `catalog_gateway_audit_sink_${name}`,
+      help,
+      labelNames: ['sink'],
+      registers: [registry],
+      collect() {
+        for (const { sink, status } of sinks.status()) {
+          const value = read(status)
+          if (value !== undefined) this.set({ sink }, value)
+        }
+      },
+    })
+  gauge(
+    'lag_records',
+    'Durable audit records that the sink has not taken yet.',
+    ({ lagRecords }) => lagRecords,
+  )
+  gauge('lag_seconds', 'The age of the oldest of them; 0 for none.', ({ lagSeconds }) => lagSeconds)
+  gauge(
+    'last_success_timestamp_seconds',
+    'When the sink last took records, since 1970.',
+    ({ lastSuccess }) => lastSuccess && lastSuccess / 1000,
+  )
+}

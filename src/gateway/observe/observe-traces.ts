@@ -1,0 +1,26 @@
+import { Counter, type Registry } from 'prom-client'
+import type { Logger } from '../../telemetry/log.ts'
+import type { SpanObserver } from '../../telemetry/span-queue.ts'
+
+/** Counts the spans that were dropped, and logs when their receiver begins and ceases to fail. */
+export function observeTraces(registry: Registry, log: Logger): SpanObserver {
+  const counter = new Counter({
+    name: 'catalog_gateway_trace_spans_dropped_total',
+    help: 'Spans that were not sent, by reason (queue_full, not_taken).',
+    labelNames: ['reason'],
+    registers: [registry],
+  })
+  let isFailing = false
+  return {
+    dropped(spans, reason, cause) {
+      counter.inc({ reason }, spans)
+      if (reason !== 'not_taken' || isFailing) return
+      isFailing = true
+      log.warn({ error: String(cause) }, 'spans are not taken by their receiver, and are dropped')
+    },
+    taken() {
+      if (isFailing) log.info('spans are taken by their receiver again')
+      isFailing = false
+    },
+  }
+}

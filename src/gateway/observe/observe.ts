@@ -1,0 +1,156 @@
+import type { ServerResponse } from 'node:http'
+import { Gauge } from 'prom-client'
+import type { AuditLog } from '../../audit/log.ts'
+import { AuditUnavailable } from '../../audit/unavailable.ts'
+import { AuthenticationRefused } from '../../identity/refusal.ts'
+import type { InterfaceError } from '../../interface/errors.ts'
+import { LimitReached } from '../../limits/limit-reached.ts'
+import { Overloaded } from '../../limits/shedding.ts'
+import type { Logger } from '../../telemetry/log.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { limitLines } from '../../telemetry/limit-lines.ts'
+import { remember } from '../../telemetry/remember.ts'
+import { BodyTooSlow } from '../edge/client-body.ts'
+import type { ConnectionRefusal } from '../edge/connections.ts'
+import { DeniedError } from '../denied-error.ts'
+import { namespaceNamer } from './namespace-label.ts'
+import { stageTimer } from './observe-stages.ts'
+import type { RefusedCredentials } from './refused-credentials.ts'
+import type { RequestReport } from './report-requests.ts'
+import type { Trace } from '../trace.ts'
+import type { UnparsedReason } from '../edge/unparsed-reason.ts'
+
+/** What the server tells as requests come and go. */
+export interface GatewayTelemetry {
+  /** A request has arrived; its line and its metrics are written when its answer is over. */
+  begun(trace: Trace, response: ServerResponse): void
+  /** A stage refused it. */
+  refused(trace: Trace, error: InterfaceError, response: ServerResponse): void
+  /** What came over a connection was no request, or its connection was closed without an answer. */
+  readonly turnedAway: (
+    reason: UnparsedReason | ConnectionRefusal | 'certificate' | 'tunnel',
+    client?: string,
+    cause?: string,
+  ) => void
+  /** The gateway closes, and requests that are under way are cut off. */
+  readonly stragglers: () => void
+}
+
+/** Whoever sends no requests must not fill the disk with lines about it: so many of each reason are written. */
+const maximumLinesPerSecond = 10
+
+/** Counts and logs every request, and records in the audit log what the policies denied. */
+export function observeGateway(
+  metrics: Metrics,
+  log: Logger,
+  audit: AuditLog,
+  credentials: RefusedCredentials,
+  report: RequestReport,
+  namespaces?: readonly string[],
+): GatewayTelemetry {
+  const refusals = new WeakMap<ServerResponse, { error: InterfaceError; reason: string }>()
+  const lines = limitLines(maximumLinesPerSecond)
+  const nameNamespace = namespaceNamer(namespaces)
+  const counter = remember((operation: string, status: string, decision: string, ...namespace: string[]) =>
+    metrics.requests.labels(operation, status, decision, ...namespace),
+  )
+  const requestTimer = remember((operation: string) => metrics.requestSeconds.labels(operation))
+  const upstreamTimer = remember((upstream: string, operation: string) =>
+    metrics.upstreamSeconds.labels(upstream, operation),
+  )
+  const timeStages = stageTimer(metrics.stageSeconds)
+  const inProgress = { count: 0 }
+  observeProgress(metrics, inProgress)
+  return {
+    begun(trace, response) {
+      inProgress.count += 1
+      report.begun(trace, response.req)
+      response.once('close', () => ended(trace, response))
+    },
+    refused(trace, error, response) {
+      const reason = reasonOf(error)
+      refusals.set(response, { error, reason })
+      metrics.refusals.inc({ stage: trace.stage, reason })
+      const isUnknown = error instanceof AuthenticationRefused || trace.principal?.method === 'anonymous'
+      if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
+      else if (error instanceof DeniedError || error instanceof AuthenticationRefused) {
+        credentials.note(trace, { status: error.status, reason })
+      }
+    },
+    turnedAway(reason, client, cause) {
+      metrics.refusals.inc({ stage: 'receive', reason })
+      const heldBack = lines.take(reason)
+      if (heldBack === undefined) return
+      log.info(
+        {
+          stage: 'receive',
+          reason,
+          client,
+          ...(cause !== undefined && { cause }),
+          ...(heldBack > 0 && { heldBack }),
+        },
+        'refused before there was a request',
+      )
+    },
+    stragglers: () => log.warn('requests under way are cut off: they took longer than the grace'),
+  }
+
+  function ended(trace: Trace, response: ServerResponse): void {
+    const now = performance.now()
+    inProgress.count -= 1
+    const operation = trace.meaning?.operation.name ?? 'unknown'
+    const refusal = refusals.get(response)
+    const decision = trace.allowedBy ? 'allow' : refusal?.error instanceof DeniedError ? 'deny' : 'none'
+    const status = response.headersSent ? response.statusCode : 499
+    const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.meaning)]
+    counter(operation, String(status), decision, ...namespace).inc()
+    requestTimer(operation).observe((now - trace.startedAt) / 1000, trace.traceId)
+    if (trace.forwardedAt !== undefined) {
+      const seconds = (now - trace.forwardedAt) / 1000
+      upstreamTimer(trace.upstream ?? '', operation).observe(seconds, trace.traceId)
+    }
+    timeStages(trace, now)
+    report.ended(trace, response, { operation, status, decision, refusal, endedAt: now })
+  }
+}
+
+function observeProgress({ registry }: Metrics, inProgress: { readonly count: number }): void {
+  const gauge = new Gauge({
+    name: 'catalog_gateway_requests_in_progress',
+    help: 'Requests whose answer is not over.',
+    registers: [],
+    collect() {
+      this.set(inProgress.count)
+    },
+  })
+  registry.registerMetric(gauge)
+}
+
+/** Why a request was refused, in one word of a closed set. */
+function reasonOf(error: InterfaceError): string {
+  if (error instanceof AuthenticationRefused) return error.reason
+  if (error instanceof DeniedError) return error.decision.reason
+  if (error instanceof LimitReached) return error.reason
+  if (error instanceof Overloaded) return 'overload'
+  if (error instanceof BodyTooSlow) return 'body_too_slow'
+  if (error instanceof AuditUnavailable) return `audit_${error.reason}`
+  return error.kind
+}
+
+function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
+  const { meaning, principal } = trace
+  if (meaning === undefined || principal === undefined) return
+  const { reason, rule, revision } = error.decision
+  audit.refusal({
+    request: trace.requestId,
+    status: error.status,
+    reason,
+    operation: meaning.operation.name,
+    id: meaning.id,
+    principal,
+    ...(rule && { rule }),
+    policyRevision: revision,
+    client: trace.client,
+    details: { needs: error.needs },
+  })
+}

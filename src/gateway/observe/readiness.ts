@@ -1,0 +1,45 @@
+import type { AuditLog } from '../../audit/log.ts'
+import type { Authenticator } from '../../identity/authenticate.ts'
+import type { PolicySource } from '../../policy/folder.ts'
+import type { ReadinessCheck } from '../../telemetry/readiness.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+
+/** What must be well before requests are sent to a gateway. */
+interface ReadinessParts {
+  readonly audit: Pick<AuditLog, 'status'>
+  readonly policies: Pick<PolicySource, 'current'>
+  readonly authenticator: Pick<Authenticator, 'status'>
+  readonly upstreams: Pick<Upstreams, 'all'>
+}
+
+/** The checks of a gateway; each says what is wrong in words for an operator, and none does work of its own. */
+export function readinessOf({ audit, policies, authenticator, upstreams }: ReadinessParts): ReadinessCheck[] {
+  // Once it had keys, losing them is no reason to leave: the other replicas lose them too, and API keys still work.
+  let hadKeys = false
+  return [
+    {
+      name: 'policies',
+      problem: () => (policies.current().size > 0 ? undefined : 'there are no policies: nothing is allowed'),
+    },
+    {
+      name: 'keys',
+      problem: () => {
+        const { issuers } = authenticator.status()
+        hadKeys ||= issuers.length === 0 || issuers.some(({ usable }) => usable)
+        return hadKeys ? undefined : 'the keys of no issuer could be had yet: no token can be verified'
+      },
+    },
+    {
+      name: 'audit',
+      problem: () =>
+        audit.status().writable ? undefined : 'the audit log cannot be written: no change passes',
+    },
+    {
+      name: 'upstreams',
+      problem: async () => {
+        await Promise.all(upstreams.all.map(({ health }) => health.known))
+        return upstreams.all.some(({ health }) => health.healthy()) ? undefined : 'none can be reached'
+      },
+    },
+  ]
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { GatewaySettings } from '../../config.ts'
+import type { GatewayLog } from '../../telemetry/log.ts'
+import type { Traces } from '../../telemetry/traces.ts'
+import type { RequestEnd } from './request-end.ts'
+import { requestLine } from './request-line.ts'
+import { spanAttributes } from './span-attributes.ts'
+import type { Trace } from '../trace.ts'
+
+/** Tells of each request by itself, as metrics do not: its line in the log, and its spans where traces are on. */
+export interface RequestReport {
+  begun(trace: Trace, request: IncomingMessage): void
+  ended(trace: Trace, response: ServerResponse, end: RequestEnd): void
+}
+
+/** The report that the settings ask for; without traces nothing is done for them. */
+export function reportRequests(
+  log: Pick<GatewayLog, 'logger' | 'write'>,
+  settings: Pick<GatewaySettings, 'log' | 'traces'>,
+  traces: Traces | undefined,
+): RequestReport {
+  const rate = settings.log.sample.success
+  const include = settings.traces?.include ?? []
+  return {
+    begun(trace, request) {
+      if (traces === undefined) return
+      trace.spans = traces.begin(request.headers, trace.startedAt)
+      if (trace.spans.isKept) trace.traceId = trace.spans.traceId
+      trace.spans.enter(trace.stage, trace.startedAt)
+    },
+    ended(trace, response, end) {
+      writeLine(log, rate, trace, response, end)
+      if (trace.spans === undefined) return
+      const attributes = trace.spans.isKept ? spanAttributes(trace, end, response.req.method, include) : {}
+      const isFailure = end.status >= 500
+      trace.spans.end(
+        end.operation,
+        { attributes, isFailure },
+        end.refusal && { 'error.type': end.refusal.reason },
+      )
+    },
+  }
+}
+
+function writeLine(
+  log: Pick<GatewayLog, 'logger' | 'write'>,
+  rate: number,
+  trace: Trace,
+  response: ServerResponse,
+  end: RequestEnd,
+): void {
+  const level = end.status >= 500 ? 'warn' : 'info'
+  if (!log.logger.isLevelEnabled(level)) return
+  const isSampled = rate < 1 && isUnremarkable(trace, response, end)
+  if (isSampled && Math.random() >= rate) return
+  const line = requestLine(trace, response, end)
+  // Whoever counts lines counts each of these as one divided by the rate.
+  log.write(level, isSampled ? { ...line, sampleRate: rate } : line, 'request')
+}
+
+/** A read that went well. */
+function isUnremarkable(
+  { meaning }: Trace,
+  response: ServerResponse,
+  { status, refusal }: RequestEnd,
+): boolean {
+  return (
+    meaning?.operation.effect === 'read' && status < 400 && refusal === undefined && response.writableFinished
+  )
+}

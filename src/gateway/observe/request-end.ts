@@ -1,0 +1,15 @@
+import type { InterfaceError } from '../../interface/errors.ts'
+
+/** How a request ended, for its line in the log, its metrics and its spans. */
+export interface RequestEnd {
+  /** The name of the operation, or `unknown`. */
+  readonly operation: string
+  /** What was answered; 499 where the client left before. */
+  readonly status: number
+  /** Of the policies; `none` where they were not asked, or what they allowed failed. */
+  readonly decision: 'allow' | 'deny' | 'none'
+  /** What refused it, and why in one word of a closed set. */
+  readonly refusal: { readonly error: InterfaceError; readonly reason: string } | undefined
+  /** Milliseconds of performance.now(). */
+  readonly endedAt: number
+}

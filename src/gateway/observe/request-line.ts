@@ -1,0 +1,62 @@
+import type { ServerResponse } from 'node:http'
+import type { InterfaceError } from '../../interface/errors.ts'
+import { carriedSince } from '../edge/connection-bytes.ts'
+import { DeniedError } from '../denied-error.ts'
+import type { RequestEnd } from './request-end.ts'
+import type { Trace } from '../trace.ts'
+
+/**
+ * The line of a request in the log, in the words of the design. It holds no header, no query and no body: what of
+ * them a message quotes is their structure, never a value that could be a secret.
+ */
+export function requestLine(trace: Trace, response: ServerResponse, end: RequestEnd): object {
+  const { operation, status, decision, refusal, endedAt } = end
+  const { meaning, principal, upstream, spans } = trace
+  const decided =
+    trace.allowedBy ?? (refusal?.error instanceof DeniedError ? refusal.error.decision : undefined)
+  const { bytesIn, bytesOut } = carriedSince(response.req.socket)
+  return {
+    requestId: trace.requestId,
+    traceId: spans?.traceId,
+    client: trace.client,
+    principal: principal?.name,
+    authentication: principal?.method,
+    operation,
+    id: meaning?.id,
+    decision,
+    policy: decided?.rule?.policy,
+    rule: decided?.rule?.rule,
+    policyRevision: decided?.revision,
+    upstream,
+    status,
+    bytesIn,
+    bytesOut,
+    durationMs: milliseconds(endedAt - trace.startedAt),
+    stageMs: stageDurations(trace, endedAt),
+    complete: response.writableFinished,
+    stage: refusal && trace.stage,
+    reason: refusal?.reason,
+    error: refusal?.error.message,
+    cause: refusal && causeOf(refusal.error),
+  }
+}
+
+function stageDurations({ entered }: Trace, endedAt: number): Record<string, number> {
+  const durations: Record<string, number> = {}
+  for (const [index, { stage, at }] of entered.entries()) {
+    const until = entered[index + 1]?.at ?? endedAt
+    durations[stage] = milliseconds((durations[stage] ?? 0) + until - at)
+  }
+  return durations
+}
+
+function milliseconds(duration: number): number {
+  return Math.round(duration * 1000) / 1000
+}
+
+/** Of a failure that is ours, where it happened. What is said of broken JSON quotes it, secrets included. */
+function causeOf({ kind, cause }: InterfaceError): string | undefined {
+  if (!(cause instanceof Error)) return undefined
+  if (cause instanceof SyntaxError) return cause.name
+  return kind === 'Internal' ? cause.stack : String(cause)
+}

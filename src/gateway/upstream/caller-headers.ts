@@ -1,0 +1,74 @@
+import type { AssertionSettings } from '../../identity/assertion-settings.ts'
+import type { Assertions } from '../../identity/assertions.ts'
+import type { Credentials } from '../../identity/authenticate.ts'
+import type { Principal } from '../../identity/principal.ts'
+import { apiKeyHeader } from '../../interface/headers.ts'
+import type { Target } from '../../interface/target.ts'
+
+/** What an upstream is told of the caller: nothing, the credential that was sent, or a signed assertion. */
+export const callerIdentities = ['none', 'original', 'assertion'] as const
+
+/** One of them. */
+export type CallerIdentity = (typeof callerIdentities)[number]
+
+/** What is known of a request that goes upstream. */
+interface CalledRequest {
+  readonly requestId: string
+  readonly credentials: Credentials
+  readonly principal: Principal
+  readonly meaning: Target
+  readonly allowedBy: { readonly revision: string }
+}
+
+/** The headers that tell an upstream who calls: names and values in turn. */
+export type CallerHeaders = (request: CalledRequest) => readonly string[]
+
+/** Makes them for one upstream. Throws for `assertion` without keys to sign with. */
+export function callerHeadersFor(
+  upstream: string,
+  identity: CallerIdentity,
+  assertions: Assertions | undefined,
+): CallerHeaders {
+  if (identity === 'none') return () => []
+  if (identity === 'original') return verifiedCredential
+  if (assertions === undefined) throw new Error('There are no keys to sign assertions with.')
+  return ({ principal, meaning, allowedBy, requestId }) => {
+    // Nobody vouches for whoever sends no credential.
+    if (principal.method === 'anonymous') return []
+    const assertion = assertions.headerFor({
+      principal,
+      upstream,
+      operation: meaning.operation.name,
+      id: meaning.id,
+      policyRevision: allowedBy.revision,
+      requestId,
+    })
+    return [assertions.header, assertion]
+  }
+}
+
+/** What is wrong with the settings of an upstream that is told of the caller in this way. */
+export function callerIdentityMistake(
+  upstream: {
+    readonly identity: CallerIdentity
+    readonly credential?: { readonly header: string } | undefined
+  },
+  assertion: Pick<AssertionSettings, 'header'> | undefined,
+): string | undefined {
+  const { identity, credential } = upstream
+  if (identity === 'original' && credential !== undefined) {
+    return 'expected none or assertion: the credential of the caller cannot be sent beside that of the gateway'
+  }
+  if (identity !== 'assertion') return undefined
+  if (assertion === undefined) return 'expected identity.assertion with the key that signs'
+  if (assertion.header !== credential?.header) return undefined
+  return 'the assertion and the credential are sent in the same header; expected another identity.assertion.header'
+}
+
+/** Only what names the principal: another credential that was sent along may not have been verified. */
+function verifiedCredential({ principal, credentials }: CalledRequest): readonly string[] {
+  const { apiKey, authorization } = credentials
+  if (principal.method === 'api-key' && apiKey !== undefined) return [apiKeyHeader, apiKey]
+  if (principal.method === 'token' && authorization !== undefined) return ['authorization', authorization]
+  return []
+}

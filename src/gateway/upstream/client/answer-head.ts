@@ -1,0 +1,119 @@
+import { badAnswer } from './transport-error.ts'
+
+/** What the head of an answer says. */
+export interface AnswerHead {
+  readonly status: number
+  /** Names in lower case and values, in turn. */
+  readonly headers: string[]
+  /** Where the body ends: after so many bytes, with its last chunk, or with the connection. */
+  readonly body: number | 'chunked' | 'until closed'
+  /** Milliseconds for which the connection may wait for another request; 0 where it is of no more use. */
+  readonly keepAliveMs: number
+}
+
+/** The most headers of one answer. */
+const maximumHeaders = 256
+/** How long a connection may be idle unless the upstream says how long it keeps it. */
+const usualKeepAliveMs = 4_000
+const maximumKeepAliveMs = 600_000
+/** So much before the upstream closes a connection, it is used no more. */
+const keepAliveMarginMs = 2_000
+
+const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+/** Controls but the tab, and the ends of lines that are none: one reader would see a line where another sees none. */
+const forbidden = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
+const digits = /^[0-9]{1,15}$/
+
+/**
+ * Reads the head of an answer, without the empty line at its end, by RFC 9112. Throws TransportError for everything
+ * that is not exactly as it should be: what one reader takes for the end of a body another may not.
+ */
+export function readAnswerHead(text: string): AnswerHead {
+  if (forbidden.test(text)) throw badAnswer('the head of the answer holds characters that it may not')
+  const lineEnd = text.indexOf('\r\n')
+  const match = statusLine.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
+  if (match === null) throw badAnswer('the answer does not begin with a status line of HTTP/1.1')
+  const status = Number(match[2])
+  const headers = lineEnd === -1 ? [] : readHeaders(text, lineEnd + 2)
+  return { status, headers, ...framing(status, match[1] === '1', headers) }
+}
+
+function readHeaders(text: string, from: number): string[] {
+  const headers: string[] = []
+  for (let at = from; at < text.length;) {
+    const found = text.indexOf('\r\n', at)
+    const end = found === -1 ? text.length : found
+    const colon = text.indexOf(':', at)
+    const name = colon === -1 || colon >= end ? '' : text.slice(at, colon)
+    if (!token.test(name)) throw badAnswer('the answer has a header whose name is none')
+    if (headers.length === maximumHeaders * 2) throw badAnswer('the answer has too many headers')
+    headers.push(name.toLowerCase(), withoutBlanks(text, colon + 1, end))
+    at = end + 2
+  }
+  return headers
+}
+
+function withoutBlanks(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1
+  while (start < end && isBlank(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+type Framing = Pick<AnswerHead, 'body' | 'keepAliveMs'>
+
+function framing(status: number, isCurrent: boolean, headers: readonly string[]): Framing {
+  let length: string | undefined
+  let coding: string | undefined
+  let keepAliveMs = isCurrent ? usualKeepAliveMs : 0
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? ''
+    const value = headers[index + 1] ?? ''
+    switch (name) {
+      case 'content-length':
+        if (length !== undefined || !digits.test(value))
+          throw badAnswer('the length of the answer is unclear')
+        length = value
+        break
+      case 'transfer-encoding':
+        if (coding !== undefined || value.toLowerCase() !== 'chunked')
+          throw badAnswer('the answer has a transfer coding that is not chunked alone')
+        coding = value
+        break
+      case 'connection':
+        if (listsClose(value)) keepAliveMs = 0
+        break
+      case 'keep-alive':
+        if (keepAliveMs > 0) keepAliveMs = toldKeepAliveMs(value)
+    }
+  }
+  if (coding !== undefined && (length !== undefined || !isCurrent))
+    throw badAnswer('the end of the answer is unclear')
+  if (status === 204 || status === 304) {
+    const isPlain = status === 304 || (coding === undefined && Number(length ?? 0) === 0)
+    return { body: 0, keepAliveMs: isPlain ? keepAliveMs : 0 }
+  }
+  if (coding !== undefined) return { body: 'chunked', keepAliveMs }
+  return length === undefined
+    ? { body: 'until closed', keepAliveMs: 0 }
+    : { body: Number(length), keepAliveMs }
+}
+
+function listsClose(value: string): boolean {
+  return value
+    .toLowerCase()
+    .split(',')
+    .some((option) => option.trim() === 'close')
+}
+
+function toldKeepAliveMs(value: string): number {
+  const seconds = /(?:^|[,;\s])timeout=([0-9]{1,9})/i.exec(value)?.[1]
+  if (seconds === undefined) return usualKeepAliveMs
+  return Math.min(maximumKeepAliveMs, Math.max(0, Number(seconds) * 1000 - keepAliveMarginMs))
+}

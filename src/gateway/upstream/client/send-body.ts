@@ -1,0 +1,86 @@
+import { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import type { RequestHead } from './request-head.ts'
+import { TransportError } from './transport-error.ts'
+
+/** Who is told how the sending of a body goes on. */
+export interface SendingEvents {
+  progressed(): void
+  /** All of it was written. */
+  sent(): void
+  failed(error: Error): void
+}
+
+/**
+ * Sends a head, together with the first piece of its body, and the rest of the body as it comes, no faster than the
+ * upstream takes it: exactly as long as the head says, or in chunks. Returns what ends it early, and lets go of the body.
+ */
+export function sendBody(
+  socket: Socket,
+  { text, length }: RequestHead,
+  body: Readable,
+  events: SendingEvents,
+): () => void {
+  let hasBegun = false
+  let isLeft = false
+  let written = 0
+
+  const leave = (): void => {
+    if (isLeft) return
+    isLeft = true
+    socket.off('drain', drained)
+    body.off('data', write).off('end', end).off('close', closed)
+    body.off('error', fail).on('error', ignore)
+    // To destroy what node:http gave us would close the connection of the client.
+    if (body instanceof IncomingMessage) body.pause()
+    else body.destroy()
+  }
+  const fail = (error: Error): void => {
+    if (isLeft) return
+    leave()
+    events.failed(error)
+  }
+  const begin = (): void => {
+    if (!hasBegun) socket.write(text, 'latin1')
+    hasBegun = true
+  }
+  const write = (piece: Buffer): void => {
+    written += piece.length
+    if (length !== undefined && written > length) return fail(mismatch('longer'))
+    if (piece.length === 0) return
+    socket.cork()
+    begin()
+    if (length === undefined) socket.write(`${piece.length.toString(16)}\r\n`, 'latin1')
+    socket.write(piece)
+    if (length === undefined) socket.write('\r\n', 'latin1')
+    socket.uncork()
+    if (socket.writableNeedDrain) body.pause()
+    events.progressed()
+  }
+  const end = (): void => {
+    if (length !== undefined && written < length) return fail(mismatch('shorter'))
+    begin()
+    if (length === undefined) socket.write('0\r\n\r\n', 'latin1')
+    leave()
+    events.sent()
+  }
+  const closed = (): void => fail(new TransportError('BAD_REQUEST', 'the body of the request broke off'))
+  const drained = (): void => {
+    events.progressed()
+    body.resume()
+  }
+
+  body.on('data', write).on('end', end).on('close', closed).on('error', fail)
+  socket.on('drain', drained)
+  // Its events are over.
+  if (body.destroyed && !body.readableEnded)
+    queueMicrotask(() => (body.errored ? fail(body.errored) : closed()))
+  return leave
+}
+
+function mismatch(how: string): TransportError {
+  return new TransportError('BAD_REQUEST', `the body of the request is ${how} than its content-length`)
+}
+
+function ignore(): void {}

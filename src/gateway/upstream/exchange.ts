@@ -1,0 +1,238 @@
+import type { ServerResponse } from 'node:http'
+import { hopByHopHeaders } from '../../interface/headers.ts'
+import type { RequestSpans } from '../../telemetry/request-spans.ts'
+import { gatewayHeaders } from '../answered-for.ts'
+import { ClientGone } from '../edge/client-gone.ts'
+import type { AnswerHead } from './client/answer-head.ts'
+import type { AnswerHandler, Exchange } from './client/exchange-control.ts'
+import type { OutgoingRequest } from './client/request-head.ts'
+import type { UpstreamClient } from './client/upstream-client.ts'
+
+/** What goes to the upstream. */
+export type UpstreamRequest = OutgoingRequest
+
+/** How an exchange with the upstream ended. */
+export interface UpstreamAnswer {
+  readonly status: number
+  /** Names and values in turn: what may go on to the client. */
+  readonly headers: readonly string[]
+  /**
+   * The whole body, or undefined where it has been streamed to the client already. That of an error may be cut
+   * short: its status says enough.
+   */
+  readonly body: Buffer | undefined
+}
+
+/** How the client takes part while the exchange runs. */
+export interface Client {
+  readonly response: ServerResponse
+  /** Names and values in turn: what the gateway itself says in the head of the answer. */
+  readonly headers: readonly string[]
+  /** Whether an answer of success is held back until it is complete, for the gateway to read first. Errors always are. */
+  readonly holdsBack: boolean
+  /** Whether the exchange ends when the client goes away. A change goes on, so that its outcome is known. */
+  readonly endsWithClient: boolean
+  /** Whether it gets a connection only after everything that does not yield: what carries rows does. */
+  readonly yields: boolean
+  /** Where traces are on: each exchange is a span of its own. */
+  readonly spans: RequestSpans | undefined
+}
+
+/** Where an exchange takes place, and how long it may take. */
+export interface ExchangeBounds {
+  readonly client: UpstreamClient
+  /** Milliseconds for all of it, and for a client to take something of an answer that streams to it. */
+  readonly timeouts: { readonly totalMs: number; readonly takeMs: number }
+}
+
+/** The most bytes of an answer that is held back; of an error, the rest is not read. */
+const maximumHeldBytes = 16 * 1024 * 1024
+const maximumErrorBytes = 64 * 1024
+
+/** An exchange that did not end with an answer; the cause says why. */
+export class ExchangeFailed extends Error {
+  override readonly name = 'ExchangeFailed'
+  /** `unsent`: no byte went upstream. `sent`: some may have. `answered`: the answer had begun. */
+  readonly progress: 'unsent' | 'sent' | 'answered'
+
+  constructor(progress: ExchangeFailed['progress'], cause: unknown) {
+    super(`the exchange with the upstream failed (${progress})`, { cause })
+    this.progress = progress
+  }
+}
+
+/** The upstream sent more of an answer than the gateway reads into memory. */
+export class AnswerTooLarge extends Error {
+  override readonly name = 'AnswerTooLarge'
+}
+
+/** The exchange took longer than any may. */
+export class ExchangeTimedOut extends Error {
+  override readonly name = 'ExchangeTimedOut'
+}
+
+/**
+ * Runs one exchange with the upstream. An answer of success streams to the client as it comes, no faster than the
+ * client reads, unless the client holds it back. Rejects with ExchangeFailed; once an answer has begun to stream,
+ * with the connection to the client cut, so that a broken answer never looks whole.
+ */
+export function exchange(
+  bounds: ExchangeBounds,
+  request: UpstreamRequest,
+  client: Client,
+  isRepeat: boolean,
+): Promise<UpstreamAnswer> {
+  return new Promise((resolve, reject) => {
+    const relay = new Relay(client, bounds.timeouts, resolve, reject)
+    relay.start(bounds.client, request, isRepeat)
+  })
+}
+
+/** Takes the answer of the upstream piece by piece. */
+class Relay implements AnswerHandler {
+  readonly #client: Client
+  readonly #takeMs: number
+  readonly #resolve: (answer: UpstreamAnswer) => void
+  readonly #reject: (error: ExchangeFailed) => void
+  readonly #deadline: NodeJS.Timeout
+  #stall: NodeJS.Timeout | undefined
+  #exchange: Exchange | undefined
+  #isSent = false
+  #status = 0
+  #headers: readonly string[] = []
+  #held: Buffer[] | undefined
+  #heldBytes = 0
+
+  constructor(
+    client: Client,
+    { totalMs, takeMs }: ExchangeBounds['timeouts'],
+    resolve: (answer: UpstreamAnswer) => void,
+    reject: (error: ExchangeFailed) => void,
+  ) {
+    this.#client = client
+    this.#takeMs = takeMs
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#deadline = setTimeout(() => this.#giveUp(new ExchangeTimedOut('it took too long')), totalMs)
+    if (client.endsWithClient) client.response.once('close', this.#clientClosed)
+  }
+
+  /** A repeat does not go over a connection that may have ended unnoticed, like that of the attempt before it. */
+  start(client: UpstreamClient, request: UpstreamRequest, isRepeat: boolean): void {
+    this.#exchange = client.send(request, this, isRepeat)
+  }
+
+  sending(): void {
+    this.#isSent = true
+  }
+
+  head({ status, headers }: AnswerHead): void {
+    this.#status = status
+    this.#headers = endToEnd(headers, this.#client.headers)
+    const { response, holdsBack } = this.#client
+    if (holdsBack || !isSuccess(status)) {
+      this.#held = []
+    } else {
+      response.writeHead(status, [...this.#headers])
+      response.on('drain', this.#resume)
+    }
+  }
+
+  data(piece: Buffer, giveBack: (() => void) | undefined): void {
+    if (this.#held === undefined) {
+      this.#pass(piece, giveBack)
+      return
+    }
+    this.#heldBytes += piece.length
+    if (this.#heldBytes > (isSuccess(this.#status) ? maximumHeldBytes : maximumErrorBytes)) {
+      this.#giveUp(new AnswerTooLarge(`an answer of more than ${this.#heldBytes} bytes`))
+    } else {
+      this.#held.push(giveBack === undefined ? piece : Buffer.from(piece))
+    }
+    giveBack?.()
+  }
+
+  end(): void {
+    this.#detach()
+    if (this.#held === undefined) this.#client.response.end()
+    this.#answer()
+  }
+
+  failed(error: Error): void {
+    this.#detach()
+    // Whatever cut the body of an error short, the upstream has said how the request ended.
+    const isRefusal = this.#status !== 0 && !isSuccess(this.#status)
+    if (isRefusal && !(error instanceof ClientGone)) {
+      this.#answer()
+      return
+    }
+    if (this.#client.response.headersSent) this.#client.response.destroy()
+    this.#reject(new ExchangeFailed(this.#progress(), error))
+  }
+
+  #answer(): void {
+    const body = this.#held === undefined ? undefined : Buffer.concat(this.#held)
+    this.#resolve({ status: this.#status, headers: this.#headers, body })
+  }
+
+  #progress(): ExchangeFailed['progress'] {
+    if (this.#status !== 0) return 'answered'
+    return this.#isSent ? 'sent' : 'unsent'
+  }
+
+  /** A piece that is lent is given back when the client has it; where the client went away, nobody may reuse it. */
+  #pass(piece: Buffer, giveBack: (() => void) | undefined): void {
+    const isTaken = this.#client.response.write(piece, giveBack && ((error) => !error && giveBack()))
+    if (!isTaken) this.#exchange?.pause()
+    if (!isTaken || giveBack !== undefined) this.#watchTaking()
+  }
+
+  /** An upstream that waits for a slow client is not slow itself: that wait has a bound of its own. */
+  #watchTaking(): void {
+    if (this.#stall !== undefined) {
+      this.#stall.refresh()
+      return
+    }
+    this.#stall = setTimeout(() => {
+      if (this.#exchange?.isStopped() === true)
+        this.#giveUp(new ClientGone('the client took nothing of its answer for too long'))
+    }, this.#takeMs)
+  }
+
+  #giveUp(reason: Error): void {
+    this.#exchange?.abort(reason)
+  }
+
+  #detach(): void {
+    clearTimeout(this.#deadline)
+    clearTimeout(this.#stall)
+    this.#client.response.off('close', this.#clientClosed)
+    this.#client.response.off('drain', this.#resume)
+  }
+
+  readonly #resume = (): void => this.#exchange?.resume()
+
+  readonly #clientClosed = (): void => this.#giveUp(new ClientGone('the client closed the connection'))
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+/** The headers of the upstream that concern more than its own connection, and those of the gateway. */
+function endToEnd(sent: readonly string[], own: readonly string[]): readonly string[] {
+  const headers: string[] = []
+  const listed = new Set<string>()
+  for (let index = 0; index < sent.length; index += 2) {
+    const name = sent[index] ?? ''
+    const value = sent[index + 1] ?? ''
+    if (name === 'connection') for (const token of value.toLowerCase().split(',')) listed.add(token.trim())
+    if (!hopByHopHeaders.has(name) && !gatewayHeaders.has(name)) headers.push(name, value)
+  }
+  const passed =
+    listed.size === 0
+      ? headers
+      : headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))
+  passed.push(...own)
+  return passed
+}

@@ -1,0 +1,67 @@
+import type { ServerResponse } from 'node:http'
+import { InterfaceError } from '../../interface/errors.ts'
+import { requestIdHeader } from '../../interface/headers.ts'
+import type { Target } from '../../interface/target.ts'
+import type { RequestSpans } from '../../telemetry/request-spans.ts'
+import { callUpstream } from './call-upstream.ts'
+import type { UpstreamAnswer } from './exchange.ts'
+import { targetAt } from '../match.ts'
+import { errorOf } from './upstream-answer.ts'
+import { answerToFailure } from './upstream-failure.ts'
+import type { Upstream } from './upstream.ts'
+
+/** For whom the gateway reads. */
+export interface ReadFor {
+  readonly requestId: string
+  /** Names and values in turn: what goes upstream besides the credential of the gateway. */
+  readonly headers: readonly string[]
+  /** The answer that the reading is for; when its client goes away, the reading ends. */
+  readonly response: ServerResponse
+  /** Of its request, where traces are on. */
+  readonly spans?: RequestSpans | undefined
+}
+
+/**
+ * Reads the JSON object that an upstream answers to an operation without a body, for an answer that the gateway
+ * composes itself. It takes a place like any other request, and is repeated like any other read.
+ * Throws what the client would be answered: InterfaceError, or ClientGone.
+ */
+export async function readJson(
+  upstream: Upstream,
+  target: Target,
+  { requestId, headers, response, spans }: ReadFor,
+): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await callUpstream(
+    upstream,
+    {
+      method: target.operation.method,
+      path: targetAt(upstream, target),
+      headers: [...headers, requestIdHeader, requestId, ...upstream.credentials],
+      body: null,
+    },
+    { response, headers: [], spans, endsWithClient: true, holdsBack: true, yields: false },
+    true,
+  ).catch((error: unknown) => {
+    throw answerToFailure(error)
+  })
+  if (answer.status >= 300) throw errorOf(answer)
+  return objectIn(answer)
+}
+
+function objectIn({ body }: UpstreamAnswer): Readonly<Record<string, unknown>> {
+  let value: unknown
+  try {
+    value = JSON.parse(String(body))
+  } catch (error) {
+    throw notJson(error)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notJson(undefined)
+  return value as Readonly<Record<string, unknown>>
+}
+
+function notJson(cause: unknown): InterfaceError {
+  return new InterfaceError('ServiceUnavailable', 'the answer of the catalog is not a JSON object', {
+    status: 502,
+    cause,
+  })
+}

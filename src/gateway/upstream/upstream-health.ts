@@ -1,0 +1,88 @@
+import { operationNamed } from '../../interface/operations.ts'
+import { buildTarget } from '../../interface/target.ts'
+import type { ConnectorOptions } from './client/connector.ts'
+import { readWhole } from './client/read-whole.ts'
+import { createUpstreamClient } from './client/upstream-client.ts'
+import { isUnavailable } from './upstream-failure.ts'
+
+/** What is asked how often, and whom. */
+export interface HealthOptions extends ConnectorOptions {
+  readonly connectMs: number
+  readonly basePath: string
+  readonly delimiter: string
+  readonly credentials: readonly string[]
+  /** What is asked for instead of one name of the root namespace; the base path is not put in front. */
+  readonly path?: string | undefined
+  readonly intervalMs: number
+  readonly timeoutMs: number
+  /** Called after each check from the second failure in a row on. */
+  readonly onUnhealthy: () => void
+}
+
+/** How an upstream is, as far as the last checks tell. */
+export interface Health {
+  /** Resolves when the first check is over. */
+  readonly known: Promise<void>
+  healthy(): boolean
+  close(): void
+}
+
+/** One failure may be an accident; the first check of all has no better one before it to be held against. */
+const failuresOfTheSick = 2
+/** Of an answer to a check; nothing of it is read but its status. */
+const maximumBytes = 16 * 1024 * 1024
+
+/**
+ * Asks the upstream again and again, over a connection of its own: one that has no free connection is not sick for
+ * that. Any answer but 502, 503 and 504 is one of somebody who is there; that its own work fails, or that it does
+ * not know the path or the credential, is no reason to send it nothing.
+ */
+export function watchHealth(options: HealthOptions): Health {
+  const { connectMs, timeoutMs, intervalMs } = options
+  const client = createUpstreamClient({
+    ...options,
+    timeouts: { connectMs, answerMs: timeoutMs, idleMs: timeoutMs },
+  })
+  const path = options.path ?? options.basePath + listingTarget(options.delimiter)
+  let failures = 0
+  let everWell = false
+  let isClosed = false
+  let timer: NodeJS.Timeout | undefined
+
+  async function isWell(): Promise<boolean> {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const request = { method: 'GET', path, headers: options.credentials, body: null } as const
+      const { status } = await readWhole(client, request, maximumBytes, signal)
+      return !isUnavailable(status)
+    } catch {
+      return false
+    }
+  }
+
+  async function check(): Promise<void> {
+    const well = await isWell()
+    if (isClosed) return
+    failures = well ? 0 : failures + 1
+    everWell ||= well
+    if (failures >= failuresOfTheSick) options.onUnhealthy()
+    timer = setTimeout(() => void check(), intervalMs).unref()
+  }
+
+  return {
+    known: check(),
+    healthy: () => failures === 0 || (everWell && failures < failuresOfTheSick),
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+      client.close()
+    },
+  }
+}
+
+/** The cheapest read that every catalog of the interface has, and that needs its store. */
+function listingTarget(delimiter: string): string {
+  const operation = operationNamed('ListNamespaces')
+  const parameters = new Map([['limit', '1']])
+  return buildTarget({ operation, id: [], delimiter, indexName: undefined, parameters }, delimiter)
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { catalogAddress } from '../../interface/catalog-address.ts'
+import { assertIdentifier, type Identifier } from '../../interface/identifiers.ts'
+import { callerIdentities } from './caller-headers.ts'
+
+const milliseconds = z.int().positive().max(2_147_483_647)
+const path = z.string().min(1)
+
+const timeoutsSchema = z.strictObject({
+  waitMs: milliseconds.default(10_000).describe('For a free connection.'),
+  connectMs: milliseconds.default(5_000).describe('To connect, TLS included.'),
+  answerMs: milliseconds
+    .default(300_000)
+    .describe(
+      'From the end of the request to the head of the answer; for an upload, between two pieces taken.',
+    ),
+  idleMs: milliseconds.default(60_000).describe('Between two pieces of an answer.'),
+  takeMs: milliseconds.default(300_000).describe('For a client to take something of an answer.'),
+  totalMs: milliseconds.default(3_600_000).describe('For all of an exchange.'),
+})
+
+const healthSchema = z.strictObject({
+  path: z
+    .string()
+    .regex(/^\/[\x21-\x7e]*$/)
+    .optional()
+    .describe('What is asked for; one name of the root namespace unless told.'),
+  intervalMs: milliseconds.default(5_000).describe('Between two checks.'),
+  timeoutMs: milliseconds.default(2_000).describe('For the answer to a check.'),
+})
+
+const breakerSchema = z.strictObject({
+  failures: z.int().positive().default(5).describe('So many in a row open the breaker.'),
+  openMs: milliseconds.default(5_000).describe('How long nothing is sent then.'),
+})
+
+const retriesSchema = z.strictObject({
+  attempts: z.int().min(0).max(5).default(1).describe('How often a read is sent again at most.'),
+  budgetPercent: z.int().min(0).max(100).default(20).describe('Repeats as a share of all requests.'),
+})
+
+const upstreamObject = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+    .default('catalog')
+    .describe('Names it in metrics, the log and audit records.'),
+  ...catalogAddress,
+  clientCertificate: z
+    .strictObject({
+      certificate: path.describe('Its certificate, and those between it and its authority.'),
+      key: path.describe('The private key of the certificate.'),
+    })
+    .optional()
+    .describe('PEM files with what the gateway shows of itself in TLS: its certificates, and their key.'),
+  serverName: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The name that the certificate must be for, where it is not the host of the URL.'),
+  credential: catalogAddress.credential.describe('What the gateway authenticates itself with.'),
+  identity: z
+    .enum(callerIdentities)
+    .default('none')
+    .describe('What tells the upstream who calls: nothing, the credential as sent, or a signed assertion.'),
+  maximumWaiting: z.int().min(0).default(256).describe('How many requests may wait for a connection.'),
+  timeouts: timeoutsSchema.prefault({}),
+  health: healthSchema.prefault({}),
+  breaker: breakerSchema.prefault({}),
+  retries: retriesSchema.prefault({}),
+})
+
+const tlsForHttp = 'expected an https URL, since there are certificates or a server name for it'
+
+/** The one catalog behind the gateway, as it stands in the settings. */
+export const upstreamSchema = upstreamObject.refine(isTlsWhereTold, tlsForHttp)
+
+/** The catalogs behind the gateway: each but one serves what lies beneath its namespaces, that one the rest. */
+export const upstreamsSchema = z
+  .array(
+    upstreamObject
+      .extend({
+        namespaces: z
+          .array(z.array(z.string()).min(1).refine(isIdentifier, 'expected names, each a part of an id'))
+          .min(1)
+          .optional()
+          .describe('The namespaces that lie here, each as the list of its parts.'),
+      })
+      .refine(isTlsWhereTold, tlsForHttp),
+  )
+  .min(1)
+  .superRefine((upstreams, context) => {
+    const mistake = (path: (string | number)[], message: string): void =>
+      context.addIssue({ code: 'custom', path, message })
+    const names = new Set<string>()
+    const prefixes = new Set<string>()
+    for (const [index, { name, namespaces = [] }] of upstreams.entries()) {
+      if (names.has(name)) mistake([index, 'name'], `there are two upstreams of the name "${name}"`)
+      names.add(name)
+      for (const [position, namespace] of namespaces.entries()) {
+        const prefix = JSON.stringify(namespace)
+        if (prefixes.has(prefix)) mistake([index, 'namespaces', position], `${prefix} lies at two upstreams`)
+        prefixes.add(prefix)
+      }
+    }
+    if (upstreams.filter(({ namespaces }) => namespaces === undefined).length !== 1) {
+      mistake([], 'expected exactly one upstream without namespaces: it serves the root and everything else')
+    }
+  })
+
+/** How one upstream is reached, checked, with every default filled in. */
+export type UpstreamSettings = z.output<typeof upstreamSchema> & {
+  readonly namespaces?: readonly Identifier[] | undefined
+}
+
+function isIdentifier(parts: readonly string[]): boolean {
+  try {
+    return assertIdentifier(parts) === parts
+  } catch {
+    return false
+  }
+}
+
+function isTlsWhereTold(settings: z.output<typeof upstreamObject>): boolean {
+  const { url, certificateAuthority, clientCertificate, serverName } = settings
+  const isTold = [certificateAuthority, clientCertificate, serverName].some((value) => value !== undefined)
+  return !isTold || url.startsWith('https:')
+}

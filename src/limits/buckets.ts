@@ -1,0 +1,41 @@
+import { LRUCache } from 'lru-cache'
+
+/** How fast the buckets fill, and how much is in a full one. */
+export interface BucketSettings {
+  readonly perSecond: number
+  readonly burst: number
+  /** How many are remembered; default 100,000. The one that nobody asked for longest is forgotten, and so is full. */
+  readonly maximumKeys?: number
+}
+
+/** A bucket of tokens for each key. Times are milliseconds of a clock that never goes back. */
+export interface Buckets {
+  /**
+   * How long until a bucket holds so many tokens; 0 where it does. For more than one can hold, until it is full.
+   */
+  waitMs(key: string, tokens: number, now: number): number
+  /** Takes tokens, whether or not they are there: a debt is filled up first. A negative number gives back. */
+  take(key: string, tokens: number, now: number): void
+}
+
+/** Less than this is an error of rounding. */
+const leastWaitMs = 0.001
+
+/**
+ * Buckets that are full. Of each is kept only when it will be full again (the generic cell rate algorithm), so
+ * nothing has to be done as time passes.
+ */
+export function createBuckets({ perSecond, burst, maximumKeys = 100_000 }: BucketSettings): Buckets {
+  const msPerToken = 1000 / perSecond
+  const fullAt = new LRUCache<string, number>({ max: maximumKeys })
+  return {
+    waitMs(key, tokens, now) {
+      const fillMs = Math.max(0, (fullAt.get(key) ?? now) - now)
+      const wait = fillMs - (burst - Math.min(tokens, burst)) * msPerToken
+      return wait > leastWaitMs ? wait : 0
+    },
+    take(key, tokens, now) {
+      fullAt.set(key, Math.max(now, fullAt.get(key) ?? now) + tokens * msPerToken)
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import type { Metric, Registry } from 'prom-client'
+
+/** What a histogram of durations is. */
+interface DurationHistogramOptions<Label extends string> {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: readonly Label[]
+  /** Upper bounds in seconds, growing. */
+  readonly buckets: readonly number[]
+  readonly registry: Registry
+}
+
+/** One series of a histogram: find it once, and time many things with it. */
+interface DurationSeries {
+  /** Counts one duration; the id of a trace becomes the exemplar of its bucket. */
+  observe(seconds: number, traceId?: string): void
+}
+
+/** Durations in buckets, for Prometheus. */
+export interface DurationHistogram {
+  /** The series of these values, in the order of the names of the labels. */
+  labels(...values: string[]): DurationSeries
+}
+
+interface Sample {
+  readonly metricName: string
+  readonly labels: Readonly<Record<string, string | number>>
+  readonly value: number
+  readonly exemplar?: Exemplar | undefined
+}
+
+interface Exemplar {
+  readonly labelSet: { readonly trace_id: string }
+  readonly value: number
+  /** In seconds since 1970. */
+  readonly timestamp: number
+}
+
+/**
+ * A histogram that costs a request next to nothing. Each `observe` of prom-client validates and joins the labels
+ * again, 0.35 us where this takes 0.02, and a request has nine of them; the registry of prom-client still writes it.
+ */
+export function createDurationHistogram<Label extends string>(
+  options: DurationHistogramOptions<Label>,
+): DurationHistogram {
+  const { name, help, labelNames, buckets, registry } = options
+  const series = new Map<string, Series>()
+  const described = { name, help, type: 'histogram', aggregator: 'sum' }
+  const metric = {
+    ...described,
+    get: () =>
+      Promise.resolve({
+        ...described,
+        values: [...series.values()].flatMap((each) => each.samples(name)),
+      }),
+    reset: () => series.clear(),
+  }
+  registry.registerMetric(metric as unknown as Metric)
+  return {
+    labels(...values) {
+      const key = JSON.stringify(values)
+      let found = series.get(key)
+      if (found === undefined) {
+        const labels = Object.fromEntries(labelNames.map((label, index) => [label, values[index] ?? '']))
+        series.set(key, (found = new Series(labels, buckets)))
+      }
+      return found
+    },
+  }
+}
+
+class Series implements DurationSeries {
+  readonly #labels: Readonly<Record<string, string>>
+  readonly #bounds: readonly number[]
+  /** Of each bucket alone; the last one is for all above the highest bound. */
+  readonly #counts: Float64Array
+  readonly #exemplars: (Exemplar | undefined)[] = []
+  #sum = 0
+
+  constructor(labels: Readonly<Record<string, string>>, bounds: readonly number[]) {
+    this.#labels = labels
+    this.#bounds = bounds
+    this.#counts = new Float64Array(bounds.length + 1)
+  }
+
+  observe(seconds: number, traceId?: string): void {
+    let bucket = 0
+    while (seconds > (this.#bounds[bucket] ?? Infinity)) bucket += 1
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1
+    this.#sum += seconds
+    if (traceId !== undefined) {
+      const timestamp = Date.now() / 1000
+      this.#exemplars[bucket] = { labelSet: { trace_id: traceId }, value: seconds, timestamp }
+    }
+  }
+
+  samples(name: string): Sample[] {
+    const labels = this.#labels
+    let count = 0
+    const samples = Array.from(this.#counts, (own, bucket): Sample => {
+      count += own
+      return {
+        metricName: `${name}_bucket`,
+        labels: { le: this.#bounds[bucket] ?? '+Inf', ...labels },
+        value: count,
+        exemplar: this.#exemplars[bucket],
+      }
+    })
+    samples.push({ metricName: `${name}_sum`, labels, value: this.#sum })
+    samples.push({ metricName: `${name}_count`, labels, value: count })
+    return samples
+  }
+}

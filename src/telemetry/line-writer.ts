@@ -1,0 +1,116 @@
+import { write, writeSync } from 'node:fs'
+
+/** Takes the lines of a log, and writes many of them at a time. */
+export interface LineWriter {
+  /** Never waits and never throws. */
+  write(line: string): void
+  /** Resolves when everything that was written before is out, or is known to be lost. */
+  close(): Promise<void>
+}
+
+/** What a writer keeps to. */
+export interface LineWriterOptions {
+  /** Told how many lines were lost: there was no room for them, or they could not be written. */
+  readonly lost: (lines: number) => void
+  /** Milliseconds that a line waits for others at the most. */
+  readonly patienceMs?: number
+  /** Characters that wait while one piece is being written. */
+  readonly room?: number
+}
+
+/** So many characters are written at once, without waiting for more. */
+const enough = 16 * 1024
+const usualRoom = 8 * 1024 * 1024
+const usualPatienceMs = 1_000
+/** Between the tries of a descriptor that takes nothing just now, and how often it is tried while the process ends. */
+const pauseMs = 10
+const maximumTries = 100
+
+/**
+ * Writes lines to an open descriptor, off the event loop: a reader that has stopped costs memory up to the room, and
+ * then lines, but never time. What still waits when the process ends is written then. (The destination of pino does
+ * the same, but a descriptor that fails, as on a full disk, ends the process there or keeps it from ending.)
+ */
+export function openLineWriter(descriptor: number, options: LineWriterOptions): LineWriter {
+  const { lost, patienceMs = usualPatienceMs, room = usualRoom } = options
+  let waiting: string[] = []
+  let characters = 0
+  let timer: NodeJS.Timeout | undefined
+  let writing: Promise<void> | undefined
+  process.on('exit', writeRest)
+
+  function flush(): void {
+    clearTimeout(timer)
+    timer = undefined
+    if (writing !== undefined || waiting.length === 0) return
+    const lines = take()
+    writing = writeWhole(descriptor, Buffer.from(lines.join('')))
+      .catch(() => lost(lines.length))
+      .then(() => {
+        writing = undefined
+        if (characters > 0) flush()
+      })
+  }
+
+  async function settled(): Promise<void> {
+    if (writing === undefined) return
+    await writing
+    await settled()
+  }
+
+  function take(): string[] {
+    const lines = waiting
+    waiting = []
+    characters = 0
+    return lines
+  }
+
+  function writeRest(): void {
+    if (waiting.length > 0) writeAtOnce(descriptor, Buffer.from(take().join('')))
+  }
+
+  return {
+    write(line) {
+      if (characters + line.length > room) {
+        lost(1)
+        return
+      }
+      waiting.push(line)
+      characters += line.length
+      if (characters >= enough) flush()
+      else timer ??= setTimeout(flush, patienceMs).unref()
+    },
+    async close() {
+      flush()
+      await settled()
+      process.off('exit', writeRest)
+    },
+  }
+}
+
+/** Writes all of it, however many pieces that takes. Rejects with what the system says. */
+async function writeWhole(descriptor: number, bytes: Buffer): Promise<void> {
+  for (let rest = bytes; rest.length > 0;) {
+    const written = await new Promise<number>((resolve, reject) => {
+      write(descriptor, rest, (error, count) => {
+        if (error === null) resolve(count)
+        else if (error.code === 'EAGAIN') setTimeout(resolve, pauseMs, 0)
+        else reject(error)
+      })
+    })
+    rest = rest.subarray(written)
+  }
+}
+
+/** The same for a process that ends: it waits a second at the most, and has nobody to tell of a failure. */
+function writeAtOnce(descriptor: number, bytes: Buffer): void {
+  let rest = bytes
+  for (let tries = 0; rest.length > 0 && tries < maximumTries; tries += 1) {
+    try {
+      rest = rest.subarray(writeSync(descriptor, rest))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs)
+    }
+  }
+}

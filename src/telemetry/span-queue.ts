@@ -1,0 +1,56 @@
+import { ExportResultCode } from '@opentelemetry/core'
+import {
+  BatchSpanProcessor,
+  type BatchSpanProcessorOptions,
+  type SpanExporter,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace'
+
+/** What becomes of spans. */
+export interface SpanObserver {
+  /** Spans were dropped: the queue was full, or the receiver did not take them. */
+  readonly dropped: (spans: number, reason: 'queue_full' | 'not_taken', cause?: unknown) => void
+  readonly taken: () => void
+}
+
+/** What the queue is made of and keeps to. */
+export interface SpanQueueOptions {
+  readonly exporter: SpanExporter
+  readonly batching: Omit<BatchSpanProcessorOptions, 'exporter' | 'maxQueueSize'>
+  /** So many spans are held at the most, those included that are being sent. */
+  readonly maximum: number
+  readonly observer: SpanObserver
+}
+
+/** Sends spans in batches. What the processor of the library drops it tells nobody, so that is decided here. */
+export function spanQueue({ exporter, batching, maximum, observer }: SpanQueueOptions): SpanProcessor {
+  let held = 0
+  const processor = new BatchSpanProcessor({
+    ...batching,
+    maxQueueSize: maximum,
+    exporter: {
+      export(spans, done) {
+        exporter.export(spans, (result) => {
+          held -= spans.length
+          if (result.code === ExportResultCode.SUCCESS) observer.taken()
+          else observer.dropped(spans.length, 'not_taken', result.error)
+          done(result)
+        })
+      },
+      shutdown: () => exporter.shutdown(),
+    },
+  })
+  return {
+    onStart: () => undefined,
+    onEnd(span) {
+      if (held >= maximum) {
+        observer.dropped(1, 'queue_full')
+        return
+      }
+      held += 1
+      processor.onEnd(span)
+    },
+    forceFlush: () => processor.forceFlush(),
+    shutdown: () => processor.shutdown(),
+  }
+}

@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest'
+import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { expectError } from '../gateway/expect-error.ts'
+import { sharedGateway } from '../gateway/running-gateway.ts'
+import type { WrittenRule } from '../policy/written-policy.ts'
+
+/** `public` is for callers without a credential, `club` for those who are known, `named` for a user of that name. */
+const reads = (subjects: WrittenRule['subjects']): readonly WrittenRule[] => [
+  { id: 'reads', effect: 'allow', subjects, operations: ['read'] },
+]
+const shared = sharedGateway({
+  users: ['anonymous'],
+  policies: [
+    { name: 'everything', namespace: [], rules: reads({ users: ['dev'] }) },
+    { name: 'public', namespace: ['public'], onDeny: 403, rules: reads({ anonymous: true }) },
+    { name: 'club', namespace: ['club'], rules: reads({ any: true }) },
+    {
+      name: 'named',
+      namespace: ['named'],
+      rules: reads({ users: ['anonymous'], groups: ['anonymous'], keys: ['anonymous'] }),
+    },
+  ],
+  adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
+})
+
+const describing = (namespace: string): string => `/v1/table/${namespace}$rivers/describe`
+
+async function sent(lines: readonly string[]) {
+  const head = [`POST ${describing('public')} HTTP/1.1`, 'host: gateway.example', 'connection: close']
+  const answers = await exchangeRaw(shared.gateway.url, rawRequest([...head, ...lines]))
+  expect(answers).toHaveLength(1)
+  return answers[0]
+}
+
+it('who sends no credential may do what is for such callers', async () => {
+  expect(await sent([])).toMatchObject({ status: 200 })
+  expect(shared.upstream.arrivals.splice(0)).toHaveLength(1)
+})
+
+it.each<[what: string, lines: readonly string[], status: 400 | 401]>([
+  ['an empty key', ['x-api-key:'], 401],
+  ['a blank key', ['x-api-key:    '], 401],
+  ['the name for a key', ['x-api-key: anonymous'], 401],
+  ['two empty keys', ['x-api-key:', 'x-api-key:'], 400],
+  ['an empty authorization', ['authorization:'], 400],
+  ['a blank authorization', ['authorization:   '], 400],
+  ['a scheme alone', ['authorization: Bearer'], 400],
+  ['an empty token', ['authorization: Bearer '], 400],
+  ['another scheme', ['authorization: Anonymous'], 401],
+  ['two empty authorizations', ['authorization:', 'authorization:'], 400],
+  ['a key that another reader would see', ['x_api_key: anonymous'], 400],
+  ['a key that is to be dropped', ['connection: x-api-key'], 400],
+])('%s is a bad credential, and not the lack of one', async (_what, lines, status) => {
+  expectError(await sent(lines), { kind: status === 400 ? 'InvalidInput' : 'Unauthenticated', says: /./ })
+  expect(shared.upstream.arrivals).toEqual([])
+})
+
+it.each(['club', 'named'])('who sends no credential may do nothing in %s', async (namespace) => {
+  const answer = await shared.gateway.post(describing(namespace), { as: null })
+  expectError(answer, {
+    kind: 'Unauthenticated',
+    says: '^no credential was sent, and without one you are not',
+  })
+  expect(shared.upstream.arrivals).toEqual([])
+})
+
+it('a principal of that name is one who is known, and gains nothing by the name', async () => {
+  const as = { as: 'anonymous' }
+  expectError(await shared.gateway.post(describing('public'), as), {
+    kind: 'PermissionDenied',
+    says: 'not allowed DescribeTable',
+  })
+  expect(await shared.gateway.post(describing('club'), as)).toMatchObject({ status: 200 })
+  expect(await shared.gateway.post(describing('named'), as)).toMatchObject({ status: 200 })
+  shared.upstream.arrivals.splice(0)
+})
+
+it('a page token of that principal is none of a caller without a credential, and the other way round', async () => {
+  shared.upstream.answering = (_arrival, response) =>
+    response.end(JSON.stringify({ tables: ['a', 'b', 'c'], namespaces: [] }))
+  const first = await shared.gateway.get('/v1/namespace/public/table/list?limit=1', { as: null })
+  expect(first).toMatchObject({ status: 200, json: { tables: ['a'], page_token: expect.any(String) } })
+  const { page_token: token } = first.json as { page_token: string }
+  const next = `/v1/namespace/club/table/list?limit=1&page_token=${encodeURIComponent(token)}`
+  expect(await shared.gateway.get(next, { as: 'anonymous' })).toMatchObject({ status: 400 })
+  const same = `/v1/namespace/public/table/list?limit=1&page_token=${encodeURIComponent(token)}`
+  expect(await shared.gateway.get(same, { as: null })).toMatchObject({ json: { tables: ['b'] } })
+  // `dev` may list there, too.
+  expect(await shared.gateway.get(same)).toMatchObject({ status: 400 })
+})

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { refusalsCounted } from '../gateway/counted.ts'
+import { expectError } from '../gateway/expect-error.ts'
+import type { GatewaySetup } from '../gateway/open-gateway.ts'
+import { rawRequest } from '../gateway/raw-exchange.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { eventually } from '../gateway/waiting.ts'
+
+// Whoever tries keys without end must not have each of them looked at.
+function limited(perSecond: number): GatewaySetup {
+  const limits = limitsSchema.parse({ failedAuthentications: { perSecond, burst: 5 } })
+  return { adjust: (settings) => ({ ...settings, limits }) }
+}
+
+const target = '/v1/table/orders/describe'
+const wrong = { as: 'cgw_wrong' }
+
+it('after so many bad credentials an address is refused whatever it sends, and no other address is', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(limited(0.001))
+  expect(await gateway.post(target)).toMatchObject({ status: 200 })
+  const token = { as: null, headers: { authorization: 'Bearer a.b.c' } }
+  for (const parts of [wrong, token, { as: null }, token, wrong]) {
+    expect(await gateway.post(target, parts)).toMatchObject({ status: 401 })
+  }
+  for (const parts of [wrong, { as: null }, {}]) {
+    const refused = await gateway.post(target, parts)
+    expectError(refused, { kind: 'Throttling', says: 'too many credentials from this address were refused' })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(900)
+  }
+  expect(await refusalsCounted(gateway, 'failed_authentications')).toBe(3)
+  expect(upstream.arrivals).toHaveLength(1)
+  const other = connect({
+    port: Number(new URL(gateway.url).port),
+    host: '127.0.0.1',
+    localAddress: '127.0.0.2',
+  })
+  const lines = [`POST ${target} HTTP/1.1`, 'host: g', `x-api-key: ${gateway.key('dev')}`]
+  other.write(rawRequest([...lines, 'content-length: 0']))
+  const [first] = (await once(other, 'data')) as [Buffer]
+  expect(String(first)).toMatch(/^HTTP\/1\.1 200 /)
+  other.destroy()
+})
+
+it('a flood does not shut its address for longer than one credential too many', async () => {
+  const { gateway } = await gatewayAndUpstream(limited(1))
+  const flood = await Promise.all(Array.from({ length: 50 }, () => gateway.post(target, wrong)))
+  expect(new Set(flood.map(({ status }) => status))).toEqual(new Set([401, 429]))
+  const refused = flood.filter(({ status }) => status === 429)
+  expect(new Set(refused.map(({ headers }) => headers['retry-after']))).toEqual(new Set(['1']))
+  await eventually(async () => expect(await gateway.post(target)).toMatchObject({ status: 200 }))
+})

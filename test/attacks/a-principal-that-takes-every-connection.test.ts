@@ -1,0 +1,50 @@
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { expectError } from '../gateway/expect-error.ts'
+import { everything } from '../gateway/open-gateway.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { eventually } from '../gateway/waiting.ts'
+
+const insert = '/v1/table/orders/insert'
+
+/** An upload that begins and goes no further. */
+function stalled(): Readable {
+  const body = new Readable({ read: () => undefined })
+  body.push(Buffer.alloc(20_000))
+  return body
+}
+
+// Each stalled upload holds a connection to the catalog: all of them must not be those of one principal.
+it('uploads that stall leave connections to everybody else', async () => {
+  const subjects = { users: ['dev', 'mallory'] }
+  const { gateway, upstream } = await gatewayAndUpstream({
+    users: ['mallory'],
+    policies: [{ ...everything, rules: everything.rules.map((rule) => ({ ...rule, subjects })) }],
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.map((each) => ({ ...each, maximumConnections: 3, maximumWaiting: 0 })),
+      limits: limitsSchema.parse({
+        concurrency: [{ name: 'uploads', per: 'principal', operations: ['write', 'create'], maximum: 2 }],
+      }),
+    }),
+  })
+  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
+  const leave = new AbortController()
+  const upload = { as: 'mallory', headers, signal: leave.signal }
+  const held = [stalled(), stalled()].map((body) => gateway.post(insert, { ...upload, body }))
+  await eventually(() => expect(upstream.arrivals).toHaveLength(2))
+  for (let count = 0; count < 3; count += 1) {
+    const refused = await gateway.post(insert, { as: 'mallory', headers, body: 'x' })
+    expectError(refused, { kind: 'Throttling', says: 'the limit "uploads" of 2 requests at a time' })
+  }
+  expect(await gateway.post(insert, { headers, body: 'x' })).toMatchObject({ status: 200 })
+  expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
+  leave.abort()
+  await Promise.allSettled(held)
+  // What the attack took is given back.
+  await eventually(async () => {
+    const again = await gateway.post(insert, { as: 'mallory', headers, body: 'x' })
+    expect(again).toMatchObject({ status: 200 })
+  })
+})

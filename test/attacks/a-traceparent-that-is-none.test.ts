@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest'
+import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { valuesOf } from '../gateway/recording-upstream.ts'
+import { tracedGateway } from '../telemetry/traced-gateway.ts'
+
+const trace = '0af7651916cd43dd8448eb211c80319c'
+const span = 'b7ad6b7169203331'
+const good = `traceparent: 00-${trace}-${span}-01`
+
+/** Header lines of which nothing may be continued. */
+const none: readonly (readonly string[])[] = [
+  ['traceparent: '],
+  ['traceparent: 00'],
+  [`traceparent: 00-${trace}-${span}`],
+  [`traceparent: 00-${trace}-${span}-01-more`],
+  [`traceparent: ff-${trace}-${span}-01`],
+  [`traceparent: 0-${trace}-${span}-01`],
+  [`traceparent: 00-${trace.toUpperCase()}-${span}-01`],
+  [`traceparent: 00-${'0'.repeat(32)}-${span}-01`],
+  [`traceparent: 00-${trace}-${'0'.repeat(16)}-01`],
+  [`traceparent: 00-${trace}x-${span}-01`],
+  [`traceparent: 00_${trace}_${span}_01`],
+  [`traceparent: 00-${trace}-${span}-zz`],
+  [`traceparent: 01-${trace}-${span}-01-${'a'.repeat(4_000)}`],
+  [`traceparent: "00-${trace}-${span}-01"`],
+  [good, good],
+  [good, `traceparent: 00-${'1'.repeat(32)}-${span}-00`],
+  [`traceparent: 01-${trace}-${span}-01-x`, `traceparent: 00-${trace}-${span}-00`],
+  [`traceparent: 00-${trace}-${span}-01, 00-${trace}-${span}-01`],
+  [`trace_parent: 00-${trace}-${span}-01`],
+  ['tracestate: vendor=lonely'],
+]
+
+/** Header lines beside a good traceparent, and what of them goes on to the upstream. */
+const states: readonly (readonly [lines: readonly string[], passed: readonly string[]])[] = [
+  [['tracestate: a=1', 'tracestate: b=2'], ['a=1,b=2']],
+  [[`tracestate: a=${'x'.repeat(600)}`], []],
+  [['tracestate: nonsense'], []],
+  [['tracestate: =;,,,'], []],
+  [[`tracestate: ${members(200)}`], [members(32)]],
+]
+
+it('what is no traceparent is not continued, and the upstream gets a good one in its place', async () => {
+  const { gateway, upstream, spans } = await tracedGateway()
+  const send = async (lines: readonly string[]): Promise<string[][]> => {
+    const request = rawRequest([
+      'POST /v1/table/orders/exists HTTP/1.1',
+      'host: gateway.example',
+      'connection: close',
+      'content-length: 0',
+      `x-api-key: ${gateway.key('dev')}`,
+      ...lines,
+    ])
+    expect(await exchangeRaw(gateway.url, request)).toMatchObject([{ status: 200 }])
+    const [arrival = { rawHeaders: [] }] = upstream.arrivals.splice(0)
+    return [valuesOf(arrival, 'traceparent'), valuesOf(arrival, 'tracestate')]
+  }
+  for (const lines of none) {
+    expect({ lines, sent: await send(lines) }).toEqual({
+      lines,
+      sent: [
+        [expect.stringMatching(new RegExp(`^00-(?!${trace})[0-9a-f]{32}-(?!${span})[0-9a-f]{16}-01$`))],
+        [],
+      ],
+    })
+  }
+  for (const [lines, passed] of states) {
+    expect({ lines, sent: await send([good, ...lines]) }).toEqual({
+      lines,
+      sent: [[expect.stringMatching(new RegExp(`^00-${trace}-(?!${span})[0-9a-f]{16}-01$`))], passed],
+    })
+  }
+  // Of a version to come, the part that is known is read; what goes on is of the version that is spoken here.
+  const [sent] = await send([`traceparent: cc-${trace}-${span}-ff-what-will-be`])
+  expect(sent).toEqual([expect.stringMatching(new RegExp(`^00-${trace}-(?!${span})[0-9a-f]{16}-01$`))])
+
+  const begun = (await spans()).filter(({ kind }) => kind === 'server')
+  expect(begun).toHaveLength(none.length + states.length + 1)
+  expect(begun.filter(({ parentSpanId }) => parentSpanId === span)).toHaveLength(states.length + 1)
+})
+
+function members(count: number): string {
+  return Array.from({ length: count }, (_, index) => `k${index}=1`).join(',')
+}

@@ -1,0 +1,120 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { gatewaySchema } from '../../../src/config.ts'
+import { withoutSecrets } from '../../../src/hidden-secrets.ts'
+import { eventually } from '../../gateway/waiting.ts'
+import { hasOpenssl, makeAuthority } from '../../identity/certificates.ts'
+import { anIntent, temporaryFolder } from '../entries.ts'
+import { httpSettings, openLogWithSinks } from './log-with-sinks.ts'
+import { startReceiver } from './receiver.ts'
+
+const isWithout = !hasOpenssl()
+if (isWithout) console.warn('SKIPPED: the tests of sinks with TLS, as there is no openssl on this machine.')
+
+/** A receiver that wants a certificate of its own authority, and the settings of whoever has one. */
+async function certifiedReceiver() {
+  const folder = await temporaryFolder()
+  const [authority, stranger] = [
+    await makeAuthority(folder, 'authority'),
+    await makeAuthority(folder, 'stranger'),
+  ]
+  const { cert, key } = await authority.issue('receiver', 'IP:127.0.0.1', { usage: 'serverAuth' })
+  const { certFile, keyFile } = await authority.issue('gateway', '', { usage: 'clientAuth' })
+  const receiver = await startReceiver({
+    cert,
+    key,
+    ca: authority.cert,
+    requestCert: true,
+    rejectUnauthorized: true,
+  })
+  const trusting = { certificateAuthority: authority.certFile }
+  const clientCertificate = { certificate: certFile, key: keyFile }
+  return { folder, receiver, stranger, trusting, clientCertificate }
+}
+
+it.skipIf(isWithout).each(['http', 'otlp'])(
+  'an %s receiver is shown the certificate that it wants',
+  async (type) => {
+    const { folder, receiver, trusting, clientCertificate } = await certifiedReceiver()
+    const settings = { ...httpSettings(receiver.url, { ...trusting, clientCertificate }), type }
+    const { log, failures } = await openLogWithSinks(join(folder, 'log'), [settings])
+    await log.intent(anIntent('over TLS'))
+    await eventually(() =>
+      expect(
+        receiver.taken.some(({ body }) => body.includes('over TLS')),
+        failures.join(),
+      ).toBe(true),
+    )
+  },
+)
+
+it.skipIf(isWithout)('a receiver that cannot be trusted, or does not trust, gets nothing', async () => {
+  const { folder, receiver, stranger, trusting, clientCertificate } = await certifiedReceiver()
+  const foreign = await stranger.issue('foreign', '', { usage: 'clientAuth' })
+  const sinks = [
+    { ...trusting },
+    { clientCertificate },
+    { certificateAuthority: stranger.certFile, clientCertificate },
+    { ...trusting, clientCertificate: { certificate: foreign.certFile, key: foreign.keyFile } },
+  ].map((tls, index) => httpSettings(receiver.url, { ...tls, name: `sink-${index}` }))
+  const { log, sinks: opened, failures } = await openLogWithSinks(join(folder, 'log'), sinks)
+  await log.intent(anIntent('to nobody'))
+  await eventually(() => expect(failures.length).toBeGreaterThan(8))
+  expect(receiver.seen).toEqual([])
+  for (const { status } of opened.status()) expect(status.lagRecords).toBeGreaterThan(0)
+})
+
+it.skipIf(isWithout)('certificate and key that do not fit are found at start', async () => {
+  const { folder, receiver, trusting, stranger } = await certifiedReceiver()
+  const { certFile } = await stranger.issue('other', '')
+  const clientCertificate = { certificate: certFile, key: stranger.keyFile }
+  const settings = httpSettings(receiver.url, { ...trusting, clientCertificate })
+  await expect(openLogWithSinks(join(folder, 'log'), [settings])).rejects.toThrow(
+    'certificate and key of an audit sink',
+  )
+})
+
+it.each(['http', 'otlp'])(
+  'an %s receiver gets the headers of the settings, read again from their files',
+  async (type) => {
+    const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
+    const [token, tenant] = [join(folder, 'token'), join(folder, 'tenant')]
+    await writeFile(token, 'Bearer one\n')
+    await writeFile(tenant, 'a\n')
+    const headers = [
+      { name: 'x-scope-orgid', value: 'catalogs' },
+      { name: 'x-tenant', file: tenant },
+    ]
+    const settings = { ...httpSettings(receiver.url, { credential: { file: token }, headers }), type }
+    const { log, failures } = await openLogWithSinks(join(folder, 'log'), [settings])
+    const taken = async (request: string) => {
+      await log.intent(anIntent(request))
+      return eventually(() => {
+        const batch = receiver.taken.find(({ body }) => body.includes(request))
+        if (batch === undefined) throw new Error(`not taken yet: ${failures.join()}`)
+        return batch.headers
+      })
+    }
+    expect(await taken('the first')).toMatchObject({
+      authorization: 'Bearer one',
+      'x-scope-orgid': 'catalogs',
+      'x-tenant': 'a',
+    })
+    await writeFile(token, 'Bearer two')
+    await writeFile(tenant, 'b')
+    expect(await taken('the second')).toMatchObject({ authorization: 'Bearer two', 'x-tenant': 'b' })
+    await rm(tenant)
+    await log.intent(anIntent('without a file'))
+    await eventually(() => expect(failures.join()).toContain('ENOENT'))
+    expect(receiver.seen.some(({ body }) => body.includes('without a file'))).toBe(false)
+  },
+)
+
+it('the value of a header is not printed', () => {
+  const headers = [{ name: 'x-token', value: 'what nobody may see' }]
+  const settings = { audit: { sinks: [httpSettings('http://127.0.0.1/', { headers })] } }
+  const printed = JSON.stringify(withoutSecrets(gatewaySchema, settings))
+  expect(printed).toContain('x-token')
+  expect(printed).not.toContain('nobody')
+})

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+/** A measurement of one part of the gateway: a program of its own, which prints its result. */
+export interface Companion {
+  readonly name: string
+  readonly what: string
+  /** About how long it takes on a machine with nothing else to do. */
+  readonly seconds: number
+}
+
+/** All of them, in the order of the results. */
+export const companions: readonly Companion[] = [
+  {
+    name: 'policy-evaluation',
+    what: 'what a decision takes with 10, 1,000 and 10,000 policies',
+    seconds: 12,
+  },
+  { name: 'listing-filter', what: 'what it takes to filter a page of 1,000 names', seconds: 15 },
+  {
+    name: 'audit-modes',
+    what: 'what a commit takes without the audit log, and with it: `strict` is the default',
+    seconds: 70,
+  },
+  {
+    name: 'slow-connections',
+    what: 'how long a small call takes beside a thousand connections that send a byte a second',
+    seconds: 20,
+  },
+  {
+    name: 'overload',
+    what: 'what is served when ten times as much is asked for as the catalog can do',
+    seconds: 55,
+  },
+]
+
+/** Runs it to its end, and answers what it printed, or why it failed. Rejects when the signal aborts. */
+export async function runCompanion({ name }: Companion, signal: AbortSignal): Promise<string> {
+  const program = fileURLToPath(new URL(`${name}.ts`, import.meta.url))
+  try {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), program],
+      { signal },
+    )
+    return stdout.trimEnd()
+  } catch (error) {
+    if (signal.aborted) throw error
+    return `it failed: ${error instanceof Error ? error.message : String(error)}`
+  }
+}

@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+/** The cores that the parts of a measurement run on. Undefined, where they cannot be told apart, is any core. */
+export interface Cores {
+  /** What is measured. */
+  readonly server: number | undefined
+  /** The upstream, and who sends the load. */
+  readonly upstream: number | undefined
+  readonly load: number | undefined
+}
+
+/** One core for what is measured and others for the rest, of those that this process may use. */
+export function chooseCores(): Cores {
+  const [server, upstream, load = upstream] = allowedCores()
+  const canPin = upstream !== undefined && spawnSync('taskset', ['--version']).status === 0
+  return canPin ? { server, upstream, load } : { server: undefined, upstream: undefined, load: undefined }
+}
+
+/** The command, bound to that core. */
+export function onCore(
+  core: number | undefined,
+  command: readonly [string, ...string[]],
+): readonly [string, ...string[]] {
+  return core === undefined ? command : ['taskset', '-c', String(core), ...command]
+}
+
+function allowedCores(): readonly number[] {
+  const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'
+  return list.split(',').flatMap((range) => {
+    const [first = 0, last = first] = range.split('-').map(Number)
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  })
+}

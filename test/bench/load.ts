@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import type { Bodies } from './bodies.ts'
+import type { Callers } from './callers.ts'
+import { onCore } from './cores.ts'
+import { arrowStreamType } from '../../src/interface/headers.ts'
+import type { Workload } from './workloads.ts'
+
+const script = fileURLToPath(new URL('wrk.lua', import.meta.url))
+
+/** What requests are made of. */
+export interface LoadSetup {
+  readonly callers: Callers
+  readonly bodies: Bodies
+  /** The core that sends; undefined for any. */
+  readonly core: number | undefined
+  /** Ends the sending. */
+  readonly signal: AbortSignal
+}
+
+const resultSchema = z.object({
+  requests: z.int(),
+  microseconds: z.int(),
+  /** Of all answers, heads included, also those that were not complete at the end. */
+  bytes: z.int(),
+  /** Latencies, in microseconds. */
+  p50: z.number(),
+  p99: z.number(),
+  /** Answers with a status of 400 or more. */
+  refused: z.int(),
+  broken: z.int(),
+})
+
+/** What came of sending one kind of request for a while. */
+export type LoadResult = z.output<typeof resultSchema>
+
+/** Runs a workload with wrk. Rejects where an answer was another than expected, or none came. */
+export async function runLoad(
+  workload: Workload,
+  port: number,
+  seconds: number,
+  { callers, bodies, core, signal }: LoadSetup,
+): Promise<LoadResult> {
+  const { body, credential, connections, path, isChunked = false, isRefused = false } = workload
+  const isArrow = body?.startsWith('arrow') ?? false
+  const headers = [
+    ...(body === undefined ? [] : [`content-type: ${isArrow ? arrowStreamType : 'application/json'}`]),
+    ...(credential === 'key' ? [`x-api-key: ${callers.apiKey}`] : []),
+    ...(credential === 'token' ? [`authorization: Bearer ${callers.tokens[0]}`] : []),
+  ]
+  const [program, ...parameters] = onCore(core, [
+    'wrk',
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--timeout=60s',
+    `--script=${script}`,
+    ...headers.flatMap((header) => ['-H', header]),
+    `http://127.0.0.1:${port}${path}`,
+  ])
+  const { stdout } = await promisify(execFile)(program, parameters, {
+    signal,
+    env: {
+      ...process.env,
+      BENCH_METHOD: 'POST',
+      ...(body !== undefined && { BENCH_BODY_FILE: bodies.file(body) }),
+      ...(isChunked && { BENCH_CHUNKED: '1' }),
+      ...(credential === 'tokens' && { BENCH_TOKENS_FILE: callers.tokensFile }),
+    },
+  })
+  const result = resultSchema.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''))
+  const unexpected = isRefused ? result.requests - result.refused : result.refused
+  if (unexpected > 0)
+    throw new Error(`${unexpected} of ${result.requests} answers had another status than expected`)
+  if (result.broken > 0) throw new Error(`${result.broken} requests were not answered`)
+  return result
+}

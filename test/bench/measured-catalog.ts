@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { copyFile, cp, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { RecordBatchStreamWriter, tableFromArrays } from 'apache-arrow'
+import { sql } from 'kysely'
+import { pino } from 'pino'
+import { backendSettingsSchema } from '../../src/backend/configuration.ts'
+import type { Engine } from '../../src/backend/engine/engine.ts'
+import { nameManifest } from '../../src/backend/engine/manifest-names.ts'
+import { insertNamespace, insertTable, setTableState } from '../../src/backend/store/objects.ts'
+import { openStore } from '../../src/backend/store/open-store.ts'
+import type { CatalogDatabase } from '../../src/backend/store/tables.ts'
+import { finishVersion, recordVersion } from '../../src/backend/store/versions.ts'
+import { freePort, startServer, type ServerProcess } from './server-process.ts'
+
+/** How large a catalog is made, and where. */
+export interface CatalogStart {
+  readonly name: string
+  readonly folder: string
+  /** All of it is declared tables, a tenth of them in the namespace `crowd`; there are half as many namespaces. */
+  readonly tables: number
+  /** Of a PostgreSQL database; without it, the store is SQLite. */
+  readonly postgresUrl: string | undefined
+  readonly engine: Engine
+}
+
+/** A catalog in a process of its own. */
+export interface MeasuredCatalog {
+  readonly server: ServerProcess
+  /** How many tables lie in `crowd`: `t000000` and so on. */
+  readonly crowd: number
+  /** Leaves so many manifests with the table `rows`; answers the bodies that commit them, one after the other. */
+  readonly stage: (count: number) => Promise<readonly object[]>
+}
+
+const program = fileURLToPath(new URL('../backend/catalog-process.ts', import.meta.url))
+const tablesOfNamespace = 2
+
+/** The name of a table by its number. */
+export function nameOf(index: number): string {
+  return `t${String(index).padStart(6, '0')}`
+}
+
+/** Fills the store of a catalog and starts the catalog. The table `rows` has a hundred rows, and a past as long as `crowd`. */
+export async function startCatalog(start: CatalogStart): Promise<MeasuredCatalog> {
+  const { name, postgresUrl } = start
+  const port = await freePort()
+  const folder = join(start.folder, name)
+  const settings = {
+    listen: { port },
+    log: { level: 'error' },
+    data: { folder },
+    ...(postgresUrl !== undefined && { store: { postgres: { url: postgresUrl, schema: name } } }),
+  }
+  const opened = await openStore(
+    backendSettingsSchema.parse(settings).store,
+    folder,
+    pino({ level: 'silent' }),
+  )
+  const crowd = Math.max(10, start.tables / 10)
+  const location = await opened.database.transaction().execute(async (database) => {
+    await addTables(database, crowd, start.tables - crowd)
+    return join(folder, await addRows(database, crowd))
+  })
+  if (postgresUrl !== undefined) await sql`analyze`.execute(opened.database)
+  await opened.close()
+  await start.engine.create(location, streamOf(100), 'create')
+  const stage = await stager(start.engine, location, `${folder}-copy.lance`)
+  const command = [
+    process.execPath,
+    '--import',
+    import.meta.resolve('tsx'),
+    program,
+    JSON.stringify(settings),
+  ] as const
+  return {
+    server: await startServer({ name, folder: start.folder, command, port, core: undefined }),
+    crowd,
+    stage,
+  }
+}
+
+async function addTables(database: CatalogDatabase, crowd: number, others: number): Promise<void> {
+  await insertNamespace(database, ['crowd'], {})
+  for (let index = 0; index < crowd; index += 1) await declare(database, ['crowd', nameOf(index)])
+  for (let index = 0; index < others; index += 1) {
+    const namespace = `n${Math.floor(index / tablesOfNamespace)}`
+    if (index % tablesOfNamespace === 0) await insertNamespace(database, [namespace], {})
+    await declare(database, [namespace, nameOf(index % tablesOfNamespace)])
+  }
+}
+
+async function declare(database: CatalogDatabase, id: readonly string[]) {
+  const table = await insertTable(database, id, 'declared', { owner: 'ann', team: 'search' })
+  if (table === undefined) throw new Error(`the table ${id.join('$')} is there already`)
+  return table
+}
+
+/** Storage has nothing of the past: its versions come before the first one. */
+async function addRows(database: CatalogDatabase, past: number): Promise<string> {
+  const { objectId, location } = await declare(database, ['rows'])
+  await setTableState(database, objectId, 'ready')
+  for (let version = -past; version < 0; version += 1) {
+    await recordVersion(database, objectId, {
+      branch: 'main',
+      version,
+      manifestPath: `${location}/${version}`,
+      manifestSize: 1000,
+      eTag: undefined,
+      namingScheme: 'V2',
+      metadata: { author: 'ann' },
+    })
+    await finishVersion(database, objectId, 'main', version)
+  }
+  return location
+}
+
+/** A client that writes to a copy of the table, and so without a commit there. */
+async function stager(engine: Engine, location: string, copy: string): Promise<MeasuredCatalog['stage']> {
+  await cp(location, copy, { recursive: true })
+  return async (count) => {
+    const staged: object[] = []
+    for (let index = 0; index < count; index += 1) {
+      const { version } = await engine.insert(copy, streamOf(1), 'append')
+      const name = nameManifest(version, 'V2')
+      const staging = join(location, '_versions', `${name}-${randomUUID()}`)
+      await copyFile(join(copy, '_versions', name), staging)
+      staged.push({ version, manifest_path: staging.slice(1), naming_scheme: 'V2' })
+    }
+    for (const file of await readdir(join(copy, 'data'))) {
+      await copyFile(join(copy, 'data', file), join(location, 'data', file))
+    }
+    return staged
+  }
+}
+
+function streamOf(rows: number): Uint8Array {
+  const ids = Int32Array.from({ length: rows }, (_, index) => index)
+  return RecordBatchStreamWriter.writeAll(tableFromArrays({ id: ids })).toUint8Array(true)
+}

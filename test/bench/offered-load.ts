@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
+import { healthPath } from '../gateway/recording-upstream.ts'
+
+/** The work of a catalog that does so much at a time, and takes so long: 10 queries a second, so that it is never the machine that is at its end. */
+const connections = 4
+const queryMs = 400
+const readMs = 10
+const reads = '/v1/table/orders/describe'
+const queries = '/v1/table/orders/query'
+const tickMs = 10
+
+/** What became of requests that were sent at a pace of their own, whether or not they were answered. */
+export interface Served {
+  /** Work of the catalog that was answered with success, in its milliseconds a second. */
+  readonly workPerSecond: number
+  readonly queries: { readonly served: number; readonly refused: number }
+  readonly reads: { readonly served: number; readonly refused: number; readonly p99Ms: number }
+}
+
+/** A gateway before a catalog of known capacity. */
+export interface LoadedGateway {
+  /**
+   * Offers so many times the capacity, one request in ten a small read, and counts what is answered after the first
+   * `settleMs`, in which the gateway may find out.
+   */
+  offer(times: number, settleMs: number, countMs: number): Promise<Served>
+  close(): Promise<void>
+}
+
+export async function openLoadedGateway(shedAfterMs: number): Promise<LoadedGateway> {
+  const catalog = createServer((request, response) => {
+    const milliseconds = request.url === healthPath ? 0 : request.url === queries ? queryMs : readMs
+    request.resume().once('end', () => setTimeout(() => response.end('{}'), milliseconds))
+  })
+  catalog.listen(0, '127.0.0.1')
+  await once(catalog, 'listening')
+  const { port } = catalog.address() as AddressInfo
+  const gateway = await openGateway(`http://127.0.0.1:${port}`, {
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.map((each) => ({
+        ...each,
+        maximumConnections: connections,
+        maximumWaiting: 4096,
+      })),
+      limits: limitsSchema.parse({ shedAfterMs }),
+    }),
+  })
+  return {
+    offer: (times, settleMs, countMs) => offer(gateway, times, settleMs, countMs),
+    async close() {
+      await gateway.close()
+      catalog.closeAllConnections()
+      await new Promise((resolve) => catalog.close(resolve))
+    },
+  }
+}
+
+async function offer(
+  gateway: TestedGateway,
+  times: number,
+  settleMs: number,
+  countMs: number,
+): Promise<Served> {
+  const agent = new Agent()
+  const headers = { 'x-api-key': gateway.key('dev'), 'content-type': 'application/json' }
+  const counted = { queries: { served: 0, refused: 0 }, reads: { served: 0, refused: 0 } }
+  const waits: number[] = []
+  const under: Promise<void>[] = []
+  const startedAt = performance.now()
+  const isCounted = (now: number): boolean =>
+    now >= startedAt + settleMs && now < startedAt + settleMs + countMs
+
+  async function send(isRead: boolean): Promise<void> {
+    const sentAt = performance.now()
+    const target = gateway.url + (isRead ? reads : queries)
+    const { statusCode, body } = await request(target, {
+      dispatcher: agent,
+      method: 'POST',
+      headers,
+      body: '{}',
+    })
+    await body.dump()
+    const now = performance.now()
+    // How long reads take is counted of all that begin in that time, so that the slowest are not left out.
+    if (isRead && isCounted(sentAt)) waits.push(now - sentAt)
+    if (isCounted(now)) counted[isRead ? 'reads' : 'queries'][statusCode === 200 ? 'served' : 'refused'] += 1
+  }
+
+  const perMs = (times * connections) / queryMs
+  let sent = 0
+  for (let elapsed = 0; elapsed < settleMs + countMs; elapsed = performance.now() - startedAt) {
+    for (; sent < elapsed * perMs; sent += 1) under.push(send(sent % 10 === 0))
+    await pause(tickMs)
+  }
+  await Promise.all(under)
+  await agent.close()
+  const work = counted.queries.served * queryMs + counted.reads.served * readMs
+  return {
+    workPerSecond: (work * 1000) / countMs,
+    queries: counted.queries,
+    reads: {
+      ...counted.reads,
+      p99Ms: waits.toSorted((one, other) => one - other)[Math.floor(waits.length * 0.99)] ?? 0,
+    },
+  }
+}

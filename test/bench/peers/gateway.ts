@@ -1,0 +1,66 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { stringify } from 'yaml'
+import { version } from '../../../src/version.ts'
+import { textOf, type WrittenPolicy } from '../../policy/written-policy.ts'
+import { audience, callerName, issuer } from '../callers.ts'
+import type { Peer } from '../peer.ts'
+import { freePort, startServer } from '../server-process.ts'
+
+const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
+
+const policies: readonly WrittenPolicy[] = [
+  { name: 'root', namespace: [], onDeny: 403, rules: [] },
+  {
+    name: 'bench',
+    namespace: ['bench'],
+    onDeny: 403,
+    rules: [
+      {
+        id: 'callers',
+        effect: 'allow',
+        subjects: { users: [callerName, `corp:${callerName}`] },
+        operations: ['read', 'create', 'write', 'commit'],
+      },
+    ],
+  },
+]
+
+/** Our gateway as built, with nothing turned off. */
+export const gateway: Peer = {
+  name: 'gateway',
+  what: 'this gateway: `serve` with policies, body checks, strict audit of changes, metrics and a log line a request',
+  checks: true,
+  version: () => version,
+  async start({ folder, upstreamPort, callers, core, profileFolder }) {
+    const port = await freePort()
+    const file = join(folder, 'gateway.yaml')
+    await mkdir(join(folder, 'policies'))
+    await writeFile(join(folder, 'policies', 'policies.yaml'), textOf(policies))
+    await writeFile(
+      file,
+      stringify({
+        listen: { port },
+        admin: { port: 0 },
+        upstream: { url: `http://127.0.0.1:${upstreamPort}` },
+        identity: {
+          apiKeys: { store: callers.storeFile, pepperFile: callers.pepperFile },
+          issuers: [
+            { name: 'corp', issuer, audience, algorithms: ['RS256'], jwks: { file: callers.keySetFile } },
+          ],
+        },
+        policies: { folder: 'policies' },
+        audit: { folder: 'audit' },
+      }),
+    )
+    const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+    return startServer({
+      name: 'gateway',
+      folder,
+      command: [process.execPath, ...profiling, program, 'serve', '--config', file],
+      port,
+      core,
+    })
+  },
+}

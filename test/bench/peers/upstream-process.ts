@@ -1,0 +1,121 @@
+// The upstream of all measurements: answers the requests of the bench as fast as a process on node can. It reads no
+// more of a request than its framing and the name of the table, which says what is answered.
+// Its arguments: its port, and the sizes of the large bodies that it is asked for.
+import { createHash, type Hash } from 'node:crypto'
+import { createServer, type Socket } from 'node:net'
+import {
+  bodySizes,
+  bytesCountPath,
+  digestHeader,
+  downloadOf,
+  smallAnswer,
+  type BodySize,
+} from '../exchanges.ts'
+
+const [port, ...sizes] = process.argv.slice(2)
+const chunkBytes = 64 * 1024
+const small = answerOf(Buffer.from(smallAnswer))
+const downloads = new Map<string, Buffer>(
+  sizes.flatMap((size) => {
+    const body = downloadOf(bodySizes[size as BodySize])
+    return [
+      [`$sized-${size}/query`, answerOf(body)],
+      [`$chunked-${size}/query`, chunkedAnswerOf(body)],
+    ] as const
+  }),
+)
+let bodyBytes = 0
+
+createServer({ noDelay: true }, serve).listen(Number(port), '127.0.0.1')
+
+/** What is next of a request: its head, a body of known length, or the size, the data or the end of a chunk. */
+type Expected = 'head' | 'body' | 'size' | 'chunk' | 'chunk-end' | 'trailer'
+
+function serve(socket: Socket): void {
+  let expected: Expected = 'head'
+  let left = 0
+  let line = ''
+  let answer: Buffer | undefined
+  let digest: Hash | undefined
+
+  socket.on('error', () => socket.destroy())
+  socket.on('data', (piece) => {
+    for (let at = 0; at < piece.length;)
+      at = expected === 'body' || expected === 'chunk' ? take(piece, at) : read(piece, at)
+  })
+
+  /** Data of the body, as far as it has come. */
+  function take(piece: Buffer, at: number): number {
+    const end = Math.min(piece.length, at + left)
+    bodyBytes += end - at
+    digest?.update(piece.subarray(at, end))
+    left -= end - at
+    if (left > 0) return end
+    if (expected === 'chunk') expected = 'chunk-end'
+    else finish()
+    return end
+  }
+
+  /** A head, or a line between the chunks; either may come in several pieces. */
+  function read(piece: Buffer, at: number): number {
+    const mark = expected === 'head' ? '\r\n\r\n' : '\r\n'
+    const before = line.length
+    line += piece.toString('latin1', at)
+    const end = line.indexOf(mark, Math.max(0, before - mark.length))
+    if (end < 0) return piece.length
+    const next = at + end + mark.length - before
+    const whole = line.slice(0, end)
+    line = ''
+    if (expected === 'head') readHead(whole)
+    else if (expected === 'size') readSize(whole)
+    else if (expected === 'chunk-end') expected = 'size'
+    else if (whole === '') finish()
+    return next
+  }
+
+  function readHead(head: string): void {
+    answer = answerTo(head)
+    digest = head.includes(digestHeader) ? createHash('sha256') : undefined
+    left = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
+    if (left > 0) expected = 'body'
+    else if (/\r\ntransfer-encoding: *chunked/i.test(head)) expected = 'size'
+    else finish()
+  }
+
+  function readSize(line: string): void {
+    left = Number.parseInt(line, 16)
+    expected = left > 0 ? 'chunk' : 'trailer'
+  }
+
+  function finish(): void {
+    expected = 'head'
+    socket.write(
+      digest === undefined
+        ? (answer ?? small)
+        : answerOf(Buffer.from(`{"digest":"${digest.digest('hex')}"}`)),
+    )
+  }
+}
+
+function answerTo(head: string): Buffer {
+  const path = head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP'))
+  if (path === bytesCountPath) return answerOf(Buffer.from(`{"bytes":${bodyBytes}}`))
+  return downloads.get(path.slice(path.search(/\$|%24/)).replace('%24', '$')) ?? small
+}
+
+function answerOf(body: Buffer): Buffer {
+  return Buffer.concat([headOf(`content-length: ${body.length}`), body])
+}
+
+function chunkedAnswerOf(body: Buffer): Buffer {
+  const parts = [headOf('transfer-encoding: chunked')]
+  for (let at = 0; at < body.length; at += chunkBytes) {
+    const chunk = body.subarray(at, at + chunkBytes)
+    parts.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'))
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
+}
+
+function headOf(framing: string): Buffer {
+  return Buffer.from(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`)
+}

@@ -1,0 +1,143 @@
+import { createHash, hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { request, type IncomingMessage } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { arrowStreamType } from '../../src/interface/headers.ts'
+import type { LoadSetup } from './load.ts'
+import { bodySizes, digestHeader, downloadOf, smallAnswer, type BodySize } from './exchanges.ts'
+
+const slowPieces = 8
+const pauseMs = 20
+
+/** What is proven of a server. */
+export interface Proven {
+  readonly port: number
+  readonly checks: boolean
+  /** The names of the sizes of large bodies that are tried. */
+  readonly sizes: readonly BodySize[]
+}
+
+/**
+ * Proves that a server carries bytes exactly, in both directions, sized and chunked, to and from the fast and the
+ * slow, and that it refuses who may not call. Rejects with what was wrong: such a server is not measured.
+ */
+export async function prove({ port, checks, sizes }: Proven, { callers, bodies }: LoadSetup): Promise<void> {
+  const token = { authorization: `Bearer ${callers.tokens[0]}` }
+  const json = { ...token, 'content-type': 'application/json' }
+  const query = await readFile(bodies.file('query'))
+  const ask = (sent: Partial<Sent>): Promise<Received> =>
+    exchange({ port, path: '/v1/table/bench$small/query', headers: json, body: query, ...sent })
+
+  const read = await ask({
+    path: '/v1/table/bench$small/version/list',
+    headers: { 'x-api-key': callers.apiKey },
+    body: undefined,
+  })
+  expectSame('the small read', [read.status, read.digest], [200, digestOf(smallAnswer)])
+  const told = await ask({ headers: { ...json, [digestHeader]: '1' } })
+  expectSame('the body of the JSON call', told.digest, digestAnswer(query))
+
+  for (const size of sizes) {
+    const upload = await readFile(bodies.file(`arrow-${size}`))
+    const wanted = digestOf(downloadOf(bodySizes[size]))
+    for (const isSlow of [false, true]) {
+      for (const framing of ['sized', 'chunked'] as const) {
+        const how = `of ${size}, ${framing}, ${isSlow ? 'slow' : 'fast'}`
+        const headers = { ...token, 'content-type': arrowStreamType, [digestHeader]: '1' }
+        const path = '/v1/table/bench$small/insert'
+        const { digest } = await ask({
+          path,
+          headers,
+          body: upload,
+          isChunked: framing === 'chunked',
+          isSlow,
+        })
+        expectSame(`the upload ${how}`, digest, digestAnswer(upload))
+        const down = await ask({ path: `/v1/table/bench$${framing}-${size}/query`, isSlow })
+        expectSame(`the download ${how}`, down.digest, wanted)
+      }
+    }
+  }
+
+  if (!checks) return
+  const content = { 'content-type': 'application/json' }
+  const refusals: readonly (readonly [string, Partial<Sent>, number])[] = [
+    ['no credential', { headers: content }, 401],
+    [
+      'an unknown key',
+      { headers: { ...content, 'x-api-key': `${callers.apiKey.slice(0, -8)}AAAAAAAA` } },
+      401,
+    ],
+    ['a forged token', { headers: { ...content, authorization: `Bearer ${callers.forgedToken}` } }, 401],
+    ['another namespace', { path: '/v1/table/secret$small/query' }, 403],
+  ]
+  for (const [what, sent, status] of refusals) {
+    expectSame(`the status for ${what}`, (await ask(sent)).status, status)
+  }
+}
+
+interface Sent {
+  readonly port: number
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer | undefined
+  readonly isChunked?: boolean
+  /** Sends and reads with pauses, in uneven pieces. */
+  readonly isSlow?: boolean
+}
+
+interface Received {
+  readonly status: number | undefined
+  readonly digest: string
+}
+
+async function exchange(sent: Sent): Promise<Received> {
+  const { port, path, headers, body, isChunked = false, isSlow = false } = sent
+  const framing = isChunked || body === undefined ? {} : { 'content-length': body.length }
+  const outgoing = request({
+    host: '127.0.0.1',
+    port,
+    path,
+    method: 'POST',
+    headers: { ...headers, ...framing },
+    agent: false,
+  })
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve).once('error', reject)
+  })
+  answered.catch(() => undefined)
+  if (isSlow && body !== undefined) await sendSlowly(body, outgoing)
+  else if (body !== undefined) outgoing.write(body)
+  outgoing.end()
+  const answer = await answered
+  const digest = createHash('sha256')
+  let pauses = isSlow ? slowPieces : 0
+  for await (const piece of answer) {
+    digest.update(piece as Buffer)
+    if (pauses-- > 0) await pause(pauseMs)
+  }
+  return { status: answer.statusCode, digest: digest.digest('hex') }
+}
+
+async function sendSlowly(body: Buffer, outgoing: ReturnType<typeof request>): Promise<void> {
+  let start = 0
+  for (let piece = 1; piece <= slowPieces; piece += 1) {
+    const end = Math.floor(body.length * (piece / slowPieces) ** 3)
+    outgoing.write(body.subarray(start, end))
+    start = end
+    await pause(pauseMs)
+  }
+}
+
+function digestAnswer(body: Buffer): string {
+  return digestOf(`{"digest":"${digestOf(body)}"}`)
+}
+
+function digestOf(bytes: Buffer | string): string {
+  return hash('sha256', bytes, 'hex')
+}
+
+function expectSame(what: string, actual: unknown, expected: unknown): void {
+  const [sent, wanted] = [actual, expected].map((value) => JSON.stringify(value))
+  if (sent !== wanted) throw new Error(`${what} is not exact: ${sent}, not ${wanted}`)
+}

@@ -1,0 +1,51 @@
+import { cpus, loadavg, release, totalmem } from 'node:os'
+import type { BenchOptions } from './options.ts'
+import type { Servers } from './servers.ts'
+
+/** A part of the results: what was measured, and what came of it, in Markdown. */
+export interface Section {
+  readonly what: string
+  readonly text: string
+}
+
+/** What else the results say. */
+export interface ResultsContext {
+  readonly options: BenchOptions
+  readonly servers: Servers
+  /** The load average of the minute before the first measurement. */
+  readonly loadBefore: number
+  readonly isPinned: boolean
+  /** The version of wrk. */
+  readonly wrk: string
+}
+
+/** The load average of the last minute. */
+export function loadNow(): number {
+  return loadavg()[0] ?? 0
+}
+
+/** The whole of `results.md`. */
+export function resultsOf(sections: readonly Section[], context: ResultsContext): string {
+  const { options, servers, loadBefore, isPinned, wrk } = context
+  const cores = cpus()
+  const measured = servers.proven.map(({ name, version, what }) => `- **${name}** (${version}): ${what}`)
+  const missing = [...servers.missing].map(([name, reason]) => `- **${name}** was left out: ${reason}`)
+  return `# What the gateway costs
+
+Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 10)}; every run writes it anew.
+
+- Machine: ${cores[0]?.model.trim()}, ${cores.length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}.
+  ${isPinned ? 'Each server has one core to itself; upstream and load share what is left.' : 'Nothing is bound to a core.'}
+- Node ${process.version.slice(1)}, wrk ${wrk}.
+- Load average of the machine: ${loadBefore.toFixed(1)} before, ${loadNow().toFixed(1)} at the end. Where it was above
+  what the bench itself makes (about 2), others used the same cores: read ratios and CPU, not requests per second.
+- Medians of ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of ${options.seconds} s; in each round the servers are measured in turn. Ratios are taken within a round.
+- CPU is the time of the server process, all its threads and children. A server below 90 % of a core was waiting:
+  for the load, for the upstream, or for a turn on a busy core.
+- Before anything is measured, each server proves that it carries bytes exactly, sized and chunked, from and to the
+  fast and the slow, and that it answers 401 and 403 where it should. All write a log line for each request.
+
+${[...measured, ...missing].join('\n')}
+
+${sections.map(({ what, text }) => `## ${what[0]?.toUpperCase()}${what.slice(1)}\n\n${text}\n`).join('\n')}`
+}

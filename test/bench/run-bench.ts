@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { makeBodies } from './bodies.ts'
+import { makeCallers } from './callers.ts'
+import { companions, runCompanion } from './companions.ts'
+import { chooseCores } from './cores.ts'
+import type { BenchOptions } from './options.ts'
+import type { BodySize } from './exchanges.ts'
+import { programVersion } from './peers/program-version.ts'
+import { peers } from './peers.ts'
+import { tableOf } from './report.ts'
+import { loadNow, resultsOf, type Section } from './results.ts'
+import { measureRounds, takingPart } from './rounds.ts'
+import { startServers, type Servers } from './servers.ts'
+import { workloads, type Workload } from './workloads.ts'
+
+/** What a run has besides its options. */
+export interface BenchSurroundings {
+  /** For the files of the run; whoever made it removes it, when the servers have been stopped. */
+  readonly folder: string
+  /** Tells how far it is. */
+  readonly say: (line: string) => void
+  /** Ends the run. */
+  readonly signal: AbortSignal
+}
+
+/** Between two measurements, for the load to start and to end. */
+const betweenSeconds = 0.4
+
+const resultsFile = fileURLToPath(new URL('results.md', import.meta.url))
+const formatter = fileURLToPath(new URL('../../node_modules/.bin/oxfmt', import.meta.url))
+
+/**
+ * Measures what is asked for, prints a table for each part, and writes `results.md` where that is asked for. Leaves
+ * servers running. Rejects where nothing can be measured.
+ */
+export async function runBench(
+  options: BenchOptions,
+  { folder, say, signal }: BenchSurroundings,
+): Promise<void> {
+  if (process.platform !== 'linux') {
+    throw new Error('what processes cost is read from /proc: the bench needs Linux')
+  }
+  const wrk = programVersion('wrk', '-v', /wrk (?:debian\/)?(\S+)/)
+  const cores = chooseCores()
+  const loadBefore = loadNow()
+  const chosen = workloads.filter(({ name }) => options.workloads.includes(name))
+  const parts = companions.filter(({ name }) => options.companions.includes(name))
+  say('making keys, tokens and bodies')
+  // The slow and the fast, the sized and the chunked are tried with bodies of 1 MiB, whatever is measured.
+  const sizes: readonly BodySize[] = chosen.some(({ name }) => name.includes('64m')) ? ['1m', '64m'] : ['1m']
+  const needsTokens = chosen.some(({ credential }) => credential === 'tokens')
+  const load = {
+    callers: await makeCallers(folder, needsTokens ? options.tokens : 1),
+    bodies: await makeBodies(folder, sizes),
+    core: cores.load,
+    signal,
+  }
+  const asked = peers.filter(({ name }) => options.peers.includes(name))
+  const { profile: profileFolder } = options
+  const servers = await startServers(asked, { folder, cores, load, sizes, profileFolder, say })
+
+  const sections: Section[] = []
+  const remaining = countdown(chosen, parts, servers, options)
+  const add = (what: string, text: string): void => {
+    sections.push({ what, text })
+    process.stdout.write(`\n${what}\n\n${text}\n\n`)
+  }
+  for (const workload of chosen) {
+    say(`${workload.name} (${remaining()})`)
+    const rounds = await measureRounds(workload, servers, { ...options, load, say })
+    add(workload.what, tableOf(workload, rounds))
+  }
+  for (const companion of parts) {
+    say(`${companion.name} (${remaining()})`)
+    add(companion.what, `\`\`\`\n${await runCompanion(companion, signal)}\n\`\`\``)
+  }
+  if (!options.write) return
+  const isPinned = cores.server !== undefined
+  await writeFile(resultsFile, resultsOf(sections, { options, servers, loadBefore, isPinned, wrk }))
+  await promisify(execFile)(formatter, [resultsFile])
+  say(`written: ${resultsFile}`)
+}
+
+/** Says how long the rest takes on a machine with nothing else to do, from one part to the next. */
+function countdown(
+  chosen: readonly Workload[],
+  parts: readonly { readonly seconds: number }[],
+  { proven }: Servers,
+  { rounds, seconds }: BenchOptions,
+): () => string {
+  const eachSeconds = 1 + rounds * seconds + (rounds + 1) * betweenSeconds
+  const left = [
+    ...chosen.map((workload) => takingPart(workload, proven).length * eachSeconds),
+    ...parts.map((part) => part.seconds),
+  ]
+  return () => {
+    const total = left.reduce((sum, each) => sum + each, 0)
+    left.shift()
+    return `about ${Math.ceil(total / 60)} min left`
+  }
+}

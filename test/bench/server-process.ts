@@ -1,0 +1,115 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { readFile, truncate } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { onCore } from './cores.ts'
+
+const patienceMs = 60_000
+
+const running = new Set<ChildProcess>()
+let isStopping = false
+
+/** What is started, and where it listens. */
+export interface ServerStart {
+  readonly name: string
+  /** Where its output goes: `NAME.log`. */
+  readonly folder: string
+  readonly command: readonly [string, ...string[]]
+  readonly port: number
+  /** The core that it runs on; undefined for any. */
+  readonly core: number | undefined
+}
+
+/** A server in a process of its own. */
+export interface ServerProcess {
+  readonly pid: number
+  readonly port: number
+  /** Throws where it has ended by itself. */
+  assertRunning(): void
+  /** Empties the log, so that long runs do not fill the disk. */
+  emptyLog(): Promise<void>
+}
+
+/** Starts a server and waits until it takes connections. Rejects with the end of what it printed where it does not. */
+export async function startServer({
+  name,
+  folder,
+  command,
+  port,
+  core,
+}: ServerStart): Promise<ServerProcess> {
+  if (isStopping) throw new Error('everything is being stopped')
+  const log = join(folder, `${name}.log`)
+  const output = openSync(log, 'a')
+  const [program, ...parameters] = onCore(core, command)
+  const child = spawn(program, parameters, { stdio: ['ignore', output, output], cwd: folder })
+  closeSync(output)
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  let failure: Error | undefined
+  child.once('error', (error) => (failure = error))
+  const deadline = Date.now() + patienceMs
+  while (!(await takesConnections(port))) {
+    const isOver = failure !== undefined || hasEnded(child)
+    if (isOver || Date.now() > deadline) {
+      await stopProcess(child)
+      const why = failure?.message ?? (isOver ? 'it ended' : 'it does not listen')
+      throw new Error(`${why}: ${await endOf(log)}`)
+    }
+    await pause(20)
+  }
+  return {
+    pid: child.pid ?? 0,
+    port,
+    assertRunning() {
+      if (hasEnded(child)) throw new Error(`${name} has ended by itself`)
+    },
+    emptyLog: () => truncate(log),
+  }
+}
+
+/** Stops all servers, also those that are just being started; no other one starts any more. */
+export async function stopServers(): Promise<void> {
+  isStopping = true
+  await Promise.all([...running].map(stopProcess))
+}
+
+/** A port of this machine that nobody uses now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+function takesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    const settle = (isOpen: boolean): void => {
+      socket.destroy()
+      resolve(isOpen)
+    }
+    socket.once('connect', () => settle(true)).once('error', () => settle(false))
+  })
+}
+
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || hasEnded(child)) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  const impatience = setTimeout(() => child.kill('SIGKILL'), 5_000)
+  await ended
+  clearTimeout(impatience)
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+async function endOf(log: string): Promise<string> {
+  const text = await readFile(log, 'utf8')
+  return text.trim().split('\n').slice(-4).join(' | ') || 'it printed nothing'
+}

@@ -1,0 +1,71 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Cores } from './cores.ts'
+import type { BodySize } from './exchanges.ts'
+import type { LoadSetup } from './load.ts'
+import type { Peer } from './peer.ts'
+import { startUpstream } from './peers/upstream.ts'
+import { prove } from './proof.ts'
+import type { ServerProcess } from './server-process.ts'
+
+/** A server that was started, and whose answers were found to be exact. */
+export interface ProvenServer {
+  readonly name: string
+  readonly what: string
+  readonly version: string
+  readonly checks: boolean
+  readonly onlyBulk: boolean
+  readonly server: ServerProcess
+}
+
+/** What is started. */
+export interface ServersSetup {
+  readonly folder: string
+  readonly cores: Cores
+  readonly load: LoadSetup
+  /** The names of the sizes of large bodies that are measured. */
+  readonly sizes: readonly BodySize[]
+  /** Where a CPU profile of the gateway is written. */
+  readonly profileFolder: string | undefined
+  readonly say: (line: string) => void
+}
+
+/** All servers that can be measured, and those that cannot, with the reason. */
+export interface Servers {
+  readonly upstream: ServerProcess
+  /** The upstream is the first: `direct`. */
+  readonly proven: readonly ProvenServer[]
+  readonly missing: ReadonlyMap<string, string>
+}
+
+/** Starts the upstream and the servers. Rejects where the upstream does not start. */
+export async function startServers(
+  peers: readonly Peer[],
+  { folder, cores, load, sizes, profileFolder, say }: ServersSetup,
+): Promise<Servers> {
+  const upstream = await startUpstream(folder, cores.upstream, sizes)
+  await prove({ port: upstream.port, checks: false, sizes }, load)
+  const direct = { name: 'direct', what: 'the upstream itself, a process on node', version: process.version }
+  const proven: ProvenServer[] = [{ ...direct, checks: false, onlyBulk: false, server: upstream }]
+  const missing = new Map<string, string>()
+  for (const peer of peers) {
+    const { name, what, checks, onlyBulk = false } = peer
+    try {
+      const version = peer.version()
+      const own = join(folder, name)
+      await mkdir(own)
+      const { callers } = load
+      const setup = { folder: own, upstreamPort: upstream.port, callers, core: cores.server, profileFolder }
+      const server = await peer.start(setup)
+      await prove({ port: server.port, checks, sizes }, load)
+      await server.emptyLog()
+      proven.push({ name, what, version, checks, onlyBulk, server })
+      say(`${name} ${version}: its bytes are exact${checks ? ', and it refuses who may not call' : ''}`)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      missing.set(name, reason)
+      say(`${name} is left out: ${reason}`)
+    }
+  }
+  return { upstream, proven, missing }
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { accessTo, namespacesBeneath } from '../../src/console/access.ts'
+import { permissionNames } from '../../src/interface/permissions.ts'
+import { kindOf } from '../../src/policy/object-kind.ts'
+import { whoCan } from '../../src/policy/who-can.ts'
+import { documentsOf } from '../policy/documents-of.ts'
+
+const documents = documentsOf([
+  {
+    name: 'root',
+    namespace: [],
+    rules: [{ id: 'ops', effect: 'allow', subjects: { groups: ['ops'] }, operations: ['all'] }],
+  },
+  {
+    name: 'sales',
+    namespace: ['prod', 'sales'],
+    rules: [
+      {
+        id: 'writers',
+        effect: 'allow',
+        subjects: { users: ['etl'] },
+        operations: ['write'],
+        when: 'mode == "append"',
+      },
+      { id: 'secret', effect: 'deny', subjects: { any: true }, operations: ['query'], tables: ['secret_*'] },
+    ],
+  },
+  {
+    name: 'raw',
+    namespace: ['prod', 'raw'],
+    rules: [{ id: 'read', effect: 'allow', subjects: { any: true }, operations: ['read'] }],
+  },
+])
+
+test.for([
+  ['prod', 'sales', 'orders'],
+  ['prod', 'sales', 'secret_one'],
+  ['prod', 'raw', 't'],
+  ['other', 't'],
+])('of a table it tells what who-can tells of each operation: %j', (id) => {
+  const { callers } = accessTo(documents, 'table', id)
+  for (const permission of permissionNames) {
+    const kind = kindOf(permission)
+    if (kind === 'namespace' || kind === 'none') continue
+    const told = callers
+      .filter(({ grants }) => grants.some(({ operation }) => operation === permission))
+      .map(({ subject }) => subject)
+    const expected = whoCan(documents, permission, kind, id).allowed.map(({ subject }) => subject)
+    expect(new Set(told)).toEqual(new Set(expected))
+  }
+})
+
+test('of a namespace it tells rules for tables apart, and conditions with the grants', () => {
+  const { callers, forTables } = accessTo(documents, 'namespace', ['prod', 'sales'])
+  expect(forTables).toMatchObject([{ rule: { policy: 'sales', rule: 'secret' }, tables: ['secret_*'] }])
+  const writer = callers.find(({ subject }) => subject.name === 'etl')
+  expect(writer?.grants.length).toBeGreaterThan(0)
+  expect(writer?.grants.every((grant) => grant.if === 'mode == "append"')).toBe(true)
+})
+
+test('the tree has the namespaces that policies speak of, level by level', () => {
+  expect(namespacesBeneath(documents, [])).toEqual({
+    nodes: [{ name: 'prod', policies: [], leadsOn: true }],
+    leftOut: 0,
+  })
+  expect(namespacesBeneath(documents, ['prod']).nodes).toEqual([
+    { name: 'raw', policies: ['raw'], leadsOn: false },
+    { name: 'sales', policies: ['sales'], leadsOn: false },
+  ])
+  expect(namespacesBeneath(documents, ['prod', 'sales']).nodes).toEqual([])
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { openAuditLog, type AuditLog } from '../../src/audit/log.ts'
+import { followNewestChanges, type RecordedChange } from '../../src/console/newest-changes.ts'
+import {
+  anIntent,
+  aRefusal,
+  committed,
+  logOptions,
+  ofKind,
+  recordsOf,
+  temporaryFolder,
+} from '../audit/entries.ts'
+
+async function openLog(folder: string, changed = {}): Promise<AuditLog> {
+  return openAuditLog(logOptions(folder, changed))
+}
+
+const requests = (changes: readonly RecordedChange[]) => changes.map(({ requestId }) => requestId)
+
+test('a change is told with the places and hashes of its records, as they stand in the log', async () => {
+  const folder = await temporaryFolder()
+  const log = await openLog(folder)
+  const newest = followNewestChanges(folder, () => log.durableEnd())
+  log.refusal(aRefusal('refused'))
+  const receipt = await log.intent(anIntent('one'))
+  expect((await newest()).changes).toMatchObject([
+    { requestId: 'one', isCommit: true, id: ['production', 'orders'] },
+  ])
+  expect((await newest()).changes[0]?.outcome).toBeUndefined()
+  await log.outcome(receipt, committed)
+  await log.intent({ ...anIntent('read'), operation: 'ListTables', effect: 'read' })
+  const [change, ...others] = (await newest()).changes
+  await log.close()
+  expect(others).toEqual([])
+  const records = await recordsOf(folder)
+  const [intent] = ofKind(records, 'intent')
+  const [outcome] = ofKind(records, 'outcome')
+  expect(change).toMatchObject({
+    rule: 'production/writers',
+    principal: 'corp:alice',
+    intent: { chain: log.chain, seq: intent?.seq, hash: (intent as { hash?: string }).hash },
+    outcome: {
+      result: 'committed',
+      version: 7,
+      seq: outcome?.seq,
+      hash: (outcome as { hash?: string }).hash,
+    },
+  })
+})
+
+test('the newest 50 are kept over all segments of a chain, however seldom somebody looks', async () => {
+  const folder = await temporaryFolder()
+  const log = await openLog(folder, { segmentBytes: 64 * 1024 })
+  const newest = followNewestChanges(folder, () => log.durableEnd())
+  await newest()
+  for (let n = 0; n < 300; n += 1) {
+    await log.outcome(await log.intent(anIntent(`${n}`)), committed)
+    if (n % 20 === 0) await newest()
+  }
+  const { changes } = await newest()
+  await log.close()
+  expect(requests(changes)).toEqual(Array.from({ length: 50 }, (_, index) => `${299 - index}`))
+  expect(changes.every(({ outcome }) => outcome?.result === 'committed')).toBe(true)
+})
+
+test('after a start, what was before is told, with what became of it', async () => {
+  const folder = await temporaryFolder()
+  const before = await openLog(folder)
+  await before.outcome(await before.intent(anIntent('done')), committed)
+  await before.intent(anIntent('broken off'))
+  await before.close()
+  const log = await openLog(folder)
+  const { changes, seal } = await followNewestChanges(folder, () => log.durableEnd())()
+  await log.close()
+  expect(changes).toMatchObject([
+    { requestId: 'broken off', outcome: { result: 'unknown' } },
+    { requestId: 'done', outcome: { result: 'committed' } },
+  ])
+  expect(seal).toMatchObject({ chain: log.chain })
+})

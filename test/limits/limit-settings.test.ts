@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { bytePace } from '../../src/limits/fairness-settings.ts'
+
+const rate = { name: 'one', per: 'principal', perSecond: 1 } as const
+const bytes = { name: 'two', per: 'namespace', direction: 'up' } as const
+
+it.each([
+  [{ rates: [rate, rate] }, 'there are two limits of the name "one"'],
+  [
+    { rates: [rate], concurrency: [{ ...rate, perSecond: undefined, maximum: 1 }] },
+    'two limits of the name "one"',
+  ],
+  [{ rates: [{ ...rate, operations: ['QueryTabel'] }] }, 'expected an operation, or a group of them'],
+  [{ rates: [{ ...rate, operations: ['credentials'] }] }, 'expected an operation, or a group of them'],
+  [{ rates: [{ ...rate, name: 'What I like' }] }, 'expected small letters, digits and dashes'],
+  [{ bytes: [bytes] }, 'expected either perSecond or perDay'],
+  [{ bytes: [{ ...bytes, perSecond: 1, perDay: 1 }] }, 'expected either perSecond or perDay'],
+])('%j is refused: %s', (limits, message) => {
+  const { error } = limitsSchema.safeParse(JSON.parse(JSON.stringify(limits)))
+  expect(error?.issues.map((issue) => issue.message)).toEqual([expect.stringContaining(message)])
+})
+
+it('without settings there are no limits that tell callers apart', () => {
+  const { rates, bytes, concurrency, failedAuthentications } = limitsSchema.parse({})
+  expect({ rates, bytes, concurrency, failedAuthentications }).toEqual({
+    rates: [],
+    bytes: [],
+    concurrency: [],
+    failedAuthentications: undefined,
+  })
+})
+
+it('the settings that the README shows are settings', async () => {
+  const readme = await readFile(new URL('../../src/limits/README.md', import.meta.url), 'utf8')
+  const [, block = ''] = /```yaml limits\n(.*?)```/s.exec(readme) ?? []
+  const { rates, bytes, concurrency } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
+  expect([rates, bytes, concurrency].map(({ length }) => length)).toEqual([2, 1, 1])
+  expect(bytePace(bytes[0] as (typeof bytes)[number])).toEqual({ perSecond: 1e12 / 86_400, burst: 1e12 })
+})

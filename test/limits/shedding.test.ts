@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http'
+import { expect, it } from 'vitest'
+import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { refusalsCounted } from '../gateway/counted.ts'
+import { expectError } from '../gateway/expect-error.ts'
+import type { TestedGateway } from '../gateway/open-gateway.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { answers } from '../gateway/recording-upstream.ts'
+import { eventually } from '../gateway/waiting.ts'
+
+async function shareOf(gateway: TestedGateway, of: string): Promise<number> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const line = new RegExp(`^catalog_gateway_shed_share\\{upstream="catalog",class="${of}"\\} (.+)$`, 'm')
+  return Number(line.exec(metrics)?.[1])
+}
+
+const query = '/v1/table/orders/query'
+const describe = '/v1/table/orders/describe'
+
+it('while requests wait too long for the catalog, rows are refused and small reads go on waiting', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.map((each) => ({ ...each, maximumConnections: 1 })),
+      limits: limitsSchema.parse({ shedAfterMs: 400 }),
+    }),
+  })
+  const kept: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => kept.push(response)
+  const served = [gateway.post(query, { body: {} })]
+  await eventually(() => expect(kept).toHaveLength(1))
+  served.push(gateway.post(query, { body: {} }))
+  await eventually(async () => expect(await shareOf(gateway, 'bulk')).toBe(1))
+  const refused = await gateway.post(query, { body: {} })
+  expectError(refused, { kind: 'ServiceUnavailable', says: 'more to do than can be done in time' })
+  expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
+  expect(await refusalsCounted(gateway, 'overload')).toBe(1)
+  served.push(gateway.post(describe), gateway.post('/v1/namespace/sales/create', { body: {} }))
+  upstream.answering = answers(200, {})
+  kept[0]?.end('{}')
+  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+  await eventually(async () => expect(await shareOf(gateway, 'bulk')).toBe(0))
+  expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
+})
+
+it('an upstream that is slow takes nothing from another one', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.flatMap((each) => [
+        { ...each, maximumConnections: 1 },
+        { ...each, name: 'lake', namespaces: [['lake']] },
+      ]),
+      limits: limitsSchema.parse({ shedAfterMs: 400 }),
+    }),
+  })
+  const kept: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => kept.push(response)
+  const served = [gateway.post(query, { body: {} }), gateway.post(query, { body: {} })]
+  await eventually(async () => expect(await shareOf(gateway, 'bulk')).toBe(1))
+  upstream.answering = answers(200, {})
+  expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 503 })
+  expect(await gateway.post('/v1/table/lake$orders/query', { body: {} })).toMatchObject({ status: 200 })
+  kept[0]?.end('{}')
+  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+})

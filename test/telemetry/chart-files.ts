@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+
+/** A rule of the alerts: it records a series, or it fires. */
+interface Rule {
+  readonly record?: string
+  readonly alert?: string
+  readonly expr: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** Where a file of the chart is. */
+export function chartFile(name: string): string {
+  return fileURLToPath(new URL(`../../helm/catalog-gateway/files/${name}`, import.meta.url))
+}
+
+/** The rules of the chart, in order. */
+export async function readRules(): Promise<readonly Rule[]> {
+  const { groups } = parse(await readFile(chartFile('alerts.yaml'), 'utf8')) as {
+    groups: { rules: Rule[] }[]
+  }
+  return groups.flatMap(({ rules }) => rules)
+}
+
+/** Every query of the dashboard of the chart: those of its panels, with the title, and those of its variables. */
+export async function readQueries(): Promise<readonly { title: string; expr: string }[]> {
+  const { panels, annotations } = JSON.parse(await readFile(chartFile('dashboard.json'), 'utf8')) as {
+    panels: { title: string; targets?: { expr: string }[] }[]
+    annotations: { list: { name: string; expr: string }[] }
+  }
+  return [
+    ...panels.flatMap(({ title, targets = [] }) =>
+      targets.map(({ expr }) => ({ title, expr: filled(expr) })),
+    ),
+    ...annotations.list.map(({ name, expr }) => ({ title: name, expr: filled(expr) })),
+  ]
+}
+
+/** The query as Grafana sends it, with everything chosen. */
+function filled(expr: string): string {
+  return expr
+    .replaceAll('$__rate_interval', '5s')
+    .replaceAll('$__range', '5s')
+    .replaceAll(/\$(?:job|instance|operation)\b/g, '.*')
+}

@@ -1,0 +1,8 @@
+import { spawnSync } from 'node:child_process'
+
+/** Whether a program of Prometheus is there (Debian: prometheus); says so where tests are skipped for that. */
+export function hasProgram(program: 'prometheus' | 'promtool'): boolean {
+  const isThere = spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
+  if (!isThere) console.warn(`SKIPPED: tests that need ${program}, as it is not on this machine.`)
+  return isThere
+}

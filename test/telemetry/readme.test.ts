@@ -1,0 +1,21 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+
+/** Every metric of the gateway as a row of a table: what it tells itself. */
+function rowsOf(metrics: string): string[][] {
+  const types = new Map([...metrics.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]))
+  return [...metrics.matchAll(/^# HELP (catalog_gateway_\S+) (.*)$/gm)]
+    .map(([, name = '', help = '']) => [`\`${name}\``, types.get(name) ?? '', help])
+    .toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
+}
+
+it('the README lists every metric of a gateway, with what it says of itself', async () => {
+  const { gateway } = await gatewayAndUpstream()
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const readme = await readFile(new URL('../../src/telemetry/README.md', import.meta.url), 'utf8')
+  const listed = [...readme.matchAll(/^\| (`catalog_gateway_.*) \|$/gm)].map(([, row = '']) =>
+    row.split('|').map((cell) => cell.trim()),
+  )
+  expect(listed).toEqual(rowsOf(metrics))
+})
