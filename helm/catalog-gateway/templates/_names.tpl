@@ -1,0 +1,43 @@
+{{/* The name of everything: short enough that what StatefulSets put behind it fits into a label. */}}
+{{- define "catalog-gateway.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- $default := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) -}}
+{{- default $default .Values.fullnameOverride | trunc 43 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* Takes (list . COMPONENT). */}}
+{{- define "catalog-gateway.componentName" -}}
+{{- include "catalog-gateway.fullname" (index . 0) }}{{ if eq (index . 1) "catalog" }}-catalog{{ end }}
+{{- end }}
+
+{{/* Takes (list . COMPONENT SERVICEACCOUNT). */}}
+{{- define "catalog-gateway.serviceAccountName" -}}
+{{- with index . 2 -}}
+{{- default (ternary (include "catalog-gateway.componentName" $) "default" .create) .name -}}
+{{- end -}}
+{{- end }}
+
+{{/* What selects the pods of one component; takes (list . COMPONENT). */}}
+{{- define "catalog-gateway.selector" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ default $root.Chart.Name $root.Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Takes (list . COMPONENT). */}}
+{{- define "catalog-gateway.labels" -}}
+{{- $root := index . 0 -}}
+{{ include "catalog-gateway.selector" . }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "catalog-gateway.image" -}}
+{{- with .Values.image -}}
+{{- if .digest }}{{ .repository }}@{{ .digest }}
+{{- else }}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,60 @@
+{{/* What all pods have in common; takes (list . VALUES), the values of the kind of pod. */}}
+{{- define "catalog-gateway.pod" -}}
+{{- $root := index . 0 -}}
+securityContext: {{ toYaml $root.Values.podSecurityContext | nindent 2 }}
+enableServiceLinks: false
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with (index . 1) }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .nodeSelector }}
+nodeSelector: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Takes (list . VALUES COMPONENT). */}}
+{{- define "catalog-gateway.topologySpread" -}}
+{{- $selector := include "catalog-gateway.selector" (list (index . 0) (index . 2)) | fromYaml -}}
+{{- with (index . 1).topologySpreadConstraints }}
+topologySpreadConstraints:
+{{- range . }}
+  - {{ toYaml (hasKey . "labelSelector" | ternary . (merge (dict "labelSelector" (dict "matchLabels" $selector)) .)) | nindent 4 | trim }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What all containers have in common. */}}
+{{- define "catalog-gateway.container" -}}
+image: {{ include "catalog-gateway.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext: {{ toYaml .Values.securityContext | nindent 2 }}
+{{- end }}
+
+{{/* A volume claim template; takes (list NAME PERSISTENCE LABELS). */}}
+{{- define "catalog-gateway.claim" -}}
+{{- $persistence := index . 1 -}}
+metadata:
+  name: {{ index . 0 }}
+  labels: {{ index . 2 | nindent 4 }}
+  {{- with $persistence.annotations }}
+  annotations: {{ toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  accessModes: {{ toYaml $persistence.accessModes | nindent 4 }}
+  {{- with $persistence.storageClass }}
+  storageClassName: {{ . }}
+  {{- end }}
+  resources:
+    requests:
+      storage: {{ $persistence.size }}
+{{- end }}

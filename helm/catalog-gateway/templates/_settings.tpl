@@ -1,0 +1,79 @@
+{{/*
+The settings of the gateway, as YAML: what `config` says, and for what it leaves open what holds in a cluster. Paths
+are relative to the file itself. Merge functions would take a 0 or a false of the user for nothing.
+*/}}
+{{- define "catalog-gateway.settings" -}}
+{{- $defaults := dict
+  "listen.host" "0.0.0.0"
+  "listen.port" 2333
+  "admin.host" "0.0.0.0"
+  "admin.port" 2334
+  "audit.folder" "/var/lib/catalog-gateway/audit"
+  "identity.keyFolder" "/var/lib/catalog-gateway/issuer-keys"
+  "timeouts.drainDelayMs" 10000
+  "timeouts.drainGraceMs" 30000
+-}}
+{{- if .Values.apiKeys.existingSecret -}}
+{{- $_ := set $defaults "identity.apiKeys.store" "api-keys" -}}
+{{- $_ := set $defaults "identity.apiKeys.pepperFile" "api-keys/pepper" -}}
+{{- $_ := set $defaults "identity.apiKeys.lastUsedFile" "/var/lib/catalog-gateway/last-used.json" -}}
+{{- end -}}
+{{- if not (dig "policies" "bundle" nil .Values.config) -}}
+{{- $_ := set $defaults "policies.folder" "policies" -}}
+{{- end -}}
+{{- if .Values.pageTokens.existingSecret -}}
+{{- $_ := set $defaults "listing.tokenKeyFile" (printf "page-tokens/%s" .Values.pageTokens.key) -}}
+{{- end -}}
+{{- if include "catalog-gateway.isBeforeBundledCatalog" . -}}
+{{- $_ := set $defaults "upstream.url" (printf "http://%s:2335" (include "catalog-gateway.componentName" (list . "catalog"))) -}}
+{{- end -}}
+{{- if include "catalog-gateway.hasReplicas" . -}}
+{{- $_ := set $defaults "audit.continuity" "off" -}}
+{{- end -}}
+{{- include "catalog-gateway.withDefaults" (list .Values.config $defaults) -}}
+{{- end }}
+
+{{/* Likewise the settings of the bundled catalog. */}}
+{{- define "catalog-gateway.catalogSettings" -}}
+{{- $config := .Values.catalog.config -}}
+{{- $defaults := dict "listen.host" "0.0.0.0" "listen.port" 2335 -}}
+{{- $isRemote := dig "catalog" "remote" nil $config -}}
+{{- if not (or $isRemote (dig "data" "s3" nil $config)) -}}
+{{- $_ := set $defaults "data.folder" "/var/lib/catalog/data" -}}
+{{- end -}}
+{{- if .Values.catalog.postgres.existingSecret -}}
+{{- $_ := set $defaults "store.postgres.urlFile" (printf "postgres/%s" .Values.catalog.postgres.key) -}}
+{{- else if not (or $isRemote (dig "store" "postgres" nil $config)) -}}
+{{- $_ := set $defaults "store.folder" "/var/lib/catalog/store" -}}
+{{- end -}}
+{{- include "catalog-gateway.withDefaults" (list $config $defaults) -}}
+{{- end }}
+
+{{/* Takes (list SETTINGS DEFAULTS), the defaults by their path, and prints YAML. */}}
+{{- define "catalog-gateway.withDefaults" -}}
+{{- $settings := deepCopy (index . 0) -}}
+{{- range $path, $value := index . 1 -}}
+{{- $keys := splitList "." $path -}}
+{{- $section := $settings -}}
+{{- range initial $keys -}}
+{{- if not (kindIs "map" (get $section .)) -}}
+{{- $_ := set $section . dict -}}
+{{- end -}}
+{{- $section = get $section . -}}
+{{- end -}}
+{{- if not (hasKey $section (last $keys)) -}}
+{{- $_ := set $section (last $keys) $value -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $settings -}}
+{{- end }}
+
+{{/* Something where requests go to the bundled catalog, and nothing where `config` lists several upstreams itself. */}}
+{{- define "catalog-gateway.isBeforeBundledCatalog" -}}
+{{- if and .Values.catalog.enabled (not .Values.config.upstreams) }}true{{ end -}}
+{{- end }}
+
+{{/* Something where there may be several gateways. */}}
+{{- define "catalog-gateway.hasReplicas" -}}
+{{- if or (gt (int .Values.replicaCount) 1) .Values.autoscaling.enabled }}true{{ end -}}
+{{- end }}

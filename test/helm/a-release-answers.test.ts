@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { startProgram, temporaryFolder, type Program } from '../e2e/built-program.ts'
+import { chartFolder, goldenManifests, podsOf } from './chart.ts'
+import { mountPod, secretsOf, type Contents } from './mounted-pod.ts'
+
+const manifests = goldenManifests('bundled-catalog')
+
+/** Nothing of a pod but its ports and the folder of its volume is another one here. */
+async function startPod(root: string, component: string, secrets: Contents, upstream = {}): Promise<Program> {
+  const { args, environment } = await mountPod(root, component, manifests, secrets)
+  const file = args.at(-1) ?? ''
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replaceAll('/var/lib/', `${join(root, 'var/lib')}/`))
+  const where = { CATALOG_GATEWAY__LISTEN__HOST: '127.0.0.1', CATALOG_GATEWAY__LISTEN__PORT: '0' }
+  return startProgram(args, { environment: { ...environment, ...where, ...upstream } })
+}
+
+/** Runs what the pod of `helm test` runs, against that gateway. */
+async function helmTest(
+  url: string,
+  key: string,
+): Promise<{ readonly isGood: boolean; readonly said: string }> {
+  const container = podsOf(manifests).find(({ component }) => component === 'test')?.pod.containers[0]
+  expect(container?.args).toEqual(['files/calls.mjs'])
+  const [node, ...words] = container?.command ?? []
+  expect(node).toBe('node')
+  const script = await readFile(join(chartFolder, 'files', 'calls.mjs'), 'utf8')
+  const target = container?.env?.find(({ name }) => name === 'TARGET')?.value ?? ''
+  expect(target).toMatch(/^http:\/\/release-catalog-gateway:80\//)
+  const env = { TARGET: target.replace('http://release-catalog-gateway:80', url), API_KEY: key }
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [...words, script], { env })
+    return { isGood: true, said: stdout }
+  } catch (error) {
+    return { isGood: false, said: (error as { stderr: string }).stderr }
+  }
+}
+
+test('the gateway and the catalog of a release pass its own test, which a wrong key does not', async () => {
+  const root = await temporaryFolder()
+  const secrets = await secretsOf(root)
+  const catalog = await startPod(root, 'catalog', secrets)
+  const catalogUrl = await catalog.announced(/^listening on (\S+)$/m)
+  const gateway = await startPod(root, 'gateway', secrets, {
+    CATALOG_GATEWAY__ADMIN__PORT: '0',
+    CATALOG_GATEWAY__TIMEOUTS__DRAIN_DELAY_MS: '0',
+    CATALOG_GATEWAY__UPSTREAM__URL: catalogUrl,
+  })
+  const url = await gateway.announced(/^listening on (\S+)$/m)
+  const key = secrets['gateway-test-key']?.['api-key'] ?? ''
+  expect(await helmTest(url, key)).toEqual({
+    isGood: true,
+    said: 'without a credential: 401\nwith a key that nobody made: 401\nwith the key: 200\n',
+  })
+  const wrong = await helmTest(url, 'cgk_of_nobody')
+  expect(wrong).toMatchObject({ isGood: false, said: expect.stringContaining('200 expected, but 401') })
+  for (const program of [gateway, catalog]) {
+    program.signal('SIGTERM')
+    expect(await program.ended).toMatchObject({ status: 0 })
+  }
+})

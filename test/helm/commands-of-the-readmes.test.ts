@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
+import type { Manifest } from './chart.ts'
+import { helms } from './helm-programs.ts'
+
+const readProject = (file: string): Promise<string> => readFile(join(projectFolder, file), 'utf8')
+const readmes = ['README.md', 'helm/catalog-gateway/README.md']
+
+describe.skipIf(helms.length === 0).each(readmes)('%s', (file) => {
+  test('installs what it says, with the Secrets that it makes', async () => {
+    const readme = await readProject(file)
+    const [, values] = /```yaml values\n(.*?)```/s.exec(readme) ?? []
+    const [, policy] = /```yaml policy\n(.*?)```/s.exec(await readProject('README.md')) ?? []
+    const [install = ''] = /^helm install .*$/m.exec(readme) ?? []
+    const folder = await temporaryFolder()
+    await mkdir(join(folder, 'policies'))
+    await writeFile(join(folder, 'policies', 'sales.yaml'), policy ?? '')
+    await writeFile(join(folder, 'values.yaml'), values ?? '')
+    await symlink(join(projectFolder, 'helm'), join(folder, 'helm'))
+    const template = install.replace(/^helm install/, `'${helms.at(-1)}' template`)
+    const { stdout } = await promisify(execFile)('bash', ['-c', template], { cwd: folder })
+    const manifests = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
+    const policies = manifests.find(({ metadata }) => metadata.name.endsWith('-policies'))
+    expect(parse(policies?.data?.['sales.yaml'] ?? '')).toEqual(parse(policy ?? ''))
+    const made = [...readme.matchAll(/^kubectl create secret generic (\S+)/gm)].map(([, name]) => name)
+    const wanted = [...stdout.matchAll(/secretName: ([\w-]+)|secretKeyRef:\s+name: ([\w-]+)/g)]
+    expect(new Set(wanted.map(([, one, other]) => one ?? other))).toEqual(new Set(made))
+  })
+})

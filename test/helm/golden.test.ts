@@ -1,0 +1,63 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { chartFolder, goldenFile, render, valuesFile, valuesNames, type Manifest } from './chart.ts'
+import { everyInTheLongForm, isThorough } from '../thorough.ts'
+import { helm, helms } from './helm-programs.ts'
+
+const files = async (name: string): Promise<string> => readFile(join(chartFolder, 'files', name), 'utf8')
+const texts = new Map<unknown, string>()
+for (const name of ['dashboard.json', 'calls.mjs']) texts.set(await files(name), `files/${name}`)
+const alerts = parse(await files('alerts.yaml')) as unknown
+
+if (helms.length === 0) {
+  console.warn(
+    'SKIPPED: the tests of what helm makes of the chart, as there is no helm: npm run helm gets it.',
+  )
+}
+const programs = isThorough ? helms : helms.slice(-1)
+
+// `npx vitest run test/helm/golden.test.ts --update` writes them anew.
+describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : programs)('%s', (program) => {
+  test.each(valuesNames)('renders %s as expected', async (name) => {
+    const manifests = await render(['--values', valuesFile(name)], program)
+    await expect(textOf(manifests)).toMatchFileSnapshot(goldenFile(name))
+  })
+
+  test('finds nothing wrong with the chart', async () => {
+    const each = everyInTheLongForm(valuesNames, 6).map((name) =>
+      helm(['lint', '--strict', chartFolder, '-f', valuesFile(name)], program),
+    )
+    for (const said of await Promise.all(each)) expect(said).toContain('1 chart(s) linted, 0 chart(s) failed')
+  })
+})
+
+test('nothing is expected of values that are not there', async () => {
+  const golden = await readdir(dirname(goldenFile('any')))
+  expect(new Set(golden)).toEqual(new Set(valuesNames.map((name) => `${name}.yaml`)))
+})
+
+/** The manifests in an order of their own, for not all helms print them alike. */
+function textOf(manifests: readonly Manifest[]): string {
+  const sorted = manifests.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+  const options = { version: '1.1', aliasDuplicateObjects: false, blockQuote: 'literal' } as const
+  return sorted.map((manifest) => stringify(withoutFiles(manifest), options)).join('---\n')
+}
+
+function keyOf({ kind, metadata }: Manifest): string {
+  return `${kind} ${metadata.name}`
+}
+
+/** What is a file of the chart exactly, is said by its name: the file is tested by itself. */
+function withoutFiles(manifest: Manifest): Manifest {
+  return JSON.parse(
+    JSON.stringify(manifest, (_key, value: unknown) => {
+      return texts.get(value) ?? (isAlerts(value) ? 'files/alerts.yaml' : value)
+    }),
+  ) as Manifest
+}
+
+function isAlerts(value: unknown): boolean {
+  return typeof value === 'object' && JSON.stringify(value) === JSON.stringify(alerts)
+}

@@ -1,0 +1,23 @@
+import type { Deployment, StatefulSet } from 'kubernetes-types/apps/v1.js'
+import type { HorizontalPodAutoscaler } from 'kubernetes-types/autoscaling/v2.js'
+import type { ConfigMap, Pod, Service, ServiceAccount } from 'kubernetes-types/core/v1.js'
+import type { Ingress, NetworkPolicy } from 'kubernetes-types/networking/v1.js'
+import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.js'
+
+/** What each kind of object that the chart makes may hold, by its `apiVersion` and `kind`. */
+export interface ManifestTypes {
+  'apps/v1 Deployment': Deployment
+  'apps/v1 StatefulSet': StatefulSet
+  'autoscaling/v2 HorizontalPodAutoscaler': HorizontalPodAutoscaler
+  'networking.k8s.io/v1 Ingress': Ingress
+  'networking.k8s.io/v1 NetworkPolicy': NetworkPolicy
+  'policy/v1 PodDisruptionBudget': PodDisruptionBudget
+  'v1 ConfigMap': ConfigMap
+  'v1 Pod': Pod
+  'v1 Service': Service
+  'v1 ServiceAccount': ServiceAccount
+  // No types of these are published; the golden files hold them as they were read by a person.
+  'gateway.networking.k8s.io/v1 HTTPRoute': object
+  'monitoring.coreos.com/v1 PrometheusRule': object
+  'monitoring.coreos.com/v1 ServiceMonitor': object
+}

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
+import { goldenManifests, valuesNames, type Manifest } from './chart.ts'
+
+const typesFile = join(projectFolder, 'test', 'helm', 'manifest-types.ts')
+const compiler = join(projectFolder, 'node_modules', 'typescript', 'bin', 'tsc')
+
+const all = valuesNames.flatMap((name) => goldenManifests(name))
+
+test('what the chart makes has no member that Kubernetes does not know, and each that it needs', async () => {
+  expect(await complaintsAbout(all)).toBe('')
+})
+
+test('a member in the wrong place, and a value of the wrong type, would be found', async () => {
+  const [service] = all.filter(({ kind }) => kind === 'Service')
+  if (service === undefined) throw new Error('the chart makes no Service')
+  const spec = service.spec as object
+  const wrong = [
+    { ...service, spec: { ...spec, portz: [] } },
+    { ...service, spec: { ...spec, ports: [{ port: '80' }] } },
+    { ...service, kind: 'Servise' },
+  ]
+  const complaints = await complaintsAbout(wrong)
+  for (const found of ['portz', `Type 'string' is not assignable to type 'number'`, 'v1 Servise']) {
+    expect(complaints).toContain(found)
+  }
+})
+
+/** What the compiler says about the manifests as literals of their types. */
+async function complaintsAbout(manifests: readonly Manifest[]): Promise<string> {
+  const folder = await temporaryFolder()
+  const literals = manifests.map(
+    (manifest, index) =>
+      `export const manifest${index}: ManifestTypes['${manifest.apiVersion} ${manifest.kind}'] = ${JSON.stringify(manifest)}`,
+  )
+  const source = [`import type { ManifestTypes } from ${JSON.stringify(typesFile)}`, ...literals].join('\n')
+  await writeFile(join(folder, 'manifests.ts'), source)
+  const options = ['--ignoreConfig', '--noEmit', '--strict', '--allowImportingTsExtensions', '--skipLibCheck']
+  const resolution = ['--module', 'nodenext', '--types', '']
+  const words = [compiler, ...options, ...resolution, join(folder, 'manifests.ts')]
+  try {
+    return (await promisify(execFile)(process.execPath, words)).stdout
+  } catch (error) {
+    return (error as { stdout: string }).stdout
+  }
+}

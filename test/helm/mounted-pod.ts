@@ -1,0 +1,119 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { createKey } from '../../src/identity/api-key-store.ts'
+import { readOrMakePepper } from '../../src/identity/pepper.ts'
+import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
+import { podsOf, type Container, type Manifest, type PodSpec } from './chart.ts'
+
+/** Secrets, or ConfigMaps, by their names: what stands in each, by its keys. */
+export type Contents = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** A container with its files in a folder, as if that were the root of its file system. */
+export interface MountedContainer {
+  readonly args: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+  readonly container: Container
+}
+
+/** Puts what the pod of a component mounts from ConfigMaps and Secrets into the folder. */
+export async function mountPod(
+  root: string,
+  component: string,
+  manifests: readonly Manifest[],
+  secrets: Contents,
+): Promise<MountedContainer> {
+  const pod = podsOf(manifests).find((each) => each.component === component)?.pod
+  const container = pod?.containers[0]
+  if (pod === undefined || container === undefined) throw new Error(`there is no pod of a ${component}`)
+  for (const { name, mountPath, subPath } of container.volumeMounts ?? []) {
+    for (const [path, text] of Object.entries(filesOf(pod, name, manifests, secrets))) {
+      if (subPath !== undefined && subPath !== path) continue
+      const file = join(root, mountPath, subPath === undefined ? path : '.')
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, text)
+    }
+  }
+  const args = container.args.map((word) => (word.startsWith('/') ? join(root, word) : word))
+  return { args, environment: environmentOf(container, secrets), container }
+}
+
+function filesOf(
+  { volumes = [] }: PodSpec,
+  name: string,
+  manifests: readonly Manifest[],
+  secrets: Contents,
+): Readonly<Record<string, string>> {
+  const { configMap, secret } = volumes.find((volume) => volume.name === name) ?? {}
+  if (secret) return contentOf(secrets, secret.secretName)
+  if (!configMap) return {}
+  const maps = manifests.filter(({ kind }) => kind === 'ConfigMap')
+  const ours = Object.fromEntries(maps.map(({ metadata, data = {} }) => [metadata.name, data]))
+  const content = contentOf({ ...configMapsOfOthers, ...ours }, configMap.name)
+  if (configMap.items === undefined) return content
+  return Object.fromEntries(configMap.items.map(({ key, path }) => [path, content[key] ?? missing(key)]))
+}
+
+/** As Kubernetes does it: `$(NAME)` in a value is a variable that stands before it. */
+function environmentOf({ env = [] }: Container, secrets: Contents): Record<string, string> {
+  const environment: Record<string, string> = {}
+  for (const { name, value = '', valueFrom } of env) {
+    const { secretKeyRef } = valueFrom ?? {}
+    environment[name] = secretKeyRef
+      ? (contentOf(secrets, secretKeyRef.name)[secretKeyRef.key] ?? missing(secretKeyRef.key))
+      : value.replaceAll(/\$\((\w+)\)/g, (text, name: string) => environment[name] ?? text)
+  }
+  return environment
+}
+
+function contentOf(contents: Contents, name: string): Readonly<Record<string, string>> {
+  return contents[name] ?? missing(name)
+}
+
+function missing(name: string): never {
+  throw new Error(`there is no ${name}, which a pod wants`)
+}
+
+/** What others keep in the cluster. */
+const configMapsOfOthers: Contents = {
+  authorities: { 'authorities.pem': '' },
+  'policies-of-sales': {
+    'readers.yaml': [
+      'apiVersion: catalog-gateway/v1',
+      'kind: AccessPolicy',
+      'metadata: { name: sales-readers }',
+      'namespace: [prod, sales]',
+      'rules: [{ id: read, effect: allow, subjects: { groups: [readers] }, operations: [read] }]',
+    ].join('\n'),
+  },
+}
+
+/** The Secrets that the values in `ci/` name, with contents that can be used; files are made in the folder. */
+export async function secretsOf(folder: string): Promise<Contents> {
+  const store = join(folder, 'keys.yaml')
+  const pepper = join(folder, 'pepper')
+  const { text: key } = await createKey(store, await readOrMakePepper(pepper), {
+    principal: 'ada',
+    groups: [],
+  })
+  const secret = 'a secret of more than 32 characters'
+  const token = 'the-token-of-the-catalog'
+  return {
+    'gateway-keys': { 'keys.yaml': await readFile(store, 'utf8'), pepper: await readFile(pepper, 'utf8') },
+    'gateway-test-key': { 'api-key': key, key },
+    'gateway-page-tokens': { secret, 'token-key': secret },
+    'catalog-token': { token, 'access-token': token },
+    'catalog-postgres': { url: 'postgresql://catalog@127.0.0.1/x', uri: 'postgresql://catalog@127.0.0.1/x' },
+    ...(await certificatesIn(folder)),
+  }
+}
+
+async function certificatesIn(folder: string): Promise<Contents> {
+  const catalog = { token: 'the-token-of-the-catalog', authorization: 'Bearer the-token-of-the-catalog' }
+  if (!hasOpenssl()) return { catalog }
+  const authority = await makeAuthority(folder, 'authority')
+  const { cert, key } = await authority.issue('gateway', 'DNS:release-catalog-gateway')
+  return {
+    catalog: { ...catalog, 'ca.crt': authority.cert },
+    'gateway-tls': { 'tls.crt': cert, 'tls.key': key, 'ca.crt': authority.cert },
+  }
+}

@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises'
+import { afterAll, expect, test } from 'vitest'
+import { backendSettingsSchema } from '../../src/backend/configuration.ts'
+import { readGatewaySettings } from '../../src/config.ts'
+import { readSettings } from '../../src/settings.ts'
+import { makeTemporaryFolder, removeFolder, runProgram, temporaryFolder } from '../e2e/built-program.ts'
+import { hasOpenssl } from '../identity/certificates.ts'
+import { isThorough } from '../thorough.ts'
+import { goldenManifests, podsOf, valuesNames } from './chart.ts'
+import { mountPod, secretsOf } from './mounted-pod.ts'
+
+const withCatalog = valuesNames.filter((name) => name.startsWith('bundled') || name === 'several-upstreams')
+/** Those whose settings name the most files. */
+const checked = isThorough ? valuesNames : valuesNames.filter((name) => ['policies', 'tls'].includes(name))
+
+const secretsFolder = await makeTemporaryFolder()
+afterAll(() => removeFolder(secretsFolder))
+const secrets = await secretsOf(secretsFolder)
+
+/** What a pod of these values runs with, its files mounted in a folder. */
+async function mounted(name: string, component: string) {
+  const folder = await temporaryFolder()
+  const pod = await mountPod(folder, component, goldenManifests(name), secrets)
+  const file = pod.args.at(-1) ?? ''
+  return { ...pod, file }
+}
+
+test.each(valuesNames.filter((name) => name !== 'tls' || hasOpenssl()))(
+  'a gateway starts with the settings of %s, and listens where its pod says',
+  async (name) => {
+    const { container, file, environment } = await mounted(name, 'gateway')
+    const { listen, admin, timeouts, audit } = await readGatewaySettings(file, environment)
+    const ports = Object.fromEntries(
+      (container.ports ?? []).map(({ name, containerPort }) => [name, containerPort]),
+    )
+    expect(ports).toEqual({ http: listen.port, admin: admin.port })
+    expect([listen.host, admin.host]).toEqual(['0.0.0.0', '0.0.0.0'])
+    const volumes = (container.volumeMounts ?? []).filter(({ name }) => name === 'data')
+    expect(volumes.some(({ mountPath }) => audit.folder.startsWith(`${mountPath}/`))).toBe(true)
+    const pod = podsOf(goldenManifests(name)).find(({ component }) => component === 'gateway')?.pod
+    const graceMs = 1000 * (pod?.terminationGracePeriodSeconds ?? 0)
+    expect(graceMs).toBeGreaterThanOrEqual(timeouts.drainDelayMs + timeouts.drainGraceMs + 20_000)
+  },
+)
+
+test.each(checked.filter((name) => name !== 'tls' || hasOpenssl()))(
+  'catalog-gateway check finds nothing wrong with the pod of %s',
+  async (name) => {
+    const { file, environment } = await mounted(name, 'gateway')
+    expect(await runProgram(['check', '--config', file], { environment })).toMatchObject({
+      status: 0,
+      messages: '',
+    })
+  },
+)
+
+test.each(withCatalog)(
+  'a catalog starts with the settings of %s, and listens where its pod says',
+  async (name) => {
+    const { container, file, environment } = await mounted(name, 'catalog')
+    const text = await readFile(file, 'utf8')
+    const settings = readSettings(backendSettingsSchema, { file, text, environment })
+    expect(container.ports).toEqual([{ name: 'http', containerPort: settings.listen.port }])
+    expect(settings.accessToken).toBe('the-token-of-the-catalog')
+  },
+)
+
+test('what the user says wins over the chart, also where it is nothing', async () => {
+  const { file } = await mounted('autoscaling', 'gateway')
+  expect((await readGatewaySettings(file, {})).timeouts).toMatchObject({
+    drainDelayMs: 0,
+    drainGraceMs: 45_500,
+  })
+})
+
+test.each([
+  ['one-upstream', 'warn'],
+  ['autoscaling', 'off'],
+  ['without-volumes', 'off'],
+])('the gateways of %s treat versions of others by themselves: %s', async (name, continuity) => {
+  const { file } = await mounted(name, 'gateway')
+  expect((await readGatewaySettings(file, {})).audit.continuity).toBe(continuity)
+})

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { copyFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
+import { chartFolder } from './chart.ts'
+
+interface Schema {
+  readonly $ref?: string
+  readonly additionalProperties?: boolean | object
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly definitions?: Readonly<Record<string, Schema>>
+}
+
+const read = (name: string): Promise<string> => readFile(join(chartFolder, name), 'utf8')
+const root = JSON.parse(await read('values.schema.json')) as Schema
+const values = parse(await read('values.yaml')) as Readonly<Record<string, unknown>>
+
+/** What helm adds to the values of a chart that is part of another one. */
+const valuesOfHelm = ['global']
+
+test('the schema knows each value and no other, and refuses what it does not know', () => {
+  compare(root, values, '')
+})
+
+function compare(schema: Schema, value: unknown, path: string): void {
+  const { properties, additionalProperties } = resolved(schema)
+  if (properties === undefined) return
+  const known = Object.keys(properties).filter((key) => path !== '' || !valuesOfHelm.includes(key))
+  expect(known.toSorted(), path).toEqual(Object.keys(value as object).toSorted())
+  expect(additionalProperties, path).toBe(false)
+  for (const key of known) {
+    const inner = (value as Readonly<Record<string, unknown>>)[key]
+    compare(properties[key] ?? {}, inner, `${path}.${key}`)
+  }
+}
+
+function resolved(schema: Schema): Schema {
+  const name = schema.$ref?.replace('#/definitions/', '')
+  return name === undefined ? schema : (root.definitions?.[name] ?? {})
+}
+
+test('the README lists each value with its default, as npm run chart-readme writes it', async () => {
+  const copy = join(await temporaryFolder(), 'README.md')
+  await copyFile(join(chartFolder, 'README.md'), copy)
+  const generator = join(projectFolder, 'node_modules/@bitnami/readme-generator-for-helm/bin/index.js')
+  await promisify(execFile)(process.execPath, [generator, '-v', join(chartFolder, 'values.yaml'), '-r', copy])
+  expect(await readFile(copy, 'utf8')).toBe(await read('README.md'))
+})
+
+test('no value is without a description', async () => {
+  const rows = (await read('README.md')).split('\n').filter((line) => line.startsWith('| `'))
+  expect(rows.length).toBeGreaterThan(100)
+  for (const row of rows) expect(row).toMatch(/^\| `\S+` +\| \S.* \| `.*` +\|$/)
+})
+
+test('the chart is of the version of the program', async () => {
+  const { version } = JSON.parse(await readFile(join(projectFolder, 'package.json'), 'utf8')) as {
+    version: string
+  }
+  expect(parse(await read('Chart.yaml'))).toMatchObject({ version, appVersion: version })
+})

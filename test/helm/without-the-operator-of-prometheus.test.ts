@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { chartFolder, goldenManifests, valuesFile } from './chart.ts'
+import { helm, helms } from './helm-programs.ts'
+
+const kindsOfTheOperator = ['PrometheusRule', 'ServiceMonitor']
+
+test.skipIf(helms.length === 0)('a cluster without the operator is not asked for its kinds', async () => {
+  const text = await helm(['template', 'release', chartFolder, '--values', valuesFile('monitoring')])
+  const kinds = goldenManifests('monitoring').map(({ kind }) => kind)
+  for (const kind of kindsOfTheOperator) {
+    expect(kinds).toContain(kind)
+    expect(text).not.toContain(`kind: ${kind}`)
+  }
+  expect(text).toContain('grafana_dashboard')
+})
