@@ -34,7 +34,7 @@ export function tableOf({ bulk }: Workload, rounds: Rounds): string {
       whole(median('perSecond')),
       ratio('perSecond', yardstick),
       ratio('perSecond', 'direct'),
-      median('processorTime').toFixed(1),
+      tenths(median('processorTime')),
       ratio('processorTime', yardstick),
       percentage(median('coreShare')),
       milliseconds(median('p50')),
@@ -81,6 +81,10 @@ function milliseconds(microseconds: number): string {
 
 function percentage(ratio: number): string {
   return Number.isNaN(ratio) ? '-' : `${Math.round(ratio * 100)} %`
+}
+
+function tenths(value: number): string {
+  return Number.isNaN(value) ? '-' : value.toFixed(1)
 }
 
 function whole(value: number): string {

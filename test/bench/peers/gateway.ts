@@ -43,7 +43,8 @@ export const gateway: Peer = {
       stringify({
         listen: { port },
         admin: { port: 0 },
-        upstream: { url: `http://127.0.0.1:${upstreamPort}` },
+        // A thousand clients at once wait for their turn; usually that many are refused.
+        upstream: { url: `http://127.0.0.1:${upstreamPort}`, maximumWaiting: 1_000 },
         identity: {
           apiKeys: { store: callers.storeFile, pepperFile: callers.pepperFile },
           issuers: [
