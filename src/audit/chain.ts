@@ -65,6 +65,11 @@ export function checkLine(bytes: Buffer): CheckedLine | string {
   return record === undefined ? 'the line is not a record of format version 1' : { record, hash: digest }
 }
 
+/** Names a record among those of all chains. */
+export function recordKey(chain: string, seq: number): string {
+  return `${chain} ${seq}`
+}
+
 /** What the signature of a seal was made over: the line, less what stands from the signature on. */
 export function signedText(line: Buffer): string {
   const text = line.toString('utf8')
@@ -79,7 +84,8 @@ export function misplaced(record: RecordHead, place: ChainPlace): string | undef
   return undefined
 }
 
-function parseRecord(text: string): AuditRecord | undefined {
+/** A record of this format; undefined for what is none. The members of each kind are taken at its word. */
+export function parseRecord(text: string): AuditRecord | undefined {
   try {
     const value = JSON.parse(text) as Partial<AuditRecord> | null
     const isRecord =
@@ -87,7 +93,6 @@ function parseRecord(text: string): AuditRecord | undefined {
       typeof value.kind === 'string' &&
       typeof value.chain === 'string' &&
       Number.isSafeInteger(value.seq)
-    // The hash holds, so a writer of this format made the line; the members of each kind are taken at its word.
     return isRecord ? (value as AuditRecord) : undefined
   } catch {
     return undefined

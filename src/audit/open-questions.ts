@@ -1,4 +1,5 @@
 import { operations } from '../interface/operations.ts'
+import { recordKey } from './chain.ts'
 import type { StoredRecord } from './read.ts'
 import { readNewestRecords } from './read-newest.ts'
 import type { Details, IntentEntry, IntentPlace, MadeVersion, ObjectId } from './records.ts'
@@ -71,9 +72,9 @@ export async function readOpenQuestions(folder: string, history: TableHistory): 
     if (record.kind === 'intent' && record.effect !== 'read') {
       const { chain, seq, request } = record
       const intent = { chain, seq, request, tables: (record.tables ?? []).map(({ id }) => id) }
-      begun.set(keyOf(chain, seq), { intent, entry: record, change: history.begin(record) })
+      begun.set(recordKey(chain, seq), { intent, entry: record, change: history.begin(record) })
     } else if (record.kind === 'outcome' || record.kind === 'resolved') {
-      const key = keyOf(record.intentChain ?? record.chain, record.intentSeq)
+      const key = recordKey(record.intentChain ?? record.chain, record.intentSeq)
       const found = begun.get(key)
       if (found === undefined) continue
       if (record.result === 'unknown') {
@@ -103,8 +104,4 @@ export function endOf({
 }): ChangeEnd {
   if (result === 'committed') return versions.length > 0 ? versions : 'unclear'
   return result === 'undecided' ? 'unclear' : 'nothing'
-}
-
-function keyOf(chain: string, seq: number): string {
-  return `${chain} ${seq}`
 }

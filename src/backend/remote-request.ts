@@ -1,6 +1,12 @@
 import { Readable } from 'node:stream'
 import { invalidInput } from '../interface/errors.ts'
-import { apiKeyHeader, arrowStreamType, dialects, requestIdHeader } from '../interface/headers.ts'
+import {
+  apiKeyHeader,
+  arrowStreamType,
+  dialects,
+  headerNameGrammar,
+  requestIdHeader,
+} from '../interface/headers.ts'
 import { show } from '../interface/identifiers.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
 import { buildTarget } from '../interface/target.ts'
@@ -24,7 +30,6 @@ export interface RemoteRequest {
   readonly body: string | Readable | null
 }
 
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** RFC 9110 section 5.5; bytes above ASCII stay what they were in the header that they came in. */
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -114,7 +119,8 @@ function headersOf(
     }
   }
   for (const [key, value] of context) {
-    if (!token.test(key)) throw invalidInput(`the context key ${show(key)} cannot be part of a header`)
+    if (!headerNameGrammar.test(key))
+      throw invalidInput(`the context key ${show(key)} cannot be part of a header`)
     headers[dialects.catalog.context + key] = checked(value, `the context entry ${show(key)}`)
   }
   return headers

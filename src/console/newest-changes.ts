@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { recordKey } from '../audit/chain.ts'
 import type { StoredRecord } from '../audit/read.ts'
 import { listChains } from '../audit/segment-names.ts'
 import type { DurableEnd } from '../audit/sinks/follow-log.ts'
@@ -100,7 +101,7 @@ export function followNewestChanges(folder: string, durable: () => DurableEnd): 
     const { chain, seq, hash, time } = record
     const at = { chain, seq, hash, time }
     if (record.kind === 'intent' && record.effect !== 'read') {
-      keep(keyOf(chain, seq), changeOf(record))
+      keep(recordKey(chain, seq), changeOf(record))
     } else if (record.kind === 'outcome') {
       const { result, status, version, durationMs } = record
       const what = { ...at, result, status, version, durationMs }
@@ -121,7 +122,7 @@ export function followNewestChanges(folder: string, durable: () => DurableEnd): 
   }
 
   function end(chain: string, seq: number, how: 'outcome' | 'resolved', what: RecordPlace & ChangeEnd): void {
-    const key = keyOf(chain, seq)
+    const key = recordKey(chain, seq)
     const change = changes.get(key)
     if (change !== undefined) changes.set(key, { ...change, [how]: what })
   }
@@ -148,10 +149,6 @@ function changeOf(record: StoredRecord & { readonly kind: 'intent' }): RecordedC
     policyRevision: record.policyRevision,
     intent: { chain, seq, hash },
   }
-}
-
-function keyOf(chain: string, seq: number): string {
-  return `${chain} ${seq}`
 }
 
 /** A part of a file may begin in the middle of a line. */

@@ -84,7 +84,6 @@ function admitCaller(
   const permitted = authorize(authenticated, policies)
   enter(trace, 'limit')
   const share = limit(permitted, response, parts)
-  trace.admittedAt = performance.now()
   return { permitted, policies, share }
 }
 

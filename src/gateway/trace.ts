@@ -38,8 +38,6 @@ export interface Trace {
   /** The name of the upstream that it goes to. */
   upstream?: string
   forwardedAt?: number
-  /** When it was admitted: the routing of the server, which follows, is part of no stage. */
-  admittedAt?: number
   /** The id of the trace that is told of it, where there is one. */
   traceId?: string
   /** Where traces are on. */

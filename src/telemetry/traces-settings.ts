@@ -1,6 +1,6 @@
 import { z } from 'zod'
-
-const path = z.string().min(1)
+import { receiverCredential, receiverUrl } from '../interface/receiver-address.ts'
+import { tlsFiles } from '../interface/tls-files.ts'
 
 /** What of a request a span holds only where it is asked for. */
 const includable = ['id', 'principal', 'client'] as const
@@ -8,9 +8,7 @@ const includable = ['id', 'principal', 'client'] as const
 /** Where the spans of requests go, as it stands in the settings. */
 export const tracesSchema = z
   .strictObject({
-    endpoint: z
-      .url({ protocol: /^https?$/ })
-      .refine(isWithoutPassword, 'expected a URL without user and password; see `credential`')
+    endpoint: receiverUrl
       .optional()
       .describe(
         'Takes OTLP/HTTP, as in http://collector:4318/v1/traces; otherwise OTEL_EXPORTER_OTLP_ENDPOINT says where.',
@@ -26,20 +24,8 @@ export const tracesSchema = z
       .array(z.enum(includable))
       .default([])
       .describe('What spans tell besides what is in no way personal.'),
-    credential: z
-      .strictObject({
-        header: z
-          .string()
-          .regex(/^[a-z][a-z0-9-]*$/)
-          .default('authorization')
-          .describe('The header that it is sent in.'),
-        file: path.describe('Holds the value of the header; read again for every batch.'),
-      })
-      .optional()
-      .describe('What lets the gateway in at the endpoint.'),
-    certificateAuthority: path
-      .optional()
-      .describe('PEM certificates to trust instead of the system certificates.'),
+    credential: receiverCredential.optional().describe('What lets the gateway in at the endpoint.'),
+    certificateAuthority: tlsFiles.certificateAuthority,
     timeoutMs: z
       .int()
       .positive()
@@ -72,10 +58,4 @@ export function withAbsoluteTracesPaths(
     ...(authority !== undefined && { certificateAuthority: absolute(authority) }),
     ...(credential && { credential: { ...credential, file: absolute(credential.file) } }),
   }
-}
-
-function isWithoutPassword(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { username, password } = new URL(text)
-  return username === '' && password === ''
 }

@@ -8,6 +8,7 @@ import { setup as startPostgres, teardown as stopPostgres } from '../backend/pos
 import { nameOf, startCatalog, type MeasuredCatalog } from './measured-catalog.ts'
 import { processorMicroseconds } from './process-cost.ts'
 import { stopServers } from './server-process.ts'
+import { quantile, rounded } from './figures.ts'
 
 /*
  * What the operations of the bundled catalog cost in a catalog of 10 tables, and in one of 100,000 of which a tenth
@@ -152,12 +153,4 @@ function post(path: string, body: object = {}): Exchange {
 
 function list(path: string, after = ''): Exchange {
   return { method: 'GET', path: `${path}${path.includes('?') ? '&' : '?'}limit=100&page_token=${after}` }
-}
-
-function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? 0
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000
 }

@@ -12,7 +12,8 @@ import { insertNamespace, insertTable, setTableState } from '../../src/backend/s
 import { openStore } from '../../src/backend/store/open-store.ts'
 import type { CatalogDatabase } from '../../src/backend/store/tables.ts'
 import { finishVersion, recordVersion } from '../../src/backend/store/versions.ts'
-import { freePort, startServer, type ServerProcess } from './server-process.ts'
+import { freePort } from '../free-port.ts'
+import { startServer, type ServerProcess } from './server-process.ts'
 
 /** How large a catalog is made, and where. */
 export interface CatalogStart {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { readFile, truncate } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onCore } from './cores.ts'
@@ -74,15 +74,6 @@ export async function startServer({
 export async function stopServers(): Promise<void> {
   isStopping = true
   await Promise.all([...running].map(stopProcess))
-}
-
-/** A port of this machine that nobody uses now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 function takesConnections(port: number): Promise<boolean> {

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describeTables } from '../attacks/describe-tables.ts'
 import { startRecordingUpstream } from '../gateway/recording-upstream.ts'
+import { quantile } from './figures.ts'
 
 /*
  * How long a small call takes while a thousand connections send a byte a second each, against how long it takes
@@ -25,10 +26,10 @@ for (let round = 0; round < rounds; round += 1) {
   beside.push(...(await describeTables(url, key, requests)).milliseconds)
   slow.process.kill('SIGKILL')
 }
-for (const quantile of [0.5, 0.99]) {
-  const [one, other] = [valueAt(alone, quantile), valueAt(beside, quantile)]
+for (const share of [0.5, 0.99]) {
+  const [one, other] = [quantile(alone, share), quantile(beside, share)]
   console.log(
-    `p${quantile * 100}: alone ${one.toFixed(2)} ms, beside ${slowConnections} slow connections ${other.toFixed(2)} ms (${(other / one).toFixed(2)} times)`,
+    `p${share * 100}: alone ${one.toFixed(2)} ms, beside ${slowConnections} slow connections ${other.toFixed(2)} ms (${(other / one).toFixed(2)} times)`,
   )
 }
 gateway.process.kill('SIGTERM')
@@ -46,8 +47,4 @@ async function startScript(
   for await (const line of createInterface({ input: child.stdout }))
     return { process: child, firstLine: line }
   throw new Error(`${file} ended before it was ready`)
-}
-
-function valueAt(times: readonly number[], quantile: number): number {
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length * quantile)] ?? Infinity
 }

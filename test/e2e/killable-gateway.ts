@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { projectFolder, runProgram, startProgram, temporaryFolder, type Program } from './built-program.ts'
 import { eventually } from './running-dev.ts'
+import { freePort } from '../free-port.ts'
 
 /** A gateway and a catalog, each a program of its own, that are killed and started again on the same files. */
 export interface KillableGateway {
@@ -92,12 +92,4 @@ export async function killableGateway(settleSeconds: number): Promise<KillableGa
       return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
-import { withUpstream } from './open-gateway.ts'
-import { answers } from './recording-upstream.ts'
+import { withUpstream, type TestedGateway } from './open-gateway.ts'
+import { answers, type RecordingUpstream } from './recording-upstream.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
-import { deferred, eventually } from './waiting.ts'
+import { deferred, eventually, type Deferred } from './waiting.ts'
 
 it('an upload whose client leaves is cut off upstream, and its outcome is on record', async () => {
   const { gateway, upstream } = await gatewayAndUpstream()
@@ -32,6 +32,15 @@ it('a change goes on when its client leaves, and its outcome is on record', asyn
     await clientHasLeft.promise
     return answers(200, { version: 7 })(arrival, response, request)
   }
+  await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
+})
+
+/** Sends a change, leaves, and finds its outcome on record when the upstream has heard that the client has left. */
+async function isCommittedWithoutItsClient(
+  gateway: TestedGateway,
+  upstream: RecordingUpstream,
+  clientHasLeft: Deferred<undefined>,
+): Promise<void> {
   const leave = new AbortController()
   const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
   await eventually(() => expect(upstream.arrivals).toHaveLength(1))
@@ -42,7 +51,7 @@ it('a change goes on when its client leaves, and its outcome is on record', asyn
     const records = await recordsOf(gateway.auditFolder)
     expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
   })
-})
+}
 
 it('a change whose client leaves in the middle of the answer is read to its end, and its outcome is on record', async () => {
   const { gateway, upstream } = await gatewayAndUpstream()
@@ -52,16 +61,7 @@ it('a change whose client leaves in the middle of the answer is read to its end,
     await clientHasLeft.promise
     response.end('7}')
   }
-  const leave = new AbortController()
-  const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
-  leave.abort()
-  await expect(answer).rejects.toThrow()
-  clientHasLeft.resolve(undefined)
-  await eventually(async () => {
-    const records = await recordsOf(gateway.auditFolder)
-    expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 7 }])
-  })
+  await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
 })
 
 it.each(['before the answer', 'in the middle of it'])(

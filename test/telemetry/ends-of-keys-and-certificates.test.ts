@@ -1,24 +1,18 @@
 import { X509Certificate } from 'node:crypto'
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { createKey, revokeKey, rotateKey } from '../../src/identity/api-key-store.ts'
 import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
 import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { seriesOf } from './series.ts'
+import { temporaryFolder } from '../policy/temporary-folder.ts'
 
 const name = 'catalog_gateway_api_keys_next_end_timestamp_seconds'
 const hour = 3_600_000
 
 const endOf = (pem: string): number => Date.parse(new X509Certificate(pem).validTo) / 1000
-
-async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ends-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 it('the end of the last key of a principal shows, and no other end of a key', async () => {
   const folder = await temporaryFolder()

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { eventually } from '../gateway/waiting.ts'
 import { chartFile } from './chart-files.ts'
+import { freePort } from '../free-port.ts'
 
 /** A series as a query answers it. */
 interface Found {
@@ -75,13 +75,4 @@ async function settingsFor(target: string): Promise<string> {
     .replace('127.0.0.1:2334', target)
     .replace('alerts.yaml', chartFile('alerts.yaml'))
     .replaceAll(': 5s', ': 500ms')
-}
-
-/** Prometheus does not tell which port it took, so it is given one. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
-  await once(server.close(), 'close')
-  return port
 }

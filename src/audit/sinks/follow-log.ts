@@ -5,6 +5,7 @@ import {
   type RecordPlace,
   type Undelivered,
 } from '../formats/delivered-record.ts'
+import { parseRecord } from '../chain.ts'
 import { formatRecord, type RecordFormat } from '../formats/format-record.ts'
 import { trackContext, type ContextTracker, type RecordOrigin } from '../formats/record-context.ts'
 import type { StoredRecord } from '../read.ts'
@@ -104,7 +105,7 @@ class Reading {
   }
 
   take(file: string, line: SegmentLine): void {
-    const record = parseRecord(line.text)
+    const record = deliverable(line.text)
     const { last } = this.cursor ?? {}
     const after = last && { after: last }
     if (record === undefined) {
@@ -152,19 +153,10 @@ function keyOf(record: DeliveredRecord): string {
   return table ? JSON.stringify(table.id) : record.chain
 }
 
-function parseRecord(text: string): StoredRecord | undefined {
-  try {
-    const value = JSON.parse(text) as Partial<StoredRecord> | null
-    const isRecord =
-      value?.v === 1 &&
-      typeof value.kind === 'string' &&
-      typeof value.chain === 'string' &&
-      Number.isSafeInteger(value.seq) &&
-      typeof value.time === 'string'
-    return isRecord ? (value as StoredRecord) : undefined
-  } catch {
-    return undefined
-  }
+/** A record that can be told elsewhere; undefined for what is none. */
+function deliverable(text: string): StoredRecord | undefined {
+  const record = parseRecord(text)
+  return typeof record?.time === 'string' ? (record as StoredRecord) : undefined
 }
 
 /** None for a file that retention has removed. */
@@ -201,7 +193,7 @@ async function remember(folder: string, tracker: ContextTracker, { file, offset 
   for (let from = 0; from < offset;) {
     const lines = await linesOf(folder, file, { from, to: offset, bytes: 1_048_576 })
     for (const { text } of lines) {
-      const record = parseRecord(text)
+      const record = deliverable(text)
       if (record) tracker.contextOf(record)
     }
     const end = lines.at(-1)?.end

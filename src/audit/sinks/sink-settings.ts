@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { recordFormats } from '../formats/format-record.ts'
-import { absoluteTlsFiles, namesTlsFiles, tlsFiles } from './tls-files.ts'
+import { receiverCredential, receiverUrl } from '../../interface/receiver-address.ts'
+import { tlsFiles } from '../../interface/tls-files.ts'
+import { absoluteTlsFiles, namesTlsFiles } from './tls-files.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const path = z.string().min(1)
@@ -56,21 +58,9 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ])
 
 const receiver = {
-  url: z
-    .url({ protocol: /^https?$/ })
-    .refine(isWithoutPassword, 'expected a URL without user and password; what authenticates is `credential`')
-    .describe('Where batches are sent.'),
+  url: receiverUrl.describe('Where batches are sent.'),
   ...tlsFiles,
-  credential: z
-    .strictObject({
-      header: z
-        .string()
-        .regex(/^[a-z][a-z0-9-]*$/)
-        .default('authorization')
-        .describe('The header that authenticates the gateway.'),
-      file: path.describe('Holds the value of the header; read again for every batch.'),
-    })
-    .optional(),
+  credential: receiverCredential.optional(),
   headers: z
     .array(
       z
@@ -174,12 +164,6 @@ export function withAbsoluteSinkPaths(
       header.file === undefined ? header : { ...header, file: absolute(header.file) },
     ),
   }
-}
-
-function isWithoutPassword(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { username, password } = new URL(text)
-  return username === '' && password === ''
 }
 
 function isTlsWhereTold(settings: ReceiverSettings): boolean {

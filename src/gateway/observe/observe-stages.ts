@@ -14,13 +14,12 @@ export function stageTimer(histogram: DurationHistogram): (trace: Trace, endedAt
     audit: histogram.labels('audit'),
     forward: histogram.labels('forward'),
   }
-  return ({ entered, admittedAt }, endedAt) => {
+  return ({ entered }, endedAt) => {
     let forwardMs = 0
     let isForwarded = false
     for (let index = 0; index < entered.length; index += 1) {
       const { stage, at } = entered[index] as Trace['entered'][number]
-      const next = entered[index + 1]?.at ?? endedAt
-      const tookMs = (stage === 'limit' ? (admittedAt ?? next) : next) - at
+      const tookMs = (entered[index + 1]?.at ?? endedAt) - at
       // It is come to twice: the audit stands between the look whether it can be, and the sending.
       if (stage === 'forward') {
         forwardMs += tookMs

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { catalogAddress } from '../../interface/catalog-address.ts'
+import { tlsFiles } from '../../interface/tls-files.ts'
 import { assertIdentifier, type Identifier } from '../../interface/identifiers.ts'
 import { callerIdentities } from './caller-headers.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
-const path = z.string().min(1)
 
 const timeoutsSchema = z.strictObject({
   waitMs: milliseconds.default(10_000).describe('For a free connection.'),
@@ -46,13 +46,7 @@ const upstreamObject = z.strictObject({
     .default('catalog')
     .describe('Names it in metrics, the log and audit records.'),
   ...catalogAddress,
-  clientCertificate: z
-    .strictObject({
-      certificate: path.describe('Its certificate, and those between it and its authority.'),
-      key: path.describe('The private key of the certificate.'),
-    })
-    .optional()
-    .describe('PEM files with what the gateway shows of itself in TLS: its certificates, and their key.'),
+  clientCertificate: tlsFiles.clientCertificate,
   serverName: z
     .string()
     .min(1)

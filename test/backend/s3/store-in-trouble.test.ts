@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, inject, onTestFinished, test } from 'vitest'
@@ -12,6 +12,7 @@ import { orders, streamOf } from '../engine/sample-tables.ts'
 import { errorOf, runningBackend, temporaryFolder } from '../running-backend.ts'
 import { credentials } from './credentials.ts'
 import { freshBucket } from './object-store.ts'
+import { interruptibleService } from './token-services.ts'
 
 async function listening(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
@@ -59,31 +60,18 @@ test('a store that ignores conditions is refused', async () => {
 })
 
 test('while the store cannot be reached requests are answered with 503, and afterwards as before', async () => {
-  const target = new URL(inject('s3Endpoint'))
-  const sockets = new Set<{ destroy: () => void }>()
-  const proxy = createServer((socket) => {
-    const onward = connect(Number(target.port), target.hostname)
-    for (const one of [socket, onward]) {
-      sockets.add(one)
-      one.on('error', () => {}).on('close', () => sockets.delete(one))
-    }
-    socket.pipe(onward).pipe(socket)
-  })
-  const endpoint = await listening(proxy)
-  const { port } = proxy.address() as AddressInfo
+  const { endpoint, interrupt } = await interruptibleService()
   const { settings, folder } = await freshBucket(endpoint)
   const { post, get } = await runningBackend(settings, folder)
   await post('/v1/table/t/create', streamOf(orders(3)))
 
-  proxy.close()
-  for (const socket of sockets) socket.destroy()
+  const mend = await interrupt()
   expect(await post('/v1/table/t/version/list', {})).toEqual(errorOf('ServiceUnavailable'))
   expect(await get('/v1/table/t/count_rows')).toEqual(errorOf('ServiceUnavailable'))
   expect(await post('/v1/table/t/insert', streamOf(orders(1)))).toEqual(errorOf('ServiceUnavailable'))
   expect(await post('/v1/table/t/drop')).toMatchObject({ status: 200 })
 
-  proxy.listen(port, '127.0.0.1')
-  await once(proxy, 'listening')
+  await mend()
   expect((await post('/v1/table/u/create', streamOf(orders(3)))).status).toBe(200)
   expect((await get('/v1/table/u/count_rows')).json).toBe(3)
 }, 120_000)

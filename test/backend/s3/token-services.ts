@@ -34,7 +34,7 @@ export async function carelessService(): Promise<string> {
   return await listening(server)
 }
 
-/** The token service of the tests behind a line that can be cut, and mended again. */
+/** The store and token service of the tests behind a line that can be cut, and mended again. */
 export async function interruptibleService() {
   const target = new URL(inject('s3Endpoint'))
   const sockets = new Set<{ destroy: () => void }>()

@@ -6,7 +6,8 @@ import { version } from '../../../src/version.ts'
 import { textOf, type WrittenPolicy } from '../../policy/written-policy.ts'
 import { audience, callerName, issuer } from '../callers.ts'
 import type { Peer } from '../peer.ts'
-import { freePort, startServer } from '../server-process.ts'
+import { freePort } from '../../free-port.ts'
+import { startServer } from '../server-process.ts'
 
 const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url))
 

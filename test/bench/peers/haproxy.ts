@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { audience, callerName, issuer } from '../callers.ts'
 import type { Peer, PeerSetup } from '../peer.ts'
-import { freePort, startServer, type ServerProcess } from '../server-process.ts'
+import { freePort } from '../../free-port.ts'
+import { startServer, type ServerProcess } from '../server-process.ts'
 import { programVersion } from './program-version.ts'
 
 /** HAProxy with the sizes of buffers that it comes with. */

@@ -3,7 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { audience, callerName, issuer } from '../callers.ts'
 import type { Peer, PeerSetup } from '../peer.ts'
-import { freePort, startServer, type ServerProcess } from '../server-process.ts'
+import { freePort } from '../../free-port.ts'
+import { startServer, type ServerProcess } from '../server-process.ts'
 import { programVersion } from './program-version.ts'
 
 const moduleFolders = ['/usr/share/nginx/modules', '/usr/lib/nginx/modules', '/usr/lib64/nginx/modules']

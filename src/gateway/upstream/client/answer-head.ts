@@ -1,3 +1,4 @@
+import { headerNameGrammar } from '../../../interface/headers.ts'
 import { badAnswer } from './transport-error.ts'
 
 /** What the head of an answer says. */
@@ -20,7 +21,6 @@ const maximumKeepAliveMs = 600_000
 const keepAliveMarginMs = 2_000
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** Controls but the tab, and the ends of lines that are none: one reader would see a line where another sees none. */
 const forbidden = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 const digits = /^[0-9]{1,15}$/
@@ -46,7 +46,7 @@ function readHeaders(text: string, from: number): string[] {
     const end = found === -1 ? text.length : found
     const colon = text.indexOf(':', at)
     const name = colon === -1 || colon >= end ? '' : text.slice(at, colon)
-    if (!token.test(name)) throw badAnswer('the answer has a header whose name is none')
+    if (!headerNameGrammar.test(name)) throw badAnswer('the answer has a header whose name is none')
     if (headers.length === maximumHeaders * 2) throw badAnswer('the answer has too many headers')
     headers.push(name.toLowerCase(), withoutBlanks(text, colon + 1, end))
     at = end + 2

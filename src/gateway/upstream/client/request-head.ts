@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { headerNameGrammar } from '../../../interface/headers.ts'
 import { TransportError } from './transport-error.ts'
 
 /** What is sent to an upstream. */
@@ -17,7 +18,6 @@ export interface RequestHead {
 }
 
 const targetGrammar = /^\/[\x21-\x7e]*$/
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 /** They say where the request ends and where it goes: nobody else writes them. */
 const own: ReadonlySet<string> = new Set(['host', 'connection', 'transfer-encoding'])
 const forbidden = /[^\t\x20-\x7e\x80-\xff]/
@@ -30,7 +30,7 @@ export function requestHead({ method, path, headers, body }: OutgoingRequest, ho
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? ''
     const value = headers[index + 1] ?? ''
-    if (!token.test(name) || forbidden.test(value) || own.has(name)) throw unfit('header')
+    if (!headerNameGrammar.test(name) || forbidden.test(value) || own.has(name)) throw unfit('header')
     if (name !== 'content-length') text += `${name}: ${value}\r\n`
     else length ??= lengthIn(value)
   }

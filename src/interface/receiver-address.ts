@@ -1,0 +1,22 @@
+import { z } from 'zod'
+
+/** The setting that says where something is sent that is no catalog; no password stands in it. */
+export const receiverUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine(isWithoutPassword, 'expected a URL without user and password; what authenticates is `credential`')
+
+/** What authenticates the gateway there. */
+export const receiverCredential = z.strictObject({
+  header: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]*$/)
+    .default('authorization')
+    .describe('The header that authenticates the gateway.'),
+  file: z.string().min(1).describe('Holds the value of the header; read again for every batch.'),
+})
+
+function isWithoutPassword(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}
