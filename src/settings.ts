@@ -1,6 +1,7 @@
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
 import { hiddenPaths } from './hidden-secrets.ts'
+import { lineNestedTooDeep, tooDeepMessage } from './interface/yaml-nesting.ts'
 import { environmentPrefix, settingVariables, type SettingVariable } from './setting-variables.ts'
 
 /** The settings cannot be used; the message lists every mistake, one a line, with file and line. */
@@ -27,6 +28,8 @@ export function readSettings<Schema extends z.ZodType>(
   schema: Schema,
   source: SettingsSource,
 ): z.output<Schema> {
+  const deepLine = lineNestedTooDeep(source.text)
+  if (deepLine !== undefined) throw new SettingsError(`${source.file}:${deepLine}: ${tooDeepMessage}`)
   const lines = new LineCounter()
   const document = parseDocument(source.text, { lineCounter: lines, uniqueKeys: true })
   const syntax = document.errors.map(({ pos, message }) =>
@@ -84,6 +87,7 @@ function applyVariable(
   text: string,
 ): string | undefined {
   let value: unknown = text
+  if (!isText && lineNestedTooDeep(text) !== undefined) return `cannot be read: ${tooDeepMessage}`
   try {
     if (!isText) value = parse(text, { logLevel: 'error' })
   } catch {

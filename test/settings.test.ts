@@ -38,6 +38,22 @@ test('an empty file is all defaults', () => {
   for (const text of ['', '# nothing\n', '{}']) expect(read(text)).toEqual({ ...defaults, isStrict: false })
 })
 
+// So deep, the library that reads YAML ends the process.
+test.each(['[', '{ a: ', '- '])(
+  'a file that nests %s without end is one mistake, with its line',
+  (opening) => {
+    expect(mistakesIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
+      'settings.yaml:3: more than 200 maps and lists stand in each other here',
+    ])
+  },
+)
+
+test('a variable that nests without end is a mistake', () => {
+  expect(mistakesIn('', { CATALOG_GATEWAY__DIALECTS: '['.repeat(20_000) })).toEqual([
+    'environment: CATALOG_GATEWAY__DIALECTS cannot be read: more than 200 maps and lists stand in each other here',
+  ])
+})
+
 test('the environment wins over the file, setting by setting', () => {
   const text = 'name: file\nlisten:\n  host: file\n  port: 1\n'
   const environment = { CATALOG_GATEWAY__NAME: 'environment', CATALOG_GATEWAY__LISTEN__PORT: '2' }

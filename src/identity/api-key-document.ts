@@ -1,5 +1,6 @@
 import { isNode, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { z } from 'zod'
+import { lineNestedTooDeep, tooDeepMessage } from '../interface/yaml-nesting.ts'
 
 /** A principal or a group of API keys. No `:`, which only names that come from a token have. */
 export const nameSchema = z
@@ -49,6 +50,8 @@ export interface KeyDocument {
 
 /** Reads a file of keys; throws ApiKeyStoreError with all faults at once. */
 export function parseKeyStore(text: string, file: string): KeyDocument {
+  const deepLine = lineNestedTooDeep(text)
+  if (deepLine !== undefined) throw new ApiKeyStoreError([`${file}:${deepLine}: ${tooDeepMessage}`])
   const lines = new LineCounter()
   // Pretty errors quote the file, and with it hashes or a key that was pasted into the wrong place.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })

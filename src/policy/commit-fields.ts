@@ -11,29 +11,42 @@ import { faultOfFolder } from './folder-paths.ts'
 import { commitFields, freezeFields, requirementFields } from './language.ts'
 import type { PolicyRule } from './policy-document.ts'
 import { exceptionsOf } from './subject-fields.ts'
-import { fieldsOf, itemsOf, optional, someTextsOf, textOf, type Field, type Report } from './yaml-fields.ts'
+import {
+  anyText,
+  fieldsReader,
+  itemsOf,
+  optional,
+  someTextsOf,
+  textOf,
+  type Field,
+  type Report,
+} from './yaml-fields.ts'
+
+const readCommits = fieldsReader(commitFields)
+const readRequirement = fieldsReader(requirementFields)
+const readFreeze = fieldsReader(freezeFields)
 
 const demandNames = ['metadata', 'branches', 'notBranches', 'folders', 'freeze'] as const
 
 /** The requirements of a `commits` block, each still to be read. */
 export function requirementsOf(field: Field, report: Report): readonly Field[] {
-  const fields = fieldsOf(field, commitFields, report)
-  return fields === undefined ? [] : (itemsOf(fields.require, '[{ id, branches }]', report) ?? [])
+  const fields = readCommits(field, report)
+  return fields === undefined ? [] : (itemsOf(fields.of('require'), '[{ id, branches }]', report) ?? [])
 }
 
 /** What is required of commits, as a rule that denies those that fail it; every fault is reported. */
 export function requirementOf(field: Field, line: number, report: Report): PolicyRule | undefined {
-  const fields = fieldsOf(field, requirementFields, report)
+  const fields = readRequirement(field, report)
   if (fields === undefined) return undefined
-  const id = labelOf(fields.id, report)
-  const except = optional(fields.except, (field) => exceptionsOf(field, report))
-  const [name, ...more] = demandNames.filter((name) => fields[name].node !== undefined)
+  const id = labelOf(fields.of('id'), report)
+  const except = optional(fields, 'except', exceptionsOf, report)
+  const [name, ...more] = demandNames.filter((name) => fields.has(name))
   if (name === undefined || more.length > 0) {
     const found = name === undefined ? 'demands nothing' : `demands ${[name, ...more].join(' and ')}`
     report(field.offset, `${field.name} ${found}; expected exactly one of ${demandNames.join(', ')}`)
     return undefined
   }
-  const demand = demandReaders[name](fields[name], report)
+  const demand = demandReaders[name](fields.of(name), report)
   if (id === undefined || demand === undefined) return undefined
   const { permissions, condition } = demand
   const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
@@ -43,23 +56,23 @@ export function requirementOf(field: Field, line: number, report: Report): Polic
 type ReadDemand = (field: Field, report: Report) => CommitDemand | undefined
 
 const demandReaders: Readonly<Record<(typeof demandNames)[number], ReadDemand>> = {
-  metadata: (field, report) => metadataKeys(someTextsOf(field, '[ticket]', report, () => undefined)),
-  branches: (field, report) => branchesOnly(someTextsOf(field, '["ci/*"]', report, () => undefined)),
-  notBranches: (field, report) => notBranches(someTextsOf(field, '[main]', report, () => undefined)),
+  metadata: (field, report) => metadataKeys(someTextsOf(field, '[ticket]', report, anyText)),
+  branches: (field, report) => branchesOnly(someTextsOf(field, '["ci/*"]', report, anyText)),
+  notBranches: (field, report) => notBranches(someTextsOf(field, '[main]', report, anyText)),
   folders: (field, report) =>
     foldersOnly(
-      someTextsOf(field, '["s3://bucket/team"]', report, (folder, item) => {
+      someTextsOf(field, '["s3://bucket/team"]', report, (folder) => {
         const fault = faultOfFolder(folder)
-        if (fault !== undefined) report(item.offset, `${item.name}: ${fault}`)
+        return fault === undefined ? undefined : (item) => `${item}: ${fault}`
       }),
     ),
   freeze: (field, report) => {
-    const fields = fieldsOf(field, freezeFields, report)
+    const fields = readFreeze(field, report)
     if (fields === undefined) return undefined
-    const from = optional(fields.from, (field) => timeOf(field, report))
-    const until = optional(fields.until, (field) => timeOf(field, report))
+    const from = optional(fields, 'from', timeOf, report)
+    const until = optional(fields, 'until', timeOf, report)
     if (from !== undefined && until !== undefined && until <= from) {
-      report(fields.until.offset, `${fields.until.name} is not after ${fields.from.name}`)
+      report(fields.of('until').offset, `${fields.of('until').name} is not after ${fields.of('from').name}`)
     }
     return frozen(from, until)
   },

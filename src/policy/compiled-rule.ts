@@ -18,10 +18,10 @@ export interface CompiledRule extends PermissionBits {
   /** For each of `tables` a name that stands for all that it matches (name-pattern.ts). */
   readonly samples: readonly string[] | undefined
   readonly condition: Condition | undefined
-  /** What is answered where this rule decides; made once. */
+  /** What is answered where this rule decides; made once, when it first does. */
   readonly decision: Decision
   /** Takes the error of a condition that could not be told. */
-  readonly failed: (error: unknown) => void
+  failed(error: unknown): void
 }
 
 /** Stands for any table in the namespace of the rules, also one that does not exist yet. */

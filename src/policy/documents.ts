@@ -1,3 +1,4 @@
+import type { Permission } from '../interface/permissions.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
 import { requirementOf, requirementsOf } from './commit-fields.ts'
@@ -5,9 +6,29 @@ import { decisionTableFields, documentFields, metadataFields } from './language.
 import type { DecisionTest } from './decision-test.ts'
 import { testsOf } from './test-fields.ts'
 import { labelOf, namespaceOf, permissionsOf, ruleOf } from './rule-fields.ts'
-import { choiceOf, fieldsOf, itemsOf, optional, textOf, type Field, type Report } from './yaml-fields.ts'
+import {
+  choiceReader,
+  Field,
+  type Fields,
+  fieldsReader,
+  itemsOf,
+  optional,
+  textOf,
+  type Report,
+} from './yaml-fields.ts'
 import type { YamlNode } from './yaml-node.ts'
 import { locator, readYaml, readYamlByLibrary, type Locate, type ReadYaml } from './yaml-text.ts'
+
+const noPermissions: ReadonlySet<Permission> = new Set()
+
+const readDocument = fieldsReader(documentFields)
+const readDecisionTable = fieldsReader(decisionTableFields)
+const readMetadata = fieldsReader(metadataFields)
+const readVersion = choiceReader(['catalog-gateway/v1'])
+const readKind = choiceReader(['AccessPolicy'])
+const readMode = choiceReader(['enforce', 'shadow'])
+const readInherit = choiceReader([true, false])
+const readOnDeny = choiceReader([403, 404])
 
 /** The policies of one file, and every fault in it; where there is a fault, the policies must not be used. */
 export interface ParsedPolicies {
@@ -33,7 +54,7 @@ function parseWith(read: ReadYaml, text: string, file: string): ParsedPolicies {
   const documents: PolicyDocument[] = []
   const tests: DecisionTest[] = []
   const root = (node: YamlNode): void => {
-    const field: Field = { name: '', node, offset: node.start, file: text }
+    const field = Field.ofDocument(node, text)
     if (isDecisionTable(node)) {
       tests.push(...decisionTableOf(field, file, locate, report))
       return
@@ -60,13 +81,13 @@ function decisionTableOf(
   locate: Locate,
   report: Report,
 ): readonly DecisionTest[] {
-  const fields = fieldsOf(field, decisionTableFields, report)
+  const fields = readDecisionTable(field, report)
   if (fields === undefined) return []
-  choiceOf(fields.apiVersion, ['catalog-gateway/v1'], report)
-  const metadata = fieldsOf(fields.metadata, metadataFields, report)
-  const name = metadata && labelOf(metadata.name, report)
+  readVersion(fields.of('apiVersion'), report)
+  const metadata = readMetadata(fields.of('metadata'), report)
+  const name = metadata && labelOf(metadata.of('name'), report)
   const place = { document: name ?? '', file }
-  return testsOf(fields.tests, place, (offset) => locate(offset).line, report)
+  return testsOf(fields.of('tests'), place, (offset) => locate(offset).line, report)
 }
 
 /** The policy of a document; what it expects of the policies is added to the tests. */
@@ -77,53 +98,63 @@ function documentOf(
   report: Report,
   tests: DecisionTest[],
 ): PolicyDocument | undefined {
-  const fields = fieldsOf(field, documentFields, report)
+  const fields = readDocument(field, report)
   if (fields === undefined) return undefined
-  choiceOf(fields.apiVersion, ['catalog-gateway/v1'], report)
-  choiceOf(fields.kind, ['AccessPolicy'], report)
-  const metadata = fieldsOf(fields.metadata, metadataFields, report)
-  const name = metadata && labelOf(metadata.name, report)
-  if (metadata) optional(metadata.description, (field) => textOf(field, report))
-  const mode = optional(fields.mode, (field) => choiceOf(field, ['enforce', 'shadow'] as const, report))
+  readVersion(fields.of('apiVersion'), report)
+  readKind(fields.of('kind'), report)
+  const metadata = readMetadata(fields.of('metadata'), report)
+  const name = metadata && labelOf(metadata.of('name'), report)
+  if (metadata) optional(metadata, 'description', textOf, report)
+  const mode = optional(fields, 'mode', readMode, report)
   const isShadow = mode === 'shadow'
-  const namespace = namespaceOf(fields.namespace, report)
-  const inherit = optional(fields.inherit, (field) => choiceOf(field, [true, false], report)) ?? true
-  const final = optional(fields.final, (field) => permissionsOf(field, report)) ?? new Set()
-  const onDeny = optional(fields.onDeny, (field) => choiceOf(field, [403, 404] as const, report))
-  const lines = new Map<string, number>()
-  const readAll = (items: readonly Field[], read: ReadRule): readonly PolicyRule[] =>
-    items.flatMap((item) => uniqueRule(item, read(item, locate(item.offset).line, report), lines, report))
-  const required = optional(fields.commits, (field) => requirementsOf(field, report))
-  const written =
-    required !== undefined && fields.rules.node === undefined
-      ? []
-      : (itemsOf(fields.rules, '[{ id, effect, subjects, operations }]', report) ?? [])
-  const rules = [...readAll(required ?? [], requirementOf), ...readAll(written, ruleOf)].toSorted(
-    (one, other) => one.line - other.line,
-  )
+  const namespace = namespaceOf(fields.of('namespace'), report)
+  const inherit = optional(fields, 'inherit', readInherit, report) ?? true
+  const final = optional(fields, 'final', permissionsOf, report) ?? noPermissions
+  const onDeny = optional(fields, 'onDeny', readOnDeny, report)
+  const rules = rulesOf(fields, locate, report)
   const place = { document: name ?? '', file }
-  const expected = optional(fields.tests, (field) =>
-    testsOf(field, place, (offset) => locate(offset).line, report),
+  const expected = optional(
+    fields,
+    'tests',
+    (field) => testsOf(field, place, (offset) => locate(offset).line, report),
+    report,
   )
   tests.push(...(expected ?? []))
   if (metadata === undefined || name === undefined) return undefined
-  return { name, isShadow, namespace, inherit, final, onDeny, rules, file, ...locate(metadata.name.offset) }
+  return {
+    name,
+    isShadow,
+    namespace,
+    inherit,
+    final,
+    onDeny,
+    rules,
+    file,
+    ...locate(metadata.of('name').offset),
+  }
 }
 
 type ReadRule = (item: Field, line: number, report: Report) => PolicyRule | undefined
 
-/** The rule, in a list; `lines` holds where the rules before it stand, by id. */
-function uniqueRule(
-  item: Field,
-  rule: PolicyRule | undefined,
-  lines: Map<string, number>,
-  report: Report,
-): readonly PolicyRule[] {
-  if (rule === undefined) return []
-  const before = lines.get(rule.id)
-  if (before !== undefined) {
-    report(item.offset, `${item.name}: the rule of line ${before} is "${rule.id}" too`)
+/** The rules of a document and what it requires of commits, in their order. */
+function rulesOf(fields: Fields<'rules' | 'commits'>, locate: Locate, report: Report): readonly PolicyRule[] {
+  const rules: PolicyRule[] = []
+  // Where the rules stand, by id.
+  const lines = new Map<string, number>()
+  const readAll = (items: readonly Field[], read: ReadRule): void => {
+    for (const item of items) {
+      const rule = read(item, locate(item.offset).line, report)
+      if (rule === undefined) continue
+      const before = lines.get(rule.id)
+      if (before === undefined) lines.set(rule.id, rule.line)
+      else report(item.offset, `${item.name}: the rule of line ${before} is "${rule.id}" too`)
+      rules.push(rule)
+    }
   }
-  lines.set(rule.id, before ?? rule.line)
-  return [rule]
+  const required = optional(fields, 'commits', requirementsOf, report)
+  if (required !== undefined) readAll(required, requirementOf)
+  if (required === undefined || fields.has('rules')) {
+    readAll(itemsOf(fields.of('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], ruleOf)
+  }
+  return required === undefined ? rules.slice() : rules.toSorted((one, other) => one.line - other.line)
 }

@@ -3,8 +3,9 @@ import type { PolicyDocument } from './policy-document.ts'
 import { PolicyError, type PolicyProblem } from './policy-error.ts'
 import { policyFileReader, type PolicyFileReader } from './policy-file-reader.ts'
 import { policyFolder, type PolicyPlace, type PolicyText } from './policy-place.ts'
+import type { ConditionFailed } from './rule-compiler.ts'
 import { shadowed, type ShadowDiffers } from './shadow.ts'
-import { compilePolicies, type ConditionFailed, type PolicySet } from './trie.ts'
+import { compilePolicies, type PolicySet } from './trie.ts'
 
 /** How policies are watched. The callbacks must not throw. */
 export interface WatchPoliciesOptions {

@@ -5,7 +5,7 @@ import type { YamlNode } from './yaml-node.ts'
 export function jsonOf(field: Field, report: Report): unknown {
   const { node } = field
   const inner = (value: YamlNode | undefined, name: string): unknown =>
-    jsonOf({ ...field, name: `${field.name}.${name}`, node: value }, report)
+    jsonOf(field.within(name, value, field.offset), report)
   if (node?.kind === 'scalar') return node.value
   if (node?.kind === 'list') return node.items.map((item, index) => inner(item, String(index)))
   if (node?.kind === 'map')

@@ -1,7 +1,7 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import { createChildTable } from './child-table.ts'
 import { applies, type Asked, type CompiledRule, type TableQuestion } from './compiled-rule.ts'
-import { meet, none, withBits, type PermissionBits } from './permission-bits.ts'
+import { meet, type PermissionBits } from './permission-bits.ts'
 import type { PolicyNode } from './policy-node.ts'
 
 /** Where a namespace begins among the numbers of a packed tree. */
@@ -56,7 +56,7 @@ export function packTree(nodes: readonly PolicyNode[]): PackedTree {
   const children = createChildTable(nodes.length, isChild)
 
   for (const node of nodes) writeNode(node)
-  const words = Int32Array.from(written)
+  const words = new Int32Array(written)
   return {
     nearest,
     decisiveRule,
@@ -70,23 +70,32 @@ export function packTree(nodes: readonly PolicyNode[]): PackedTree {
     if (parent !== undefined) children.add(parent.place, name, node.place)
     const above = parent?.place ?? isNowhere
     written.push(above, depth, Number(isBoundary), final.low, final.high, name.length, 0)
-    writeRules(node.rules.filter(({ effect }) => effect === 'deny'))
+    writeRules(node.rules, 'deny')
     written[node.place + field.allows] = written.length
-    writeRules(node.rules.filter(({ effect }) => effect === 'allow'))
+    writeRules(node.rules, 'allow')
   }
 
-  function writeRules(added: readonly CompiledRule[]): void {
+  function writeRules(all: readonly CompiledRule[], effect: CompiledRule['effect']): void {
     const place = written.length
-    const isMany = added.reduce((sum, { subjects }) => sum + subjects.length, 0) > many
-    const { low, high } = added.reduce<PermissionBits>(withBits, none)
-    written.push(low, high, isMany ? isBySubject : added.length)
-    if (isMany) {
-      bySubject.set(place, groupedBySubject(added))
-      return
+    let [low, high, rulesHere, subjectsHere] = [0, 0, 0, 0]
+    for (const rule of all) {
+      if (rule.effect !== effect) continue
+      low |= rule.low
+      high |= rule.high
+      rulesHere++
+      subjectsHere += rule.subjects.length
     }
-    for (const rule of added) {
-      written.push(rule.low, rule.high, rules.push(rule) - 1, rule.subjects.length, ...rule.subjects)
-    }
+    const isMany = subjectsHere > many
+    written.push(low, high, isMany ? isBySubject : rulesHere)
+    if (isMany) bySubject.set(place, groupedBySubject(all.filter((rule) => rule.effect === effect)))
+    else for (const rule of all) if (rule.effect === effect) writeRule(rule)
+  }
+
+  function writeRule(rule: CompiledRule): void {
+    const { low, high, subjects } = rule
+    written.push(low, high, rules.length, subjects.length)
+    for (const subject of subjects) written.push(subject)
+    rules.push(rule)
   }
 
   function at(index: number): number {

@@ -20,11 +20,16 @@ export function plainYamlReader(text: string): ReadPlainYaml {
   // Of the line in which the position is; -1 at the end.
   let indent = -1
   let depth = 0
+  // What was found so far of the lists and maps that have not ended: each cuts its own off when it does.
+  const items: YamlNode[] = []
+  const entries: YamlEntry[] = []
 
   return (from, to) => {
     position = from
     end = to
     depth = 0
+    items.length = 0
+    entries.length = 0
     try {
       nextLine()
       if (indent < 0) return undefined
@@ -58,8 +63,9 @@ export function plainYamlReader(text: string): ReadPlainYaml {
     skipSpaces()
     const code = text.charCodeAt(position)
     const isComment = code === hash && position > start
-    if (!isComment && code !== newline && position < end) throw refused
-    skipLine()
+    if (code === newline) position++
+    else if (isComment || position >= end) skipLine()
+    else throw refused
     nextLine()
   }
 
@@ -88,7 +94,7 @@ export function plainYamlReader(text: string): ReadPlainYaml {
   function listOnLines(column: number): YamlNode {
     deeper()
     const start = position
-    const items: YamlNode[] = []
+    const first = items.length
     for (;;) {
       const dashAt = position
       position++
@@ -97,7 +103,7 @@ export function plainYamlReader(text: string): ReadPlainYaml {
       if (indent !== column || !isItem()) break
     }
     depth--
-    return { kind: 'list', start, items }
+    return { kind: 'list', start, items: cutOff(items, first) }
   }
 
   /** An item of the list in `column` that begins in `inner`, on the line of its dash. */
@@ -108,10 +114,11 @@ export function plainYamlReader(text: string): ReadPlainYaml {
       return node
     }
     const start = position
-    const key = scalar('word')
-    if (isKeyEnd()) return mapOnLines(inner, key)
+    const word = scalar('word')
+    if (isKeyEnd()) return mapOnLines(inner, word)
     position = start
-    const item = scalar('words')
+    const item = text.charCodeAt(word.end) === newline ? word : scalar('words')
+    position = item.end
     endLine()
     return item
   }
@@ -120,17 +127,25 @@ export function plainYamlReader(text: string): ReadPlainYaml {
   function mapOnLines(column: number, first: YamlScalar | undefined): YamlMap {
     deeper()
     const start = first?.start ?? position
-    const entries: YamlEntry[] = []
+    const firstEntry = entries.length
     let key = first ?? scalar('word')
     for (;;) {
       if (!isKeyEnd()) throw refused
       position++
-      addTo(entries, key, valueOnLines(column))
+      add(firstEntry, key, valueOnLines(column))
       if (indent !== column || isItem()) break
       key = scalar('word')
     }
     depth--
-    return { kind: 'map', start, entries }
+    return { kind: 'map', start, entries: cutOff(entries, firstEntry) }
+  }
+
+  /** Adds to the map whose entries begin with that one. */
+  function add(first: number, { value: key, start, end }: YamlScalar, value: YamlNode): void {
+    if (typeof key !== 'string' || end - start > maximumKeyLength) throw refused
+    if (entries.length - first > maximumEntries) throw refused
+    for (let index = first; index < entries.length; index++) if (entries[index]?.key === key) throw refused
+    entries.push({ key, isScalarKey: true, start, value })
   }
 
   function isKeyEnd(): boolean {
@@ -163,14 +178,13 @@ export function plainYamlReader(text: string): ReadPlainYaml {
     const start = position++
     const isList = code === openingBracket
     const closing = isList ? closingBracket : closingBrace
-    const items: YamlNode[] = []
-    const entries: YamlEntry[] = []
+    const [firstItem, firstEntry] = [items.length, entries.length]
     skipGap(outer)
     if (text.charCodeAt(position) === closing) position++
     else {
       for (;;) {
         if (isList) items.push(inFlow(outer))
-        else entryInFlow(entries, outer)
+        else addEntryInFlow(firstEntry, outer)
         skipGap(outer)
         const next = text.charCodeAt(position++)
         if (next === closing) break
@@ -179,16 +193,18 @@ export function plainYamlReader(text: string): ReadPlainYaml {
       }
     }
     depth--
-    return isList ? { kind: 'list', start, items } : { kind: 'map', start, entries }
+    return isList
+      ? { kind: 'list', start, items: cutOff(items, firstItem) }
+      : { kind: 'map', start, entries: cutOff(entries, firstEntry) }
   }
 
-  function entryInFlow(entries: YamlEntry[], outer: number): void {
+  function addEntryInFlow(firstEntry: number, outer: number): void {
     const isQuoted = isQuote(text.charCodeAt(position))
     const key = scalar('word')
     if (!isKeyEnd() && !(isQuoted && text.charCodeAt(position) === colon)) throw refused
     position++
     skipGap(outer)
-    addTo(entries, key, inFlow(outer))
+    add(firstEntry, key, inFlow(outer))
   }
 
   function skipGap(outer: number): void {
@@ -212,10 +228,11 @@ export function plainYamlReader(text: string): ReadPlainYaml {
   }
 }
 
-function addTo(entries: YamlEntry[], { value: key, start, end }: YamlScalar, value: YamlNode): void {
-  const isLong = end - start > maximumKeyLength || entries.length > maximumEntries
-  if (typeof key !== 'string' || isLong || entries.some((entry) => entry.key === key)) throw refused
-  entries.push({ key, isScalarKey: true, start, value })
+/** What was added from there on, which is no longer in the list. */
+function cutOff<Value>(list: Value[], first: number): readonly Value[] {
+  const cut = list.slice(first)
+  while (list.length > first) list.pop()
+  return cut
 }
 
 const maximumDepth = 64

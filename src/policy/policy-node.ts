@@ -52,8 +52,8 @@ export function reach(root: PolicyNode, namespace: Identifier): PolicyNode {
   let node = root
   for (const part of namespace) {
     const children: Map<string, PolicyNode> = (node.children ??= new Map())
-    const child = children.get(part) ?? emptyNode(part, node)
-    children.set(part, child)
+    let child = children.get(part)
+    if (child === undefined) children.set(part, (child = emptyNode(part, node)))
     node = child
   }
   return node
@@ -86,8 +86,9 @@ export function numberNodes(root: PolicyNode): readonly PolicyNode[] {
     node.number = number
     node.end = number + 1
   }
-  for (const { parent, end } of nodes.toReversed()) {
-    if (parent !== undefined) parent.end = Math.max(parent.end, end)
+  for (let number = nodes.length - 1; number >= 0; number--) {
+    const node = nodes[number]
+    if (node?.parent !== undefined) node.parent.end = Math.max(node.parent.end, node.end)
   }
   return nodes
 }

@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { PolicyError } from './policy-error.ts'
 import { listPolicyFiles, named, settlingMs, someAtATime, stampOf } from './policy-files.ts'
 
@@ -39,7 +40,7 @@ export function policyFolder(folder: string): PolicyPlace {
         if (!found.some(({ isJustChanged }) => isJustChanged)) {
           const files = await someAtATime(found, async ({ name, path }): Promise<PolicyText> => ({
             name,
-            bytes: await named(name, () => readFile(path)),
+            bytes: await named(name, () => readWhole(path)),
           }))
           const stamp = stampOf(found)
           if (stamp === stampOf(await listPolicyFiles(folder))) return { stamp, files }
@@ -50,3 +51,6 @@ export function policyFolder(folder: string): PolicyPlace {
     },
   }
 }
+
+/** Of thousands of files it takes half as long as what opens a handle for each. */
+const readWhole = promisify(readFile)

@@ -9,37 +9,44 @@ import type { NamedSubjects, PolicyDocument, PolicyRule } from './policy-documen
 export function revisionOf(documents: readonly PolicyDocument[]): string {
   const hash = createHash('sha256')
   const spell = spelling()
+  let text = ''
   for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    const { name, namespace, inherit, final, onDeny, rules } = document
-    const contents = rules.map((rule) => contentOf(rule, spell))
-    // Each is a list of its own, so that nothing can move from one into the next unseen.
-    hash.update(JSON.stringify([name, namespace, inherit, spell(final), onDeny ?? null, contents]))
+    text += contentOf(document, spell)
+    if (text.length < maximumLength) continue
+    hash.update(text)
+    text = ''
   }
-  return hash.digest('hex')
+  return hash.update(text).digest('hex')
 }
+
+/** So much is hashed at a time: each call costs as much as hashing some hundred bytes. */
+const maximumLength = 64 * 1024
+
+const json = JSON.stringify
 
 type Spell = (permissions: ReadonlySet<Permission>) => string
 
-function contentOf(
-  { id, effect, subjects, permissions, tables, condition }: PolicyRule,
-  spell: Spell,
-): readonly unknown[] {
-  const { any, anonymous, except } = subjects
-  return [
-    id,
-    effect,
-    namesOf(subjects),
-    any,
-    anonymous,
-    except ? namesOf(except) : null,
-    spell(permissions),
-    tables ?? null,
-    condition?.text ?? null,
-  ]
+/**
+ * In JSON, written part by part, which is sooner done than to make lists of it all for JSON.stringify. Each part is a
+ * list of its own, so that nothing can move from one into the next unseen.
+ */
+function contentOf(document: PolicyDocument, spell: Spell): string {
+  const { name, namespace, inherit, final, onDeny, rules } = document
+  let contents = ''
+  for (const rule of rules) contents += `${contents === '' ? '' : ','}${contentOfRule(rule, spell)}`
+  return `[${json(name)},${json(namespace)},${inherit},${spell(final)},${onDeny ?? null},[${contents}]]`
 }
 
-function namesOf({ users, groups, keys }: NamedSubjects): readonly unknown[] {
-  return [users, groups, keys]
+function contentOfRule(rule: PolicyRule, spell: Spell): string {
+  const { id, effect, subjects, permissions, tables, condition } = rule
+  const { any, anonymous, except } = subjects
+  const whom = `${namesOf(subjects)},${any},${anonymous},${except ? namesOf(except) : null}`
+  const what = `${spell(permissions)},${tables ? json(tables) : null}`
+  return `[${json(id)},"${effect}",${whom},${what},${condition ? json(condition.text) : null}]`
+}
+
+function namesOf({ users, groups, keys }: NamedSubjects): string {
+  return `[${json(users)},${json(groups)},${json(keys)}]`
 }
 
 /** Groups of operations are spelled out: if what a group holds changes, so does the revision. */
@@ -48,7 +55,7 @@ function spelling(): Spell {
   return (permissions) => {
     let text = texts.get(permissions)
     if (text === undefined) {
-      text = permissionNames.filter((name) => permissions.has(name)).join(' ')
+      text = json(permissionNames.filter((name) => permissions.has(name)).join(' '))
       texts.set(permissions, text)
     }
     return text

@@ -10,34 +10,38 @@ import { subjectsOf } from './subject-fields.ts'
 import { didYouMean } from './suggestion.ts'
 import { offsetIn } from './text-positions.ts'
 import {
-  choiceOf,
-  fieldsOf,
+  choiceReader,
+  fieldsReader,
   optional,
   someTextsOf,
   textOf,
   textsOf,
+  type FaultOfText,
   type Field,
   type Report,
 } from './yaml-fields.ts'
+
+const readRule = fieldsReader(ruleFields)
+const readEffect = choiceReader(['allow', 'deny'])
 
 const nameGrammar = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 /** The rule that begins in that line, or undefined where it cannot be read; every fault in it is reported. */
 export function ruleOf(field: Field, line: number, report: Report): PolicyRule | undefined {
-  const fields = fieldsOf(field, ruleFields, report)
+  const fields = readRule(field, report)
   if (fields === undefined) return undefined
-  const id = labelOf(fields.id, report)
-  const effect = choiceOf(fields.effect, ['allow', 'deny'], report)
-  const subjects = subjectsOf(fields.subjects, report)
-  const permissions = permissionsOf(fields.operations, report)
-  const tables = optional(fields.tables, (field) => tablesOf(field, report))
+  const id = labelOf(fields.of('id'), report)
+  const effect = readEffect(fields.of('effect'), report)
+  const subjects = subjectsOf(fields.of('subjects'), report)
+  const permissions = permissionsOf(fields.of('operations'), report)
+  const tables = optional(fields, 'tables', tablesOf, report)
   if (tables !== undefined && permissions.size > 0 && ![...permissions].some(concernsTables)) {
     report(
-      fields.tables.offset,
-      `${fields.tables.name} has no meaning here: none of the operations is one on a table`,
+      fields.of('tables').offset,
+      `${fields.of('tables').name} has no meaning here: none of the operations is one on a table`,
     )
   }
-  const condition = optional(fields.when, (field) => conditionOf(field, report))
+  const condition = optional(fields, 'when', conditionOf, report)
   if (id === undefined || effect === undefined) return undefined
   return { id, effect, subjects, permissions, tables, condition, line }
 }
@@ -72,19 +76,14 @@ export function labelOf(field: Field, report: Report): string | undefined {
 
 /** The id of a namespace. A part that no namespace can be called is a fault: the policy would never apply. */
 export function namespaceOf(field: Field, report: Report): Identifier {
-  return textsOf(field, '[prod, sales]', report, (part, item) => {
-    if (part.includes('*')) report(item.offset, `${item.name} holds "*"; a namespace is named exactly`)
-    else assertUsable(part, item, report)
-  })
+  return textsOf(field, '[prod, sales]', report, (part) =>
+    part.includes('*') ? (item) => `${item} holds "*"; a namespace is named exactly` : faultOfName(part),
+  )
 }
 
 /** Operations and groups of them, spelled out. */
 export function permissionsOf(field: Field, report: Report): ReadonlySet<Permission> {
-  const names = someTextsOf(field, '[read, InsertIntoTable]', report, (name, item) => {
-    if (members.has(name)) return
-    const suggestion = didYouMean(name, [...permissionNames, ...permissionGroups.keys()])
-    report(item.offset, `${item.name}: no operation or group is called ${JSON.stringify(name)}${suggestion}`)
-  })
+  const names = someTextsOf(field, '[read, InsertIntoTable]', report, faultOfPermission)
   const key = names.join(' ')
   let permissions = spelledOut.get(key)
   if (permissions === undefined) {
@@ -92,6 +91,12 @@ export function permissionsOf(field: Field, report: Report): ReadonlySet<Permiss
     spelledOut.set(key, permissions)
   }
   return permissions
+}
+
+function faultOfPermission(name: string): ReturnType<FaultOfText> {
+  if (members.has(name)) return undefined
+  const suggestion = didYouMean(name, [...permissionNames, ...permissionGroups.keys()])
+  return (item) => `${item}: no operation or group is called ${JSON.stringify(name)}${suggestion}`
 }
 
 /** Most rules are about the same few lists of operations; each is kept once. */
@@ -110,21 +115,23 @@ function concernsTables(permission: Permission): boolean {
 }
 
 function tablesOf(field: Field, report: Report): readonly string[] {
-  return someTextsOf(field, '[orders, "evt_*"]', report, (pattern, item) => {
-    if (pattern.includes('**')) {
-      report(item.offset, `${item.name} holds "**"; leave "tables" out for everything beneath the namespace`)
-    } else {
-      assertUsable(pattern.replaceAll('*', 'x'), item, report)
-    }
-  })
+  return someTextsOf(field, '[orders, "evt_*"]', report, (pattern) =>
+    pattern.includes('**')
+      ? (item) => `${item} holds "**"; leave "tables" out for everything beneath the namespace`
+      : faultOfName(pattern.replaceAll('*', 'x')),
+  )
 }
 
 /** A rule or a namespace with a name that nothing can be called would silently never apply. */
-function assertUsable(name: string, field: Field, report: Report): void {
-  try {
-    assertName(name, field.name)
-  } catch (error) {
-    if (!(error instanceof InterfaceError)) throw error
-    report(field.offset, error.message)
+function faultOfName(name: string): ReturnType<FaultOfText> {
+  const message = (item: string): string | undefined => {
+    try {
+      assertName(name, item)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof InterfaceError)) throw error
+      return error.message
+    }
   }
+  return message('') === undefined ? undefined : (item) => message(item) ?? ''
 }

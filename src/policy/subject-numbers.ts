@@ -29,12 +29,12 @@ export function numberSubjects(): SubjectNumbers {
   const callers = new WeakMap<Principal, NumberedCaller>()
   let next = anonymousNumber + 1
 
-  function numbered(names: readonly string[], numbers: Map<string, number>): readonly number[] {
-    return names.map((name) => {
-      const number = numbers.get(name) ?? next++
-      numbers.set(name, number)
-      return number
-    })
+  function addNumbers(all: number[], names: readonly string[], numbers: Map<string, number>): void {
+    for (const name of names) {
+      let number = numbers.get(name)
+      if (number === undefined) numbers.set(name, (number = next++))
+      all.push(number)
+    }
   }
 
   function numbersOf({ name, method, credentialId, groups: own }: Principal): readonly number[] {
@@ -45,15 +45,15 @@ export function numberSubjects(): SubjectNumbers {
   }
 
   return {
-    of: (subjects) => [
-      ...new Set([
-        ...(subjects.any === true ? [anyNumber] : []),
-        ...(subjects.anonymous === true ? [anonymousNumber] : []),
-        ...numbered(subjects.users, users),
-        ...numbered(subjects.groups, groups),
-        ...numbered(subjects.keys, keys),
-      ]),
-    ],
+    of(subjects) {
+      const all: number[] = []
+      if (subjects.any === true) all.push(anyNumber)
+      if (subjects.anonymous === true) all.push(anonymousNumber)
+      addNumbers(all, subjects.users, users)
+      addNumbers(all, subjects.groups, groups)
+      addNumbers(all, subjects.keys, keys)
+      return distinct(all)
+    },
     callerOf(principal) {
       let caller = callers.get(principal)
       if (caller === undefined) {
@@ -63,4 +63,13 @@ export function numberSubjects(): SubjectNumbers {
       return caller
     },
   }
+}
+
+/** Of so many, a look at those before is sooner done than a set is made. */
+const few = 16
+
+function distinct(numbers: readonly number[]): readonly number[] {
+  const areDistinct =
+    numbers.length <= few && numbers.every((number, index) => numbers.indexOf(number) === index)
+  return areDistinct ? numbers.slice() : [...new Set(numbers)]
 }

@@ -11,15 +11,24 @@ import { kindOf } from './object-kind.ts'
 import { noFacts, type OperationFacts, type Question, type RequestFacts } from './question.ts'
 import { permissionsOf } from './rule-fields.ts'
 import {
-  choiceOf,
-  fieldsOf,
+  anyText,
+  choiceReader,
+  fieldsReader,
   itemsOf,
   optional,
+  readTrue,
   textOf,
   textsOf,
   type Field,
+  type Fields,
   type Report,
 } from './yaml-fields.ts'
+
+const readTest = fieldsReader(testFields)
+const readCaller = fieldsReader(callerFields)
+const readGiven = fieldsReader(givenFields)
+const readExpectation = choiceReader(['allow', 'deny'])
+const readMethod = choiceReader(authenticationMethods)
 
 /** What a request of a test says where the test does not. It never depends on the day: tests would come to fail. */
 export const unsaid: RequestFacts = {
@@ -43,21 +52,21 @@ export function testsOf(
 }
 
 function testOf(field: Field, place: Place & { line: number }, report: Report): DecisionTest | undefined {
-  const fields = fieldsOf(field, testFields, report)
+  const fields = readTest(field, report)
   if (fields === undefined) return undefined
-  const expect = choiceOf(fields.expect, ['allow', 'deny'], report)
-  const beneath = optional(fields.beneath, (field) => choiceOf(field, [true], report)) ?? false
+  const expect = readExpectation(fields.of('expect'), report)
+  const beneath = optional(fields, 'beneath', readTrue, report) ?? false
   const object = objectOf(field, fields, report)
-  const caller = optional(fields.as, (field) => callerOf(field, report)) ?? stranger
-  const permissions = permissionsOf(fields.operations, report)
-  const given = optional(fields.given, (field) => fieldsOf(field, givenFields, report))
+  const caller = optional(fields, 'as', callerOf, report) ?? stranger
+  const permissions = permissionsOf(fields.of('operations'), report)
+  const given = optional(fields, 'given', readGiven, report)
   const request = given === undefined ? unsaid : requestOf(given, report)
   const operation = given === undefined ? noFacts : operationOf(given, report)
   if (expect === undefined || object === undefined) return undefined
   if (beneath && object.field !== 'namespace') {
-    report(fields.beneath.offset, `${fields.beneath.name} stands beside "namespace" alone`)
+    report(fields.of('beneath').offset, `${fields.of('beneath').name} stands beside "namespace" alone`)
   }
-  assertKinds(fields.operations, object.field, beneath, report)
+  assertKinds(fields.of('operations'), object.field, beneath, report)
   const questions = [...permissions].flatMap((permission): Question[] => {
     if (!beneath && fieldFor(permission) !== object.field) return []
     const kind: ObjectKind = beneath ? 'namespace' : kindOf(permission)
@@ -67,15 +76,18 @@ function testOf(field: Field, place: Place & { line: number }, report: Report): 
     ]
   })
   if (questions.length === 0 && permissions.size > 0) {
-    report(fields.operations.offset, `${fields.operations.name}: none of them is one on a ${object.field}`)
+    report(
+      fields.of('operations').offset,
+      `${fields.of('operations').name}: none of them is one on a ${object.field}`,
+    )
   }
   return {
-    name: optional(fields.name, (field) => textOf(field, report)) ?? '',
+    name: optional(fields, 'name', textOf, report) ?? '',
     ...place,
     questions,
     beneath,
     expect,
-    rule: optional(fields.rule, (field) => textOf(field, report)),
+    rule: optional(fields, 'rule', textOf, report),
   }
 }
 
@@ -87,26 +99,22 @@ interface NamedObject {
   readonly id: Identifier
 }
 
-function objectOf(
-  test: Field,
-  fields: Readonly<Record<ObjectField, Field>>,
-  report: Report,
-): NamedObject | undefined {
-  const [field, ...more] = objectFields.filter((name) => fields[name].node !== undefined)
+function objectOf(test: Field, fields: Fields<ObjectField>, report: Report): NamedObject | undefined {
+  const [field, ...more] = objectFields.filter((name) => fields.has(name))
   if (field === undefined || more.length > 0) {
     const found = field === undefined ? 'names no object' : `names ${[field, ...more].join(' and ')}`
     report(test.offset, `${test.name} ${found}; expected exactly one of ${objectFields.join(', ')}`)
     return undefined
   }
-  const id = textsOf(fields[field], '[prod, sales]', report, () => undefined)
+  const id = textsOf(fields.of(field), '[prod, sales]', report, anyText)
   if (field !== 'namespace' && id.length === 0) {
-    report(fields[field].offset, `${fields[field].name} is empty; expected its namespace and its name`)
+    report(fields.of(field).offset, `${fields.of(field).name} is empty; expected its namespace and its name`)
   }
   try {
     return { field, id: assertIdentifier(id) }
   } catch (error) {
     if (!(error instanceof InterfaceError)) throw error
-    report(fields[field].offset, `${fields[field].name}: ${error.message}`)
+    report(fields.of(field).offset, `${fields.of(field).name}: ${error.message}`)
     return undefined
   }
 }
@@ -114,19 +122,15 @@ function objectOf(
 /** Of a group only what fits the object is asked; an operation that is named must fit. */
 function assertKinds(operations: Field, field: ObjectField, beneath: boolean, report: Report): void {
   if (beneath) return
-  textsOf(
-    operations,
-    '',
-    () => undefined,
-    (name, item) => {
-      const permission = permissionNames.find((candidate) => candidate === name)
-      if (permission === undefined || fieldFor(permission) === field) return
-      report(
-        item.offset,
-        `${item.name}: ${name} is no operation on a ${field}; expected "${fieldFor(permission)}"`,
-      )
-    },
-  )
+  for (const item of itemsOf(operations, '', () => undefined) ?? []) {
+    const name = item.node?.kind === 'scalar' ? item.node.value : undefined
+    const permission = permissionNames.find((candidate) => candidate === name)
+    if (permission === undefined || fieldFor(permission) === field) continue
+    report(
+      item.offset,
+      `${item.name}: ${permission} is no operation on a ${field}; expected "${fieldFor(permission)}"`,
+    )
+  }
 }
 
 function fieldFor(permission: Permission): ObjectField {
@@ -138,56 +142,65 @@ function fieldFor(permission: Permission): ObjectField {
 const stranger: Principal = { name: 'somebody', method: 'api-key', groups: new Set(), credentialId: '' }
 
 function callerOf(field: Field, report: Report): Principal | undefined {
-  const fields = fieldsOf(field, callerFields, report)
+  const fields = readCaller(field, report)
   if (fields === undefined) return undefined
-  if (optional(fields.anonymous, (field) => choiceOf(field, [true], report)) === true) {
+  if (optional(fields, 'anonymous', readTrue, report) === true) {
     const isSole = field.node?.kind === 'map' && field.node.entries.length === 1
     if (!isSole) report(field.offset, `${field.name} says more of a caller who sends no credential`)
     return anonymousPrincipal
   }
-  const claims = optional(fields.claims, (field) => {
-    if (field.node?.kind === 'map') return jsonOf(field, report) as Readonly<Record<string, unknown>>
-    report(field.offset, `${field.name} is no map; expected what the token says, such as { amr: [mfa] }`)
-    return undefined
-  })
-  const issuer = optional(fields.issuer, (field) => textOf(field, report))
-  const method = optional(fields.method, (field) => choiceOf(field, authenticationMethods, report))
-  const groups = optional(fields.groups, (field) => textsOf(field, '[sales]', report, () => undefined))
+  const claims = optional(fields, 'claims', claimsOf, report)
+  const issuer = optional(fields, 'issuer', textOf, report)
+  const method = optional(fields, 'method', readMethod, report)
+  const groups = optional(fields, 'groups', groupsOf, report)
   return {
-    name: optional(fields.user, (field) => textOf(field, report)) ?? stranger.name,
+    name: optional(fields, 'user', textOf, report) ?? stranger.name,
     method: method ?? (claims === undefined && issuer === undefined ? 'api-key' : 'token'),
     groups: new Set(groups),
-    credentialId: optional(fields.key, (field) => textOf(field, report)) ?? '',
+    credentialId: optional(fields, 'key', textOf, report) ?? '',
     ...(issuer !== undefined && { issuer }),
     ...(claims !== undefined && { claims }),
   }
 }
 
-type Given = Readonly<Record<keyof typeof givenFields, Field>>
+function claimsOf(field: Field, report: Report): Readonly<Record<string, unknown>> | undefined {
+  if (field.node?.kind === 'map') return jsonOf(field, report) as Readonly<Record<string, unknown>>
+  report(field.offset, `${field.name} is no map; expected what the token says, such as { amr: [mfa] }`)
+  return undefined
+}
+
+function groupsOf(field: Field, report: Report): readonly string[] {
+  return textsOf(field, '[sales]', report, anyText)
+}
+
+type Given = Fields<keyof typeof givenFields>
 
 function requestOf(given: Given, report: Report): RequestFacts {
-  const now = optional(given.now, (field) => timeOf(field, report))
+  const now = optional(given, 'now', timeOf, report)
   return {
-    clientAddress: optional(given.address, (field) => textOf(field, report)) ?? unsaid.clientAddress,
+    clientAddress: optional(given, 'address', textOf, report) ?? unsaid.clientAddress,
     now: now === undefined ? unsaid.now : new Date(now),
-    context: optional(given.context, (field) => textMapOf(field, report)) ?? unsaid.context,
+    context: optional(given, 'context', textMapOf, report) ?? unsaid.context,
   }
 }
 
 function operationOf(given: Given, report: Report): OperationFacts {
-  const text = (field: Field): string => optional(field, (field) => textOf(field, report)) ?? ''
-  const texts = (field: Field): ReadonlyMap<string, string> =>
-    optional(field, (field) => textMapOf(field, report)) ?? new Map<string, string>()
+  const text = (name: keyof typeof givenFields): string => optional(given, name, textOf, report) ?? ''
+  const texts = (name: keyof typeof givenFields): ReadonlyMap<string, string> =>
+    optional(given, name, textMapOf, report) ?? new Map<string, string>()
   return {
-    mode: text(given.mode),
-    behavior: text(given.behavior),
-    branch: text(given.branch),
-    tag: text(given.tag),
-    location: text(given.location),
-    manifestPath: text(given.manifestPath),
-    destination:
-      optional(given.destination, (field) => textsOf(field, '[b, t]', report, () => undefined)) ?? [],
-    metadata: texts(given.metadata),
-    properties: texts(given.properties),
+    mode: text('mode'),
+    behavior: text('behavior'),
+    branch: text('branch'),
+    tag: text('tag'),
+    location: text('location'),
+    manifestPath: text('manifestPath'),
+    destination: optional(given, 'destination', destinationOf, report) ?? [],
+    metadata: texts('metadata'),
+    properties: texts('properties'),
   }
+}
+
+function destinationOf(field: Field, report: Report): Identifier {
+  return textsOf(field, '[b, t]', report, anyText)
 }

@@ -1,15 +1,15 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import { anyTable, nothingGiven, type Asked, type CompiledRule, type Outlook } from './compiled-rule.ts'
 import { concealmentOf } from './concealment.ts'
-import type { Allowed, Decision, RuleReference } from './decision.ts'
-import { matcherOf, sampleOf } from './name-pattern.ts'
+import type { Allowed, Decision } from './decision.ts'
 import { packTree, type PackedTree } from './packed-tree.ts'
-import type { PolicyDocument, PolicyRule } from './policy-document.ts'
+import type { PolicyDocument } from './policy-document.ts'
 import { bitOf, bitsOf, withBits } from './permission-bits.ts'
 import { emptyRoot, nearest, numberNodes, reach, subtree, type PolicyNode } from './policy-node.ts'
 import type { EarlyQuestion, Inquiry, Question } from './question.ts'
+import { ruleCompiler, type CompileRule, type ConditionFailed } from './rule-compiler.ts'
 import { revisionOf } from './revision.ts'
-import { numberSubjects, type SubjectNumbers } from './subject-numbers.ts'
+import { numberSubjects } from './subject-numbers.ts'
 import { visibilityOf, type Sight, type View, type Viewer } from './visible.ts'
 
 /** The policies of a folder, ready to decide; never changes. */
@@ -54,9 +54,6 @@ export interface PolicySet {
   showsBeneath(sight: Sight): Allowed | undefined
 }
 
-/** Takes the errors of conditions: an allow did not apply, or a deny applied, because it could not be told. */
-export type ConditionFailed = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
-
 /** Compiles documents that are valid and whose names are unique, in the order of their files. */
 export function compilePolicies(
   documents: readonly PolicyDocument[],
@@ -65,9 +62,7 @@ export function compilePolicies(
   const revision = revisionOf(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
   const subjects = numberSubjects()
-  const root = buildTree(documents, (rule, document, order) =>
-    compileRule(rule, document, order, subjects, revision, conditionFailed),
-  )
+  const root = buildTree(documents, ruleCompiler(subjects, revision, conditionFailed))
   const nodes = numberNodes(root)
   const packed = packTree(nodes)
 
@@ -145,47 +140,16 @@ function isStoppedBeneath(packed: PackedTree, top: PolicyNode, asked: Asked): bo
   return false
 }
 
-type Compile = (rule: PolicyRule, document: PolicyDocument, order: number) => CompiledRule
-
-function buildTree(documents: readonly PolicyDocument[], compile: Compile): PolicyNode {
+function buildTree(documents: readonly PolicyDocument[], compile: CompileRule): PolicyNode {
   const root = emptyRoot()
   let order = 0
   for (const document of documents) {
     const node = reach(root, document.namespace)
     if (!document.inherit) node.isBoundary = true
-    node.final = withBits(node.final, bitsOf(document.final))
+    if (document.final.size > 0) node.final = withBits(node.final, bitsOf(document.final))
     // Of two policies for one namespace, the one that hides more is heard.
     if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404
     for (const rule of document.rules) node.rules.push(compile(rule, document, order++))
   }
   return root
 }
-
-function compileRule(
-  { id, effect, subjects, permissions, tables, condition, line }: PolicyRule,
-  document: PolicyDocument,
-  order: number,
-  numbers: SubjectNumbers,
-  revision: string,
-  conditionFailed: ConditionFailed,
-): CompiledRule {
-  const rule = Object.freeze({ policy: document.name, rule: id, file: document.file, line })
-  return {
-    order,
-    effect,
-    subjects: numbers.of(subjects),
-    except: subjects.except === undefined ? nobody : numbers.of(subjects.except),
-    ...bitsOf(permissions),
-    tables: tables?.map(matcherOf),
-    samples: tables?.map(sampleOf),
-    condition,
-    failed: (error) => conditionFailed(rule, effect, error),
-    decision: Object.freeze(
-      effect === 'allow'
-        ? { allowed: true, rule, revision }
-        : { allowed: false, reason: 'denied', rule, revision },
-    ),
-  }
-}
-
-const nobody: readonly number[] = []

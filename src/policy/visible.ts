@@ -185,7 +185,9 @@ function placeOf(kind: Kind, isThere: boolean): keyof typeof remembered {
 }
 
 function describingRules(node: PolicyNode): readonly PlacedRule[] {
-  return node.rules.filter((rule) => meet(rule, describingBits)).map((rule) => ({ rule, node }))
+  const placed: PlacedRule[] = []
+  for (const rule of node.rules) if (meet(rule, describingBits)) placed.push({ rule, node })
+  return placed
 }
 
 function nodesWhere(

@@ -1,4 +1,5 @@
-import { Composer, isScalar, Lexer, LineCounter, Parser, type CST, type Document } from 'yaml'
+import { Composer, isScalar, type Document } from 'yaml'
+import { tooDeepMessage, yamlTokens } from '../interface/yaml-nesting.ts'
 import { notPlain, plainYamlReader } from './plain-yaml.ts'
 import { nodeOf, type YamlNode } from './yaml-node.ts'
 
@@ -23,7 +24,7 @@ export type ReadYaml = (text: string, visitor: YamlVisitor) => void
  */
 export const readYaml: ReadYaml = (text, visitor) => {
   // With directives, document ends, and other line breaks, documents are no longer what stands between two markers.
-  if (/^(?:%|\.\.\.)|[\r\ufeff]/m.test(text)) {
+  if (text.includes('\r') || text.includes('\ufeff') || beginsLine(text, '%') || beginsLine(text, '...')) {
     readYamlByLibrary(text, visitor)
     return
   }
@@ -41,12 +42,37 @@ export const readYamlByLibrary: ReadYaml = (text, visitor) => readByLibrary(text
 
 /** Finds offsets in a text. */
 export function locator(text: string): Locate {
-  const lines = new LineCounter()
-  for (let start = 0; start >= 0; start = text.indexOf('\n', start) + 1 || -1) lines.addNewLine(start)
+  // Where the lines begin, as far as somebody asked; mostly each asks for a place behind the one before.
+  const starts = [0]
+  let isWhole = false
   return (offset) => {
-    const { line, col } = lines.linePos(offset)
-    return { line, column: col }
+    for (let last = starts.at(-1) ?? 0; last <= offset && !isWhole;) {
+      const next = text.indexOf('\n', last) + 1
+      if (next === 0) isWhole = true
+      else starts.push((last = next))
+    }
+    const line = linesUpTo(starts, offset)
+    return { line, column: offset - (starts[line - 1] ?? 0) + 1 }
   }
+}
+
+/** How many of the lines begin there or before. */
+function linesUpTo(starts: readonly number[], offset: number): number {
+  let [low, high] = [1, starts.length]
+  if ((starts[high - 2] ?? 0) <= offset && offset < (starts[high - 1] ?? 0)) return high - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((starts[middle] ?? 0) <= offset) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function beginsLine(text: string, what: string): boolean {
+  for (let at = text.indexOf(what); at >= 0; at = text.indexOf(what, at + 1)) {
+    if (at === 0 || text.charAt(at - 1) === '\n') return true
+  }
+  return false
 }
 
 function endOfDocument(text: string, start: number): number {
@@ -66,9 +92,8 @@ function afterMarker(text: string, start: number): number {
 function readByLibrary(text: string, shift: number, { root, fault }: YamlVisitor): void {
   // Pretty errors repeat the position, and quote the file.
   const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false })
-  const tooDeep = (offset: number): void =>
-    fault(offset + shift, `more than ${maximumDepth} maps and lists stand in each other here`)
-  for (const document of composer.compose(tokensOf(text, tooDeep))) {
+  const tooDeep = (offset: number): void => fault(offset + shift, tooDeepMessage)
+  for (const document of composer.compose(yamlTokens(text, tooDeep))) {
     const { contents } = document
     const faults = faultsOf(document)
     for (const { pos, message } of faults) fault(pos[0] + shift, message)
@@ -76,24 +101,6 @@ function readByLibrary(text: string, shift: number, { root, fault }: YamlVisitor
     if (!isEmpty && faults.every(({ code }) => code === repeatedKey)) root(nodeOf(contents, shift))
   }
 }
-
-/**
- * What the library makes documents of, up to what is too deep. It makes them by recursion, and where that comes near
- * the end of the stack, Node does not throw: it ends the process, as it cannot compile a regular expression.
- */
-function* tokensOf(text: string, tooDeep: (offset: number) => void): Generator<CST.Token> {
-  const parser = new Parser()
-  for (const lexeme of new Lexer().lex(text)) {
-    yield* parser.next(lexeme)
-    if (parser.stack.length > maximumDepth) {
-      tooDeep(parser.offset)
-      return
-    }
-  }
-  yield* parser.end()
-}
-
-const maximumDepth = 200
 
 /** The faults of a document; where one breaks it, what the library says after that are consequences of it. */
 function faultsOf({ errors, warnings }: Document.Parsed): Document.Parsed['errors'] {

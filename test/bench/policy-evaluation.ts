@@ -11,7 +11,7 @@ import { ask, caller, textOf, type WrittenPolicy, type WrittenRule } from '../po
  * five has a condition. Prints medians of samples of 20 decisions, the rounds of all sizes interleaved: for questions
  * about any namespace, whose policies are mostly in no cache of the processor, and for questions about ten of them.
  * A question is made just before it is asked, as the one of a request is.
- * Before that: what it takes to load the most of them from a folder, the first time and at best.
+ * Before that: what it takes to load the most of them from a folder, in a fresh process and at best.
  */
 
 const sizes = [10, 1000, 10_000]
@@ -27,7 +27,9 @@ const callers = Array.from({ length: 300 }, (_, index) =>
 )
 const conditions = ['branch != "main"', 'client.address.inCidr("192.0.2.0/24")', '"env" in context']
 
-console.log(`loading ${Math.max(...sizes)} policies of three rules: milliseconds the first time, and at best`)
+console.log(
+  `loading ${Math.max(...sizes)} policies of three rules: milliseconds in a fresh process, and at best`,
+)
 console.table(await loadTimes(policiesOf(Math.max(...sizes))))
 
 const measured = sizes.flatMap((size) => {

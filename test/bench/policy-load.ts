@@ -1,26 +1,30 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { stringify } from 'yaml'
 import { settlingMs } from '../../src/policy/policy-files.ts'
-import { policyFileReader } from '../../src/policy/policy-file-reader.ts'
-import { policyFolder } from '../../src/policy/policy-place.ts'
-import { compilePolicies } from '../../src/policy/trie.ts'
 import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
+import type { LoadTimes } from './load-policies-once.ts'
 
-/** What it takes until a folder of policies can decide, in milliseconds: the first time, and the least of a few. */
+/** What it takes until a folder of policies can decide, in milliseconds: in a fresh process, and the least of some. */
 interface LoadTime {
   readonly files: number
   readonly style: 'YAML' | 'JSON'
   readonly read: string
   readonly parse: string
   readonly compile: string
+  readonly 'parse and compile': string
   /** Parsing once more, when nothing changed. */
   readonly 'parse unchanged': string
 }
 
-const rounds = 3
+const processes = 5
+const rounds = 5
+const program = fileURLToPath(new URL('load-policies-once.ts', import.meta.url))
 
 /** Loads the policies from one file and from a file for each. */
 export async function loadTimes(policies: readonly WrittenPolicy[]): Promise<readonly LoadTime[]> {
@@ -39,40 +43,40 @@ async function loadTime(style: LoadTime['style'], texts: readonly string[]): Pro
   try {
     for (const [index, text] of texts.entries()) await writeFile(join(folder, `${index}.yaml`), text)
     await sleep(2 * settlingMs)
-    const times: { read: number[]; parse: number[]; compile: number[]; again: number[] } = {
-      read: [],
-      parse: [],
-      compile: [],
-      again: [],
+    const first: LoadTimes[] = []
+    const all: LoadTimes[] = []
+    for (let index = 0; index < processes; index++) {
+      const times = await loadElsewhere(folder)
+      first.push(...times.slice(0, 1))
+      all.push(...times)
     }
-    for (let round = 0; round < rounds; round++) {
-      const readFiles = policyFileReader()
-      const startedAt = performance.now()
-      const { files } = await policyFolder(folder).read()
-      const readAt = performance.now()
-      const documents = readFiles(files).flatMap(({ documents }) => documents)
-      const parsedAt = performance.now()
-      compilePolicies(documents)
-      const compiledAt = performance.now()
-      readFiles(files)
-      times.read.push(readAt - startedAt)
-      times.parse.push(parsedAt - readAt)
-      times.compile.push(compiledAt - parsedAt)
-      times.again.push(performance.now() - compiledAt)
-    }
+    const shown = (timeOf: (times: LoadTimes) => number): string =>
+      [first, all].map((times) => Math.min(...times.map(timeOf)).toFixed(0)).join(', ')
     return {
       files: texts.length,
       style,
-      read: firstAndLeast(times.read),
-      parse: firstAndLeast(times.parse),
-      compile: firstAndLeast(times.compile),
-      'parse unchanged': firstAndLeast(times.again),
+      read: shown(({ read }) => read),
+      parse: shown(({ parse }) => parse),
+      compile: shown(({ compile }) => compile),
+      'parse and compile': shown(({ parse, compile }) => parse + compile),
+      'parse unchanged': shown(({ again }) => again),
     }
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
-function firstAndLeast(times: readonly number[]): string {
-  return `${times[0]?.toFixed(0)}, ${Math.min(...times).toFixed(0)}`
+/** Loads the folder a few times over in a process of its own. */
+async function loadElsewhere(folder: string): Promise<readonly LoadTimes[]> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--import',
+    'tsx',
+    program,
+    folder,
+    String(rounds),
+  ])
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as LoadTimes)
 }

@@ -36,6 +36,16 @@ test('keys are listed as they were made, without their secrets', async () => {
   expect(stored).not.toContain(pepper.toString('hex'))
 })
 
+// So deep, the library that reads YAML ends the process.
+test.each(['[', '{ a: ', '- '])(
+  'a store that nests %s without end is one problem, with its line',
+  (opening) => {
+    expect(problemsOf(`# keys\nkeys:\n  ${opening.repeat(20_000)}`)).toEqual([
+      'keys.yaml:3: more than 200 maps and lists stand in each other here',
+    ])
+  },
+)
+
 test('only its owner can read the store', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)

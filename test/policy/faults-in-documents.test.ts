@@ -20,6 +20,15 @@ function faultsOfRule(field: string, value: string): string[] {
   return faults(`${head}rules:\n  - { ${rule.join(', ')} }\n`).map((fault) => fault.replace(/^\S+ /, ''))
 }
 
+it('tells every fault in a list, of items that are no text and of texts that are none of those', () => {
+  expect(faultsOfRule('subjects', '{ users: [7, "a*", alice, [b], ""] }')).toEqual([
+    'rules[0].subjects.users[0] is 7; expected text: put it in quotes',
+    'rules[0].subjects.users[1] holds "*"; names are exact, and every caller is "any: true"',
+    'rules[0].subjects.users[3] is a list; expected text',
+    'rules[0].subjects.users[4] is "", which nobody is called',
+  ])
+})
+
 it('reads a document with everything in it', () => {
   const { documents, problems } = parsePolicies(
     `# A comment, and nothing before the first separator.

@@ -60,6 +60,17 @@ it('reads what two links lead to once, and follows no circle', async () => {
   expect((await loadPolicies(folder)).size).toBe(1)
 })
 
+it('reads a file to which a link leads that is called otherwise: it may hold a deny', async () => {
+  const folder = await temporaryFolder()
+  await writeFiles(folder, {
+    'one.yaml': readerPolicy('one', 'alice'),
+    'two.txt': readerPolicy('two', 'alice'),
+  })
+  await symlink('one.yaml', join(folder, 'current'))
+  await symlink('two.txt', join(folder, 'zwei.yaml'))
+  expect((await loadPolicies(folder)).size).toBe(2)
+})
+
 it('can be a link itself', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'real/one.yaml': readerPolicy('one', 'alice') })

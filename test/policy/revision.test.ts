@@ -1,6 +1,11 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { permissionNames, type Permission } from '../../src/interface/permissions.ts'
 import { parsePolicies } from '../../src/policy/documents.ts'
+import type { NamedSubjects, PolicyDocument } from '../../src/policy/policy-document.ts'
 import { compilePolicies } from '../../src/policy/trie.ts'
+import { policies } from './generated-policies.ts'
 import { textOf, type WrittenPolicy } from './written-policy.ts'
 
 const one: WrittenPolicy = {
@@ -36,4 +41,43 @@ it('differs wherever a decision may', () => {
   ]
   const revisions = [one, ...others].map((policy) => revision(textOf([policy])))
   expect(new Set(revisions).size).toBe(revisions.length)
+})
+
+/** The revision as one list of lists in JSON, document by document. */
+function obviousRevision(documents: readonly PolicyDocument[]): string {
+  const hash = createHash('sha256')
+  for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
+    const { name, namespace, inherit, final, onDeny, rules } = document
+    const contents = rules.map(({ id, effect, subjects, permissions, tables, condition }) => {
+      const { any, anonymous, except } = subjects
+      const whom = [names(subjects), any, anonymous, except ? names(except) : null]
+      return [id, effect, ...whom, spelled(permissions), tables ?? null, condition?.text ?? null]
+    })
+    hash.update(JSON.stringify([name, namespace, inherit, spelled(final), onDeny ?? null, contents]))
+  }
+  return hash.digest('hex')
+}
+
+function names({ users, groups, keys }: NamedSubjects): readonly unknown[] {
+  return [users, groups, keys]
+}
+
+function spelled(permissions: ReadonlySet<Permission>): string {
+  return permissionNames.filter((name) => permissions.has(name)).join(' ')
+}
+
+it('is the hash of what the documents say, in JSON: the same from release to release', () => {
+  fc.assert(
+    fc.property(policies, (written) => {
+      const { documents } = parsePolicies(textOf(written), 'x.yaml')
+      expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
+    }),
+    { numRuns: 50 },
+  )
+  const escaped = {
+    ...one,
+    rules: one.rules.map((rule) => ({ ...rule, subjects: { users: ['"\\\u{1f600}'] } })),
+  }
+  const { documents } = parsePolicies(textOf([escaped]), 'x.yaml')
+  expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
 })

@@ -3,7 +3,8 @@ import type { ObjectKind } from '../../src/interface/operations.ts'
 import type { Principal } from '../../src/identity/principal.ts'
 import { parsePolicies } from '../../src/policy/documents.ts'
 import { noFacts, type OperationFacts, type Question, type RequestFacts } from '../../src/policy/question.ts'
-import { compilePolicies, type ConditionFailed, type PolicySet } from '../../src/policy/trie.ts'
+import type { ConditionFailed } from '../../src/policy/rule-compiler.ts'
+import { compilePolicies, type PolicySet } from '../../src/policy/trie.ts'
 
 /** Callers as a user names them. */
 interface WrittenSubjects {
