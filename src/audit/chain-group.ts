@@ -1,4 +1,5 @@
 import { chainLine, type ChainPlace } from './chain.ts'
+import { idText } from './json-text.ts'
 import { MerkleRoot } from './merkle.ts'
 import { looseRecord, type LooseRecord } from './loose-records.ts'
 import type { SealKey } from './seal-key.ts'
@@ -16,45 +17,51 @@ export function sealHere(): LooseRecord {
   return looseRecord('seal', { leaves: 0, root: '', within: 0, key: '' })
 }
 
+/** Where a chain is. */
+export interface ChainState {
+  readonly place: ChainPlace
+  /** Over the records behind the last seal. */
+  readonly unsealed: MerkleRoot
+}
+
 /** The lines of records that become durable together, and where the chain is then. */
 export class Group {
   text = ''
   place: ChainPlace
-  unsealed: string[]
+  unsealed: MerkleRoot
+  /** The last records of tables, by the id as JSON. */
   readonly heads = new Map<string, string>()
   readonly #options: SealOptions
   readonly #links: TableLinks
 
-  constructor(options: SealOptions, links: TableLinks, place: ChainPlace, unsealed: readonly string[]) {
+  constructor(options: SealOptions, links: TableLinks, { place, unsealed }: ChainState) {
     this.#options = options
     this.#links = links
     this.place = place
-    this.unsealed = [...unsealed]
+    this.unsealed = new MerkleRoot(unsealed)
   }
 
   /** Adds the record, and a seal where one falls due; answers the seq of the record. */
   add(record: LooseRecord): number {
     const { seq } = this.place
     if (record.kind === 'seal') {
-      if (this.unsealed.length > 0) this.#seal()
+      if (this.unsealed.leaves > 0) this.#seal()
       return seq
     }
-    const hash = this.#line(record)
-    this.unsealed.push(hash)
-    if (this.unsealed.length >= this.#options.sealRecords) this.#seal()
+    this.unsealed.add(this.#line(record))
+    if (this.unsealed.leaves >= this.#options.sealRecords) this.#seal()
     return seq
   }
 
   #seal(): void {
     const { key, sealRecords: within } = this.#options
-    const tree = new MerkleRoot()
-    for (const hash of this.unsealed) tree.add(hash)
-    this.#line(looseRecord('seal', { leaves: tree.leaves, root: tree.root(), within, key: key.id }), key)
-    this.unsealed = []
+    const { leaves } = this.unsealed
+    this.#line(looseRecord('seal', { leaves, root: this.unsealed.root(), within, key: key.id }), key)
+    this.unsealed = new MerkleRoot()
   }
 
   #line(record: LooseRecord, key?: SealKey): string {
-    const tables = record.tables.map((id) => JSON.stringify(id))
+    const tables = record.tables.map(idText)
     const links = this.#links.linksOf(tables, this.heads)
     const { line, hash } = chainLine(this.place, record, links, key && ((text) => key.sign(text)))
     this.text += line

@@ -1,8 +1,9 @@
 import { readdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { noHash, type ChainPlace } from './chain.ts'
-import { Group, sealHere, type SealOptions } from './chain-group.ts'
+import { noHash } from './chain.ts'
+import { Group, sealHere, type ChainState, type SealOptions } from './chain-group.ts'
 import { looseRecord, type LooseRecord } from './loose-records.ts'
+import { MerkleRoot } from './merkle.ts'
 import type { ChainEnd, FileTrouble, OpenIntent } from './records.ts'
 import type { Recovery } from './recovery.ts'
 import { syncFolder } from '../identity/sync-folder.ts'
@@ -55,18 +56,18 @@ export class ChainWriter {
   #index = 0
   #begunAt = performance.now()
   #lookedAt = -Infinity
-  #place: ChainPlace
-  /** The hashes of the records behind the last seal. */
-  #unsealed: readonly string[]
+  /** What is durable. */
+  #state: ChainState
   /** What was found wrong with files, and is not written yet. */
   #tampered: LooseRecord[] = []
 
   private constructor(options: ChainOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
     this.#options = options
     this.#segment = segment
-    this.#place = { chain, seq: 0, prev: noHash }
     this.#links = new TableLinks(recovery.heads)
-    this.#unsealed = recovery.unsealed
+    const unsealed = new MerkleRoot()
+    for (const hash of recovery.unsealed) unsealed.add(hash)
+    this.#state = { place: { chain, seq: 0, prev: noHash }, unsealed }
     this.chain = chain
   }
 
@@ -96,13 +97,13 @@ export class ChainWriter {
 
   /** The last durable record. */
   get head(): ChainEnd {
-    const { chain, seq, prev } = this.#place
+    const { chain, seq, prev } = this.#state.place
     return { chain, seq: seq - 1, hash: prev }
   }
 
   /** Whether records stand behind the last seal. */
   get isUnsealed(): boolean {
-    return this.#unsealed.length > 0
+    return this.#state.unsealed.leaves > 0
   }
 
   /** The name of the file that is written. */
@@ -126,7 +127,7 @@ export class ChainWriter {
    */
   async append(records: readonly LooseRecord[]): Promise<number[]> {
     const before = await this.#leadingRecords(records.at(-1)?.kind === 'seal')
-    const group = new Group(this.#options, this.#links, this.#place, this.#unsealed)
+    const group = this.#group()
     const seqs = [...before, ...records].map((record) => group.add(record))
     if (group.text === '') return seqs
     await this.#write(group)
@@ -155,7 +156,7 @@ export class ChainWriter {
       this.#segment.length >= segmentBytes ||
       (this.#segment.length > 0 && performance.now() - this.#begunAt >= segmentMs)
     ) {
-      const group = new Group(this.#options, this.#links, this.#place, this.#unsealed)
+      const group = this.#group()
       group.add(sealHere())
       if (group.text !== '') await this.#write(group)
       await this.#rotate()
@@ -169,18 +170,21 @@ export class ChainWriter {
     const now = performance.now()
     const isDue = isEnd || now - this.#lookedAt >= lookMs
     // The file of a chain that is being opened is nobody's to see yet.
-    if (this.#place.seq === 0 || !isDue) return undefined
+    if (this.#state.place.seq === 0 || !isDue) return undefined
     const what = await this.#segment.trouble()
     if (what === undefined) this.#lookedAt = now
     return what
   }
 
+  #group(): Group {
+    return new Group(this.#options, this.#links, this.#state)
+  }
+
   async #write(group: Group): Promise<void> {
     await this.#segment.append(Buffer.from(group.text))
-    this.#place = group.place
-    this.#unsealed = group.unsealed
+    this.#state = { place: group.place, unsealed: group.unsealed }
     this.#links.commit(group.heads)
-    if (group.unsealed.length === 0) this.#options.noted?.({ what: 'sealed', head: this.head })
+    if (!this.isUnsealed) this.#options.noted?.({ what: 'sealed', head: this.head })
   }
 
   async #rotate(): Promise<void> {

@@ -41,7 +41,7 @@ export function chainLine(
 ): { line: string; hash: string } {
   const head = `{"v":1,"kind":"${record.kind}","chain":"${place.chain}","seq":${place.seq}`
   const links = tables === '' ? '' : `,"tables":${tables}`
-  const text = `${head},"time":"${record.time}","prev":"${place.prev}"${links},${record.text.slice(1, -1)}`
+  const text = `${head},"time":"${record.time}","prev":"${place.prev}"${links},${record.members}`
   const body = sign ? `${text}${signatureMember}${sign(text)}"` : text
   const digest = hash('sha256', body)
   return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }

@@ -1,4 +1,3 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { isDiskFull, type DiskReserve } from './disk-reserve.ts'
 import { looseRecord, type LooseRecord } from './loose-records.ts'
 import { AuditUnavailable, type UnavailableReason } from './unavailable.ts'
@@ -31,6 +30,8 @@ export interface Waiting {
   readonly loss: 'refused' | 'dropped' | 'none'
   /** Whether it is written into the reserve of the disk when the rest is full. */
   readonly essential: boolean
+  /** Whether nobody waits for it, so that it waits for others to share their write with; see `lingerMs`. */
+  readonly lingers: boolean
 }
 
 /** Appends a group, all or nothing; resolves with the seqs of its records. */
@@ -46,6 +47,14 @@ interface Gap {
 const retryMs = 1_000
 
 /**
+ * What nobody waits for is written with the next record that somebody waits for, or after so many milliseconds, or when
+ * so much of it waits: to write a record by itself costs more than all else that is done for it.
+ */
+const lingerMs = 20
+const lingerRecords = 100
+const lingerBytes = 256 * 1024
+
+/**
  * The queue before the disk. All records that come while a group is on its way to the disk are the next group,
  * and share one write and one fdatasync. When a group fails, all its records fail; the next records try again,
  * and so does a timer, and what is missing is counted in a `gap` record as soon as one can be written. When the disk
@@ -58,9 +67,12 @@ export class GroupCommit {
   readonly #observe: AuditObserver | undefined
   #queue: Waiting[] = []
   #bytes = 0
+  /** Whether the queue is to be written now. */
+  #isDue = false
   #running: Promise<void> | undefined
+  #lingering: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
-  #closed = false
+  #takes: 'all' | 'essential' | 'nothing' = 'all'
   #failure: Error | undefined
   #gap: Gap | undefined
 
@@ -87,21 +99,31 @@ export class GroupCommit {
     const reason = this.unavailable(share, waiting.essential)
     if (reason !== undefined) return this.#refuse(waiting, new AuditUnavailable(reason))
     this.#queue.push(waiting)
-    this.#bytes += waiting.record.text.length
-    this.#start()
+    this.#bytes += waiting.record.members.length
+    if (!waiting.lingers || this.#queue.length >= lingerRecords || this.#bytes >= lingerBytes) this.#start()
+    else this.#linger()
   }
 
   /** Why a record that may use that share of the queue would not be taken now. */
   unavailable(share: number, essential = false): UnavailableReason | undefined {
-    if (this.#closed) return 'closed'
+    if (this.#takes === 'nothing' || (this.#takes === 'essential' && !essential)) return 'closed'
     if (!essential && !this.#reserve.held) return 'space'
     const { records, bytes } = this.#bounds
     return this.#queue.length >= records * share || this.#bytes >= bytes * share ? 'full' : undefined
   }
 
+  /** Takes nothing more but what is essential, and writes what waits, with the outcomes that come of it. */
+  async settle(): Promise<void> {
+    this.#takes = 'essential'
+    do {
+      this.#start()
+      await this.#running
+    } while (this.#queue.length > 0)
+  }
+
   /** Writes what waits, and takes nothing more. */
   async close(): Promise<void> {
-    this.#closed = true
+    this.#takes = 'nothing'
     await this.#running
     // Once more: what was missing so far, if it can be said now.
     this.#start()
@@ -110,22 +132,31 @@ export class GroupCommit {
   }
 
   #start(): void {
+    this.#isDue = true
     this.#running ??= this.#drain()
   }
 
+  #linger(): void {
+    if (this.#running === undefined) this.#lingering ??= setTimeout(() => this.#start(), lingerMs)
+  }
+
   async #drain(): Promise<void> {
-    do {
+    clearTimeout(this.#lingering)
+    this.#lingering = undefined
+    while (this.#isDue) {
       // All that arrives in this turn of the event loop goes into one group: what is done for a group is done seldom.
       await endOfTurn()
       await this.#flush()
-    } while (this.#queue.length > 0)
+    }
     this.#running = undefined
+    if (this.#queue.length > 0) this.#linger()
   }
 
   async #flush(): Promise<void> {
     const group = this.#queue
     this.#queue = []
     this.#bytes = 0
+    this.#isDue = false
     try {
       await this.#write(group)
     } catch (error) {
@@ -186,7 +217,7 @@ export class GroupCommit {
       this.#failure = error
       return false
     })
-    if (this.#closed) return
+    if (this.#takes !== 'all') return
     if (!isHeld) return this.#retryLater()
     if (this.#gap) this.#start()
     else this.#failure = undefined
@@ -200,6 +231,12 @@ export class GroupCommit {
     }
     waiting.failed(error)
   }
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 }
 
 function merged(gap: Gap, other: Gap | undefined): Gap {

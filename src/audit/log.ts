@@ -8,14 +8,7 @@ import { lockFolder, type FolderLock } from './folder-lock.ts'
 import { GroupCommit, type Waiting } from './group-commit.ts'
 import type { AuditLogOptions } from './log-options.ts'
 import { auditClassOf, defaultModes, type AuditModes, type OperationMode } from './modes.ts'
-import {
-  intentRecord,
-  looseRecord,
-  outcomeRecord,
-  refusalRecord,
-  resolvedRecord,
-  type LooseRecord,
-} from './loose-records.ts'
+import { looseRecord, outcomeRecord, resolvedRecord, type LooseRecord } from './loose-records.ts'
 import type {
   ChainEnd,
   IntentEntry,
@@ -28,6 +21,7 @@ import type {
 } from './records.ts'
 import { recoverFolder, type Recovery } from './recovery.ts'
 import { openRedaction, redactionSchema, type Redaction } from './redaction.ts'
+import { requestRecords, type RequestRecords } from './request-records.ts'
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from './seal-key.ts'
 import { syncFolder } from '../identity/sync-folder.ts'
@@ -94,9 +88,11 @@ export class AuditLog {
   readonly chain: string
   /** What was found when the log was opened. */
   readonly recovery: Recovery
+  /** The context keys that the records of requests may hold. */
+  readonly contextKeys: readonly string[]
   readonly #writer: ChainWriter
   readonly #lock: FolderLock
-  readonly #redaction: Redaction
+  readonly #records: RequestRecords
   readonly #commit: GroupCommit
   readonly #options: AuditLogOptions
   readonly #sealing: NodeJS.Timeout
@@ -124,9 +120,10 @@ export class AuditLog {
     }
     this.chain = writer.chain
     this.recovery = recovery
+    this.contextKeys = redaction.contextKeys
     this.#writer = writer
     this.#lock = lock
-    this.#redaction = redaction
+    this.#records = requestRecords(redaction)
     this.#options = options
     const bounds = { records: queueRecords, bytes: queueBytes }
     this.#commit = new GroupCommit(append, bounds, reserve, observe)
@@ -146,56 +143,57 @@ export class AuditLog {
   intent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
     return new Promise((resolve, failed) => {
       const { request } = entry
-      const record = intentRecord(this.#redaction.redacted(entry))
+      const record = this.#records.intent(entry)
       const durable = (seq: number): void => {
         const receipt = { seq, request, tables: record.tables }
         this.#writer.unresolved.set(seq, receipt)
         resolve(receipt)
       }
       if (!isAwaited) return this.#enqueueLossy(record, durable, failed)
-      const waiting = { record, durable, failed, loss: 'refused', essential: false } as const
-      this.#commit.enqueue(waiting, 1)
+      this.#commit.enqueue({ record, durable, failed, loss: 'refused', essential: false, lingers: false }, 1)
     })
   }
 
   /**
    * Resolves when the outcome is durable. It never finds the queue full, because its intent was let in. Rejects
    * with `AuditUnavailable` when the disk fails: it may be tried again with the same receipt, else the next start
-   * of the gateway records the outcome as unknown.
+   * of the gateway records the outcome as unknown. One that nobody waits for is written a little later.
    */
-  outcome(receipt: IntentReceipt, entry: OutcomeEntry): Promise<void> {
+  outcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
     return new Promise((resolve, failed) => {
       const record = outcomeRecord(receipt, entry)
       const durable = (): void => {
         this.#writer.unresolved.delete(receipt.seq)
         resolve()
       }
-      this.#commit.enqueue({ record, durable, failed, loss: 'refused', essential: true }, Infinity)
+      this.#commit.enqueue(
+        { record, durable, failed, loss: 'refused', essential: true, lingers: !isAwaited },
+        Infinity,
+      )
     })
   }
 
   /** Resolves when what an unknown outcome turned out to be is durable. Rejects: `AuditUnavailable`; try again. */
   resolved(intent: IntentPlace, entry: ResolvedEntry): Promise<void> {
     return new Promise((resolve, failed) => {
-      const waiting = { record: resolvedRecord(intent, entry), durable: () => resolve(), failed } as const
-      this.#commit.enqueue({ ...waiting, loss: 'none', essential: false }, lossyShare)
+      const record = resolvedRecord(intent, entry)
+      const durable = (): void => resolve()
+      this.#commit.enqueue(
+        { record, durable, failed, loss: 'none', essential: false, lingers: false },
+        lossyShare,
+      )
     })
   }
 
   /** Records a refusal when there is room; else it is dropped, and counted in the log too. */
   refusal(entry: RefusalEntry): void {
     if (this.#modes.denial === 'off') return
-    this.#enqueueLossy(refusalRecord(this.#redaction.redacted(entry)))
+    this.#enqueueLossy(this.#records.refusal(entry))
   }
 
   /** Records a reload, like a refusal. */
   reload(entry: ReloadEntry): void {
     if (this.#modes.reload !== 'off') this.#enqueueLossy(looseRecord('reload', entry))
-  }
-
-  /** The context keys that the records of requests may hold. */
-  get contextKeys(): readonly string[] {
-    return this.#redaction.contextKeys
   }
 
   /** How far the log is durable; what stands behind may be cut off again. */
@@ -243,6 +241,7 @@ export class AuditLog {
 
   async #finish(): Promise<void> {
     clearInterval(this.#sealing)
+    await this.#commit.settle()
     this.#seal()
     await this.#commit.close()
     await this.#pruning
@@ -266,8 +265,10 @@ export class AuditLog {
       this.#options.observe?.dropped()
       failed(error)
     }
-    const waiting = { record, durable, failed: dropped, loss: 'dropped', essential: false } as const
-    this.#commit.enqueue(waiting, lossyShare)
+    this.#commit.enqueue(
+      { record, durable, failed: dropped, loss: 'dropped', essential: false, lingers: true },
+      lossyShare,
+    )
   }
 
   /** The log says what is removed, signed, before it is. */
@@ -296,7 +297,7 @@ function ownRecord(
   durable: () => void,
   failed: (error: AuditUnavailable) => void,
 ): Waiting {
-  return { record, durable, failed, loss: 'none', essential: true }
+  return { record, durable, failed, loss: 'none', essential: true, lingers: false }
 }
 
 async function syncParents(folder: string, created: string): Promise<void> {

@@ -11,9 +11,15 @@ const nodeInput = Buffer.alloc(1 + 2 * hashBytes, 1)
 
 /** Adds up the root of a tree, leaf by leaf, in memory that grows with the logarithm of their number. */
 export class MerkleRoot {
-  /** The roots of complete trees, larger ones first; `size` is a power of two. */
-  readonly #peaks: { readonly size: number; readonly root: string }[] = []
-  #leaves = 0
+  /** At height h the root of a complete tree of 2^h leaves, where their number has that bit; left of those below. */
+  readonly #roots: string[]
+  #leaves: number
+
+  /** The tree of no leaves, or a copy of one. */
+  constructor(tree?: MerkleRoot) {
+    this.#roots = tree === undefined ? [] : [...tree.#roots]
+    this.#leaves = tree === undefined ? 0 : tree.#leaves
+  }
 
   /** How many leaves there are. */
   get leaves(): number {
@@ -21,23 +27,28 @@ export class MerkleRoot {
   }
 
   add(hash: string): void {
-    let peak = { size: 1, root: leafHash(hash) }
-    for (let last = this.#peaks.at(-1); last?.size === peak.size; last = this.#peaks.at(-1)) {
-      this.#peaks.pop()
-      peak = { size: 2 * peak.size, root: nodeHash(last.root, peak.root) }
+    let root = leafHash(hash)
+    let height = 0
+    for (let left = this.#rootAt(0); left !== undefined; left = this.#rootAt(height)) {
+      root = nodeHash(left, root)
+      height += 1
     }
-    this.#peaks.push(peak)
+    this.#roots[height] = root
     this.#leaves += 1
   }
 
   /** The root over the leaves so far. */
   root(): string {
-    const roots = this.#peaks.map(({ root }) => root)
-    const root = roots.reduceRight<string | undefined>(
-      (right, left) => (right ? nodeHash(left, right) : left),
-      undefined,
-    )
+    let root: string | undefined
+    for (let height = 0; height < this.#roots.length; height += 1) {
+      const left = this.#rootAt(height)
+      if (left !== undefined) root = root === undefined ? left : nodeHash(left, root)
+    }
     return root ?? hashOf('sha256', '')
+  }
+
+  #rootAt(height: number): string | undefined {
+    return (this.#leaves >> height) & 1 ? this.#roots[height] : undefined
   }
 }
 

@@ -3,7 +3,8 @@ import { operations, type OperationName } from '../interface/operations.ts'
 /**
  * How the record of an operation is written. `strict`: no intent on disk, no operation (503), and no answer before
  * the outcome is on disk. `durable`: no intent on disk, no operation; the outcome follows by itself. `besteffort`:
- * nothing waits; what is lost is counted in the log. `off`: no record.
+ * nothing waits; what is lost is counted in the log. `off`: no record. What nobody waits for is written some
+ * milliseconds later, so that it shares writes (group-commit.ts).
  */
 export const operationModes = ['strict', 'durable', 'besteffort', 'off'] as const
 export type OperationMode = (typeof operationModes)[number]

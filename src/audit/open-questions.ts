@@ -100,7 +100,7 @@ export function endOf({
   versions = [],
 }: {
   readonly result: Extract<StoredRecord, { kind: 'outcome' | 'resolved' }>['result']
-  readonly versions?: readonly MadeVersion[]
+  readonly versions?: readonly MadeVersion[] | undefined
 }): ChangeEnd {
   if (result === 'committed') return versions.length > 0 ? versions : 'unclear'
   return result === 'undecided' ? 'unclear' : 'nothing'

@@ -9,27 +9,27 @@ type Json = string | number | boolean | null | readonly Json[] | { readonly [nam
 export type Details = { readonly [name: string]: Json | undefined }
 
 /** A permission that was needed on an object: what a batch does to each of its tables. */
-interface AuditedObject {
+export interface AuditedObject {
   readonly operation: Permission
   readonly id: readonly string[]
   /** The version that it follows; see `IntentEntry`. */
-  readonly before?: number
+  readonly before?: number | undefined
   /** What a batch says of this one. */
-  readonly details?: Details
+  readonly details?: Details | undefined
 }
 
 /** A table version as the upstream answered that it was made. */
 export interface MadeVersion {
   readonly id: readonly string[]
   /** Missing for the main branch. */
-  readonly branch?: string
+  readonly branch?: string | undefined
   readonly version: number
   /** Of the final manifest; the one that the client asked for stands in the intent. */
-  readonly manifestPath?: string
-  readonly manifestSize?: number
-  readonly eTag?: string
+  readonly manifestPath?: string | undefined
+  readonly manifestSize?: number | undefined
+  readonly eTag?: string | undefined
   /** The names alone, at most 32. */
-  readonly metadataKeys?: readonly string[]
+  readonly metadataKeys?: readonly string[] | undefined
 }
 
 /** What the headers of an uploaded Arrow stream say; the data is not looked at. */
@@ -55,7 +55,7 @@ export interface OutOfBand {
 }
 
 /** What the log keeps of a principal; a whole `Principal` fits, and its groups are left out. */
-type AuditedPrincipal = Pick<Principal, 'name' | 'method' | 'credentialId' | 'issuer' | 'claims'>
+export type AuditedPrincipal = Pick<Principal, 'name' | 'method' | 'credentialId' | 'issuer' | 'claims'>
 
 /** A change, or a read where reads are recorded, is about to be sent upstream. */
 export interface IntentEntry {
@@ -65,7 +65,7 @@ export interface IntentEntry {
   /** The id in the route; empty where the route names none. */
   readonly id: readonly string[]
   /** For an operation that touches more than `id`: every permission that was asked for, and on what. */
-  readonly objects?: readonly AuditedObject[]
+  readonly objects?: readonly AuditedObject[] | undefined
   readonly effect: Effect
   readonly principal: AuditedPrincipal
   /** The rule that allowed it. */
@@ -75,15 +75,15 @@ export interface IntentEntry {
   /** The address of the client. */
   readonly client: string
   /** Context entries of its headers, without their prefix: those that are asked for (redaction.ts). */
-  readonly context?: Readonly<Record<string, string>>
+  readonly context?: Readonly<Record<string, string>> | undefined
   /** The configured name of the upstream. */
   readonly upstream: string
   /**
    * The version that the table had before: of a version commit the one before the version that it asks for; of other
    * commits the newest that was recorded here. Missing where it is not known: the gateway asks nobody for it.
    */
-  readonly before?: number
-  readonly details?: Details
+  readonly before?: number | undefined
+  readonly details?: Details | undefined
 }
 
 /**
@@ -97,17 +97,17 @@ type Result = 'committed' | 'rejected' | 'failed' | 'unknown'
 export interface OutcomeEntry {
   readonly result: Result
   /** The HTTP status of the upstream, where it answered. */
-  readonly status?: number
+  readonly status?: number | undefined
   /** The table version that the change made. */
-  readonly version?: number
+  readonly version?: number | undefined
   /** Every version that it made, as far as the answer says. */
-  readonly versions?: readonly MadeVersion[]
-  readonly upload?: UploadFacts
+  readonly versions?: readonly MadeVersion[] | undefined
+  readonly upload?: UploadFacts | undefined
   /** Versions that showed with this one, and nobody made through this log. */
-  readonly outOfBand?: readonly OutOfBand[]
+  readonly outOfBand?: readonly OutOfBand[] | undefined
   /** Milliseconds from the intent to the end of the upstream's answer. */
   readonly durationMs: number
-  readonly details?: Details
+  readonly details?: Details | undefined
 }
 
 /**

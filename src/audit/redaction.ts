@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { writeWhole } from '../identity/write-whole.ts'
-import type { Details, IntentEntry, RefusalEntry } from './records.ts'
+import type { AuditedPrincipal, Details, IntentEntry } from './records.ts'
 import { ignoreMissing } from './system-error.ts'
 
 /** What of a request the records do not hold, or not as it was sent. */
@@ -34,7 +34,11 @@ export type RedactionSettings = z.output<typeof redactionSchema>
 export interface Redaction {
   /** The context keys to give with an entry: where there are none, none need be collected. */
   readonly contextKeys: readonly string[]
-  redacted<Entry extends IntentEntry | RefusalEntry>(entry: Entry): Entry
+  principal(principal: AuditedPrincipal): AuditedPrincipal
+  client(address: string): string
+  context(entries: IntentEntry['context']): IntentEntry['context']
+  /** The same object where nothing is to be taken out. */
+  details(details: Details | undefined): Details | undefined
 }
 
 /** The members of the details that hold SQL, and with it values of rows. */
@@ -50,6 +54,11 @@ const minimumKeyBytes = 32
 /** A SQL text that is recorded as it was sent is cut behind so many characters. */
 const maximumText = 1024
 
+/** Where the key lies that was made in the folder of a log. */
+export function madeRedactionKey(folder: string): string {
+  return join(folder, madeKeyFile)
+}
+
 /**
  * Opens the redaction of the log in that folder. Without a key file a key lies in the folder, where it is made at
  * the first start: whoever has it can try out what was hashed, so it belongs to those who may know. Throws when the
@@ -63,24 +72,12 @@ export async function openRedaction(folder: string, settings: RedactionSettings)
 function createRedaction(settings: RedactionSettings, key: BinaryLike): Redaction {
   const claims = new Set(settings.claims)
   const contextKeys = new Set(settings.contextKeys)
-  const isHidden = (what: 'principals' | 'addresses'): boolean => settings.pseudonyms.includes(what)
+  const hidesPrincipals = settings.pseudonyms.includes('principals')
+  const hidesAddresses = settings.pseudonyms.includes('addresses')
   const hashOf = (what: string, text: string): string =>
     createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
 
-  function redactedPrincipal(principal: IntentEntry['principal']): IntentEntry['principal'] {
-    const { name, method, credentialId, issuer, claims: all } = principal
-    const isPseudonym = isHidden('principals')
-    return {
-      name: isPseudonym ? `p-${hashOf('principal', name)}` : name,
-      method,
-      credentialId: isPseudonym ? `c-${hashOf('credential', credentialId)}` : credentialId,
-      issuer,
-      claims: picked(all, claims),
-    } as typeof principal
-  }
-
-  function redactedDetails(details: Details): Details {
-    if (!filterMembers.some((name) => details[name] !== undefined)) return details
+  function withoutFilters(details: Details): Details {
     const redacted: Record<string, Details[string]> = { ...details }
     for (const name of filterMembers) {
       const value = details[name]
@@ -95,22 +92,21 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
 
   return {
     contextKeys: settings.contextKeys,
-    redacted(entry) {
-      const { principal, client, context, details } = entry
+    principal({ name, method, credentialId, issuer, claims: all }) {
+      const kept = picked(all, claims)
       return {
-        ...entry,
-        principal: principal && redactedPrincipal(principal),
-        client: isHidden('addresses') ? `a-${hashOf('address', client)}` : client,
-        context: picked(context, contextKeys),
-        details: details && redactedDetails(details),
-        ...('objects' in entry && {
-          objects: entry.objects?.map((each) => ({
-            ...each,
-            ...(each.details && { details: redactedDetails(each.details) }),
-          })),
-        }),
-        // The same members as before, some with other values of the same type, or none.
+        name: hidesPrincipals ? `p-${hashOf('principal', name)}` : name,
+        method,
+        credentialId: hidesPrincipals ? `c-${hashOf('credential', credentialId)}` : credentialId,
+        ...(issuer !== undefined && { issuer }),
+        ...(kept !== undefined && { claims: kept }),
       }
+    },
+    client: hidesAddresses ? (address) => `a-${hashOf('address', address)}` : (address) => address,
+    context: (entries) => picked(entries, contextKeys),
+    details(details) {
+      const hasFilters = details !== undefined && filterMembers.some((name) => details[name] !== undefined)
+      return hasFilters ? withoutFilters(details) : details
     },
   }
 }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { operations, type OperationName } from '../interface/operations.ts'
+import { operationNames, operations, type OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
+import { idText } from './json-text.ts'
 import type { IntentEntry, MadeVersion, ObjectId, OutOfBand } from './records.ts'
 
 /** What an intent says that its history needs. */
@@ -53,6 +54,16 @@ const versionless: ReadonlySet<string> = new Set<OperationName>([
   'UpdateTableTag',
 ])
 
+/** The operations that may make or remove versions of the table they are on. */
+const versioning: ReadonlySet<Permission> = new Set<Permission>(
+  operationNames.filter((name) => {
+    const { object, effect } = operations[name]
+    return object === 'table' && effect !== 'read' && !versionless.has(name)
+  }),
+)
+
+const noGaps: readonly OutOfBand[] = []
+
 /**
  * The versions that passed this log, table by table, the tables that changed last. Versions of a branch have numbers
  * without gaps, so one whose predecessor never passed shows that somebody went another way. As answers of concurrent
@@ -74,32 +85,29 @@ export class TableHistory {
    * A change has ended; one whose outcome is unknown ends when that is resolved. Answers the versions that are there
    * and were not made through this log, as far as this end shows it.
    */
-  end(change: BegunChange, how: ChangeEnd): OutOfBand[] {
-    const made = typeof how === 'string' ? [] : how.map((version) => ({ ...version, key: keyOf(version.id) }))
-    const outOfBand: OutOfBand[] = []
+  end(change: BegunChange, how: ChangeEnd): readonly OutOfBand[] {
+    let outOfBand = noGaps
     for (const { id, key } of change.places) {
       const table = this.#tables.get(key)
       if (table === undefined) continue
       table.open.delete(change.ticket)
-      const here = made.filter((version) => version.key === key)
-      // What comes after it may be another table of the same name.
-      if (how === 'unclear' || (how !== 'nothing' && here.length === 0)) table.lines.clear()
-      for (const { branch, version } of here) this.#see(table, branch ?? '', version, change.request)
-      outOfBand.push(...gapsOf(id, table))
+      if (how !== 'nothing') this.#note(table, id, how === 'unclear' ? [] : how, change.request)
+      const gaps = gapsOf(id, table)
+      if (gaps.length > 0) outOfBand = [...outOfBand, ...gaps]
     }
     return outOfBand
   }
 
   /** The newest version of a branch that passed; undefined where none is known. */
   newest(id: ObjectId, branch: string | undefined): number | undefined {
-    const line = this.#tables.peek(keyOf(id))?.lines.get(branch ?? '')
+    const line = this.#tables.peek(idText(id))?.lines.get(branch ?? '')
     return line && Math.max(line.newest, ...line.ahead.keys())
   }
 
   /** The request that made that version; undefined where it did not pass, or long ago. */
   makerOf(id: ObjectId, branch: string | undefined, version: number): string | undefined {
     return this.#tables
-      .peek(keyOf(id))
+      .peek(idText(id))
       ?.lines.get(branch ?? '')
       ?.makers.get(version)
   }
@@ -108,6 +116,18 @@ export class TableHistory {
     let table = this.#tables.get(key)
     if (table === undefined) this.#tables.set(key, (table = { open: new Set(), lines: new Map() }))
     return table
+  }
+
+  /** The versions of it among those that were made; where there are none, it has others, and nobody knows which. */
+  #note(table: Table, id: ObjectId, made: readonly MadeVersion[], request: string): void {
+    let isHere = false
+    for (const { id: ofTable, branch, version } of made) {
+      if (!isSameId(ofTable, id)) continue
+      isHere = true
+      this.#see(table, branch ?? '', version, request)
+    }
+    // What comes after it may be another table of the same name.
+    if (!isHere) table.lines.clear()
   }
 
   #see(table: Table, branch: string, version: number, request: string): void {
@@ -136,30 +156,31 @@ export function branchOf(details: BegunIntent['details']): string | undefined {
 
 /** The tables whose versions a change may change, each once. */
 function placesOf({ operation, id, objects = [] }: BegunIntent): Place[] {
-  if (operations[operation].object !== 'none') return makesVersions(operation) ? [placeOf(id)] : []
-  const places = objects.filter(({ operation }) => makesVersions(operation)).map(({ id }) => placeOf(id))
+  if (versioning.has(operation)) return [placeOf(id)]
+  if (operations[operation].object !== 'none') return []
+  const places = objects.filter(({ operation }) => versioning.has(operation)).map(({ id }) => placeOf(id))
   return [...new Map(places.map((place) => [place.key, place])).values()]
 }
 
-function makesVersions(permission: Permission): boolean {
-  if (!(permission in operations) || versionless.has(permission)) return false
-  const { object, effect } = operations[permission as OperationName]
-  return object === 'table' && effect !== 'read'
-}
-
 function placeOf(id: ObjectId): Place {
-  return { id, key: keyOf(id) }
+  return { id, key: idText(id) }
 }
 
-function gapsOf(id: ObjectId, { open, lines }: Table): OutOfBand[] {
-  const gaps: OutOfBand[] = []
+function isSameId(one: ObjectId, other: ObjectId): boolean {
+  return one === other || (one.length === other.length && one.every((part, index) => part === other[index]))
+}
+
+function gapsOf(id: ObjectId, { open, lines }: Table): readonly OutOfBand[] {
+  let gaps: OutOfBand[] | undefined
   for (const [branch, line] of lines) {
+    if (line.ahead.size === 0) continue
+    gaps ??= []
     for (let gap = closedGap(line, open); gap !== undefined; gap = closedGap(line, open)) {
       gaps.push({ id, ...(branch !== '' && { branch }), ...gap })
       closeGap(line)
     }
   }
-  return gaps
+  return gaps ?? noGaps
 }
 
 /** The first gap, once nothing is open that may fill it. */
@@ -178,8 +199,4 @@ function closeGap(line: Line): void {
 
 function absorb(line: Line): void {
   while (line.ahead.delete(line.newest + 1)) line.newest += 1
-}
-
-function keyOf(id: ObjectId): string {
-  return JSON.stringify(id)
 }

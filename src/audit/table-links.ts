@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { noHash } from './chain.ts'
+import { idText } from './json-text.ts'
 import type { ObjectId, TableHead } from './records.ts'
 
 /** So many tables are remembered; the next record of a table that was forgotten begins its history anew. */
@@ -18,7 +19,7 @@ export class TableLinks {
 
   /** Remembers these as the last records. */
   note(heads: readonly TableHead[]): void {
-    for (const { id, hash } of heads) this.#heads.set(JSON.stringify(id), hash)
+    for (const { id, hash } of heads) this.#heads.set(idText(id), hash)
   }
 
   /**

@@ -3,7 +3,7 @@ import type { Allowed, Decision } from '../policy/decision.ts'
 import type { EarlyQuestion, OperationFacts, Question, RequestFacts } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
 import type { Members } from './body/body-facts.ts'
-import { denied } from './denied-error.ts'
+import { denied, DeniedError } from './denied-error.ts'
 import { earlyFacts, entryFacts, requestFacts, wholeFacts } from './facts.ts'
 import type { PermissionNeed } from './needs.ts'
 import { routeNeeds } from './route-facts.ts'
@@ -23,21 +23,35 @@ const vending: ReadonlySet<OperationName> = new Set([
  * at once. Throws DeniedError (403, 404).
  */
 export function authorize(request: Authenticated, policies: PolicySet, now = new Date()): Permitted {
+  const found = judgeHead(request, policies, now)
+  if (found instanceof DeniedError) throw found
+  return grant(request, found)
+}
+
+/**
+ * What the policies say to the head. A denial is returned: what is always left by throwing is never compiled, and who
+ * is always refused would cost twice as much.
+ */
+function judgeHead(
+  request: Authenticated,
+  policies: PolicySet,
+  now: Date,
+): Pick<Permitted, 'facts' | 'undecided' | 'decision' | 'withholdsCredentials'> | DeniedError {
   const facts = requestFacts(request, now)
   const operation = earlyFacts(request)
   const undecided: PermissionNeed[] = []
-  const foresee = (need: PermissionNeed): Allowed | undefined => {
+  let decision: Allowed | undefined
+  let withholdsCredentials = false
+  for (const need of headNeeds(request)) {
     const question = questionOf(need, request, facts, operation)
-    const decision = policies.foresee(question)
-    if (decision !== undefined) return allowed(need, decision, question, policies)
-    undecided.push(need)
-    return undefined
+    const foreseen = policies.foresee(question)
+    const answer = foreseen && answerOf(need, foreseen, question, policies)
+    if (answer instanceof DeniedError) return answer
+    if (foreseen === undefined) undecided.push(need)
+    if (need.permission === request.meaning.operation.name) decision = answer
+    if (need.otherwise === 'withheld') withholdsCredentials = answer === undefined
   }
-  const decision = foresee(ownNeed(request))
-  for (const need of routeNeeds(request)) foresee(need)
-  const credentials = credentialsNeed(request)
-  const withholdsCredentials = credentials !== undefined && foresee(credentials) === undefined
-  return grant(request, { facts, undecided, decision, withholdsCredentials })
+  return { facts, undecided, decision, withholdsCredentials }
 }
 
 /**
@@ -75,16 +89,18 @@ function answerTo(
   const operation = need.entry ? entryFacts(need.id, need.entry) : wholeFacts(request, members)
   const question: Question = questionOf(need, request, request.facts, operation)
   const decision = need.beneath === true ? policies.decideBeneath(question) : policies.decide(question)
-  return allowed(need, decision, question, policies)
+  const answer = answerOf(need, decision, question, policies)
+  if (answer instanceof DeniedError) throw answer
+  return answer
 }
 
-/** The decision, if it allows; undefined where the need can go without. Throws DeniedError. */
-function allowed(
+/** The decision, if it allows; undefined where the need can go without; else the refusal. */
+function answerOf(
   need: PermissionNeed,
   decision: Decision,
   question: EarlyQuestion,
   policies: PolicySet,
-): Allowed | undefined {
+): Allowed | DeniedError | undefined {
   if (decision.allowed) return decision
   if (need.otherwise === 'withheld') return undefined
   if (need.otherwise === 'entries-decide' && decision.reason === 'no_rule') return undefined
@@ -92,7 +108,7 @@ function allowed(
     const visible = policies.showsBeneath(question)
     if (visible !== undefined) return visible
   }
-  throw denied(need, decision, question, policies)
+  return denied(need, decision, question, policies)
 }
 
 function questionOf<Facts extends OperationFacts | undefined>(
@@ -102,6 +118,14 @@ function questionOf<Facts extends OperationFacts | undefined>(
   operation: Facts,
 ): EarlyQuestion & { readonly operation: Facts } {
   return { principal, permission, kind, id, request, operation }
+}
+
+/** Everything that the head of a request needs, its operation first. */
+function headNeeds(request: Matched): readonly PermissionNeed[] {
+  const needs = [ownNeed(request), ...routeNeeds(request)]
+  const credentials = credentialsNeed(request)
+  if (credentials !== undefined) needs.push(credentials)
+  return needs
 }
 
 /**

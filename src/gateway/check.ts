@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { invalidInput } from '../interface/errors.ts'
 import { arrowStreamType } from '../interface/headers.ts'
 import { show } from '../interface/identifiers.ts'
@@ -7,11 +6,12 @@ import type { PolicySet } from '../policy/trie.ts'
 import { demand, settle } from './authorize.ts'
 import { bodyNeeds, isDecidedByBody, type Members } from './body/body-facts.ts'
 import { judgeBody, type BodyJudge } from './body/body-judge.ts'
-import { ArrowMeter, measured } from './body/arrow-meter.ts'
+import { ArrowMeter } from './body/arrow-meter.ts'
 import { commitDetails } from './changes/commit-details.ts'
-import { assertLength, joined, piecesOf, readBeginning } from './body/read-body.ts'
-import { widened, type Consistent, type Payload, type Permitted } from './stages.ts'
-import { streamed, streamedJson } from './body/streamed-body.ts'
+import type { ClientBody } from './edge/client-body.ts'
+import { assertLength, joined, piecesOf, readBeginning, wholeOf, type Beginning } from './body/read-body.ts'
+import { consistent, type Consistent, type Payload, type Permitted } from './stages.ts'
+import { streamedJson } from './body/streamed-body.ts'
 
 /** What the check needs to know besides the request. */
 export interface CheckOptions {
@@ -42,20 +42,31 @@ const arrowTypes = /^(?:application\/vnd\.apache\.arrow\.stream|application\/oct
  * The stage that holds a JSON body against the route: what both say must not differ, and what only the body says must
  * be allowed too. What fits into the window of the operation is judged before anything is sent, and so is every body
  * that decides; of any other the rest is judged while it streams through, and the request is broken off where it
- * turns out bad. Arrow bodies are measured as they pass. Throws InvalidInput (400, 413) or DeniedError (403, 404).
+ * turns out bad. Arrow bodies are measured as they pass. A promise only where it waits for a body. Throws or rejects
+ * with InvalidInput (400, 413) or DeniedError (403, 404).
  */
-export async function check(request: Permitted, body: Readable, options: CheckOptions): Promise<Consistent> {
-  const { operation } = request.meaning
+export function check(
+  request: Permitted,
+  body: ClientBody,
+  options: CheckOptions,
+): Consistent | Promise<Consistent> {
   assertBranch(parameter(request, 'branch'))
-  if (operation.body === 'arrow') return passArrow(request, body, options)
-  if (!request.hasBody) return passWithout(request, options)
+  if (request.meaning.operation.body === 'arrow') return passArrow(request, body, options)
+  return request.hasBody ? checkJson(request, body, options) : passWithout(request, options)
+}
+
+async function checkJson(request: Permitted, body: ClientBody, options: CheckOptions): Promise<Consistent> {
   assertReadable(request)
+  const { operation } = request.meaning
   const { jsonBytes, streamedJsonBytes } = options.limits
   const isWhole = isDecidedByBody(operation.name) || request.undecided.length > 0
   const window = isWhole || operation.effect !== 'read' ? jsonBytes : Math.min(readWindow, jsonBytes)
   const limit = isWhole ? jsonBytes : streamedJsonBytes
   assertLength(request.contentLength, limit)
-  const { bytes, rest } = await readBeginning(piecesOf(body, limit, options.arrived), window)
+  const isShort = request.contentLength !== undefined && request.contentLength <= window
+  const { bytes, rest }: Beginning = isShort
+    ? { bytes: await wholeOf(body, options.arrived) }
+    : await readBeginning(piecesOf(body.stream, limit, options.arrived), window)
   const keepsFilters = rest === undefined && operation.effect !== 'read'
   const judge = judgeBody(request, { keepsAll: isWhole, keepsFilters, maximumValueBytes: window })
   try {
@@ -89,7 +100,7 @@ function passStream(
   return passJson(request, { form: 'stream', body, length: undefined }, judge.members, options)
 }
 
-function passArrow(request: Permitted, body: Readable, options: CheckOptions): Consistent {
+function passArrow(request: Permitted, body: ClientBody, options: CheckOptions): Consistent {
   if (request.contentType !== undefined && !arrowTypes.test(request.contentType)) {
     throw invalidInput(`the content-type is ${show(request.contentType)}; expected ${arrowStreamType}`)
   }
@@ -98,20 +109,26 @@ function passArrow(request: Permitted, body: Readable, options: CheckOptions): C
       `the content-encoding is ${show(request.contentEncoding)}; send the Arrow stream as it is`,
     )
   }
-  if (!request.hasBody) return consistent(request, { form: 'none' }, arrowStreamType, {}, options)
+  if (!request.hasBody) return pass(request, { form: 'none' }, arrowStreamType, {}, options)
   const { contentLength: length } = request
   const { arrowBytes } = options.limits
   assertLength(length, arrowBytes)
   const meter = new ArrowMeter()
-  const stream = streamed(measured(piecesOf(body, arrowBytes, options.arrived), meter))
-  return consistent(request, { form: 'stream', body: stream, length, meter }, arrowStreamType, {}, options)
+  let arrived = 0
+  body.watch((piece) => {
+    arrived += piece.length
+    options.arrived?.(piece.length)
+    assertLength(arrived, arrowBytes)
+    meter.push(piece)
+  })
+  return pass(request, { form: 'stream', body: body.stream, length, meter }, arrowStreamType, {}, options)
 }
 
 /** No body, an empty one or `null`: the operations that say something only in a body have said nothing. */
 function passWithout(request: Permitted, options: CheckOptions, bytes?: Buffer): Consistent {
   assertNoObject(request)
   if (bytes !== undefined) return passJson(request, { form: 'bytes', bytes }, {}, options)
-  return consistent(request, { form: 'none' }, undefined, {}, options)
+  return pass(request, { form: 'none' }, undefined, {}, options)
 }
 
 /** Throws InvalidInput (400) where a body must be an object, and it is none. */
@@ -120,10 +137,10 @@ function assertNoObject({ meaning }: Permitted): void {
 }
 
 function passJson(request: Permitted, payload: Payload, members: Members, options: CheckOptions): Consistent {
-  return consistent(request, payload, 'application/json', members, options)
+  return pass(request, payload, 'application/json', members, options)
 }
 
-function consistent(
+function pass(
   request: Permitted,
   payload: Payload,
   upstreamContentType: string | undefined,
@@ -137,7 +154,7 @@ function consistent(
   const allowedBy = settled.decision ?? decisions[0]
   if (allowedBy === undefined) throw invalidInput('the batch is empty; expected at least one operation')
   const details = commitDetails(request.meaning, members)
-  return widened(settled, { payload, upstreamContentType, inner, allowedBy, details })
+  return consistent(settled, { payload, upstreamContentType, inner, allowedBy, details })
 }
 
 function assertReadable(request: Permitted): void {

@@ -10,7 +10,7 @@ import type { Client, UpstreamAnswer, UpstreamRequest } from './upstream/exchang
 import { list, type ListingParts } from './listing/list.ts'
 import { outcomeOf, outcomeOfFailure } from './changes/outcome.ts'
 import { errorAnswer } from './refuse.ts'
-import type { Recorded } from './stages.ts'
+import type { Recorded, WrittenIntent } from './stages.ts'
 import { errorOf, withoutCredentials } from './upstream/upstream-answer.ts'
 import { answerToFailure } from './upstream/upstream-failure.ts'
 
@@ -45,10 +45,12 @@ export async function forward(
         ? await callUpstream(request.upstream, toUpstream(request), client, mayRepeat)
         : await list(request, response, listing)
   } catch (error) {
-    await recordOutcome(request, audit, outcomeOfFailure(error, request, startedAt))
+    const { intent } = request
+    if (intent !== undefined) await recordOutcome(intent, audit, outcomeOfFailure(error, request, startedAt))
     throw answerToFailure(error)
   }
-  await recordOutcome(request, audit, outcomeOf(answer, request, startedAt))
+  const { intent } = request
+  if (intent !== undefined) await recordOutcome(intent, audit, outcomeOf(answer, request, startedAt))
   if (answer.body !== undefined) send(answer, answer.body, request, response)
 }
 
@@ -76,13 +78,15 @@ function toUpstream(request: Recorded): UpstreamRequest {
  * A change that was made is answered as made even where its outcome cannot be written: an error would make clients
  * do it again. The log keeps the intent, and shows that it has no outcome; the failure is counted.
  */
-async function recordOutcome(request: Recorded, audit: AuditLog, outcome: OutcomeEntry): Promise<void> {
-  if (request.intent === undefined) return
-  const { receipt, awaitsOutcome, change } = request.intent
+async function recordOutcome(
+  { receipt, awaitsOutcome, change }: WrittenIntent,
+  audit: AuditLog,
+  outcome: OutcomeEntry,
+): Promise<void> {
   const complete = change.end(outcome)
   if (complete.result === 'unknown') change.ask(receipt)
   const written = receipt
-    .then((intent) => audit.outcome(intent, complete))
+    .then((intent) => audit.outcome(intent, complete, awaitsOutcome))
     .catch((error: unknown) => {
       if (!(error instanceof AuditUnavailable)) throw error
     })

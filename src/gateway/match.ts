@@ -1,6 +1,6 @@
 import { invalidInput } from '../interface/errors.ts'
 import { buildTarget, parseTarget, type Target } from '../interface/target.ts'
-import { widened, type Matched, type Received } from './stages.ts'
+import { matched, type Matched, type Received } from './stages.ts'
 import type { Upstream } from './upstream/upstream.ts'
 import type { Upstreams } from './upstream/upstreams.ts'
 
@@ -14,7 +14,7 @@ export function match(request: Received, upstreams: Upstreams): Matched {
     throw invalidInput(`a GET request for ${meaning.operation.name} has no body, but one was sent`)
   }
   const upstream = upstreams.of(meaning.id)
-  return widened(request, { meaning, upstream, upstreamTarget: targetAt(upstream, meaning) })
+  return matched(request, { meaning, upstream, upstreamTarget: targetAt(upstream, meaning) })
 }
 
 /** The target as that upstream writes it. Throws InvalidInput (400) where its delimiter cannot write the id. */

@@ -19,8 +19,8 @@ import { match } from './match.ts'
 import type { PageTokens } from './listing/page-token.ts'
 import { receive } from './receive.ts'
 import { record } from './record.ts'
-import { widened, type Authenticated, type Permitted } from './stages.ts'
-import { enter, type Trace } from './trace.ts'
+import { authenticated, type Authenticated, type Consistent, type Permitted } from './stages.ts'
+import type { Trace } from './trace.ts'
 import type { Upstreams } from './upstream/upstreams.ts'
 
 /** What the stages work with. */
@@ -60,14 +60,14 @@ export function admit(
   trace: Trace,
 ): Admitted | Promise<Admitted> {
   const received = receive(request, target, parts, trace.requestId)
-  enter(trace, 'match')
+  trace.enter('match')
   const matched = match(received, parts.upstreams)
   trace.meaning = matched.meaning
-  enter(trace, 'authenticate')
+  trace.enter('authenticate')
   const caller = identify(matched, parts.authenticator, parts.fairness.authentications)
   return caller instanceof Promise
-    ? caller.then((principal) => admitCaller(widened(matched, { principal }), response, parts, trace))
-    : admitCaller(widened(matched, { principal: caller }), response, parts, trace)
+    ? caller.then((principal) => admitCaller(authenticated(matched, principal), response, parts, trace))
+    : admitCaller(authenticated(matched, caller), response, parts, trace)
 }
 
 /** The rest of it, when it is known who calls. */
@@ -78,38 +78,56 @@ function admitCaller(
   trace: Trace,
 ): Admitted {
   trace.principal = authenticated.principal
-  enter(trace, 'authorize')
+  trace.enter('authorize')
   const policies = parts.policies.current()
   trace.policyRevision = policies.revision
   const permitted = authorize(authenticated, policies)
-  enter(trace, 'limit')
+  trace.enter('limit')
   const share = limit(permitted, response, parts)
   return { permitted, policies, share }
 }
 
 /** The second half: the body is checked, a change is recorded, and the request goes upstream. */
-export async function pass(
+export function pass(
   { permitted, policies, share }: Admitted,
   body: ClientBody,
   response: ServerResponse,
   parts: PipelineParts,
   trace: Trace,
 ): Promise<void> {
-  const { upstreams, pageTokens, audit, tracking, bodyLimits: limits } = parts
-  enter(trace, 'check')
-  const consistent = await check(permitted, body.stream, { policies, limits, arrived: share?.arrived })
+  trace.enter('check')
+  const checked = check(permitted, body, {
+    policies,
+    limits: parts.bodyLimits,
+    arrived: share?.arrived,
+  })
+  const goOn = (consistent: Consistent): Promise<void> =>
+    passConsistent(consistent, policies, body, response, parts, trace)
+  return checked instanceof Promise ? checked.then(goOn) : goOn(checked)
+}
+
+/** The rest of it, when the body is found to agree. */
+async function passConsistent(
+  consistent: Consistent,
+  policies: PolicySet,
+  body: ClientBody,
+  response: ServerResponse,
+  { upstreams, pageTokens, audit, tracking }: PipelineParts,
+  trace: Trace,
+): Promise<void> {
   try {
     const placed = atOneUpstream(consistent, upstreams)
     trace.allowedBy = placed.allowedBy
     trace.upstream = placed.upstream.name
     // What cannot be sent now is refused before it costs a record.
-    enter(trace, 'forward')
+    trace.enter('forward')
     assertReachable(placed.upstream)
     // A body that does not come must not hold a connection to the upstream.
     if (placed.payload.form === 'stream') await body.begun()
-    enter(trace, 'audit')
-    const recorded = await record(placed, audit, tracking)
-    enter(trace, 'forward')
+    trace.enter('audit')
+    const recording = record(placed, audit, tracking)
+    const recorded = recording instanceof Promise ? await recording : recording
+    trace.enter('forward')
     trace.forwardedAt = performance.now()
     await forward(recorded, response, audit, { policies, upstreams, pageTokens, spans: trace.spans })
   } finally {

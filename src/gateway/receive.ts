@@ -12,7 +12,7 @@ import {
 import type { Dialect } from '../interface/headers.ts'
 import { invalidInput } from '../interface/errors.ts'
 import { show } from '../interface/identifiers.ts'
-import type { Received } from './stages.ts'
+import { received, type Received } from './stages.ts'
 
 /** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
 const guarded: ReadonlySet<string> = new Set([
@@ -118,7 +118,7 @@ export function receive(
     })
   }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
-  return {
+  return received({
     requestId,
     client: request.socket.remoteAddress ?? '',
     method: request.method ?? '',
@@ -134,7 +134,7 @@ export function receive(
     contentLength,
     hasBody: transferEncoding !== undefined || (contentLength ?? 0) > 0,
     choosesLocation: single.has(dialects.catalog.location),
-  }
+  })
 }
 
 function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dialect>): string {

@@ -1,10 +1,11 @@
 import type { AuditLog, IntentReceipt } from '../audit/log.ts'
-import type { IntentEntry } from '../audit/records.ts'
+import type { OperationMode } from '../audit/modes.ts'
+import type { AuditedObject, IntentEntry } from '../audit/records.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import type { ChangeTracking } from './changes/change-tracking.ts'
 import { detailsOf } from './changes/commit-details.ts'
 import type { PermissionNeed } from './needs.ts'
-import { widened, type Placed, type Recorded } from './stages.ts'
+import { recorded, type Placed, type Recorded } from './stages.ts'
 
 /** A disk that hangs, rather than fails, must not hold changes for ever. */
 const maximumWaitMs = 10_000
@@ -12,48 +13,70 @@ const maximumWaitMs = 10_000
 /**
  * The stage that writes the intent of a change: it is on disk before the first byte goes upstream, or the request
  * is refused, unless its class is recorded otherwise (audit/modes.ts). Throws ServiceUnavailable (503) when the log
- * cannot be written, or not in time.
+ * cannot be written, or not in time. A promise only of what is recorded.
  */
-export async function record(request: Placed, audit: AuditLog, tracking: ChangeTracking): Promise<Recorded> {
+export function record(
+  request: Placed,
+  audit: AuditLog,
+  tracking: ChangeTracking,
+): Recorded | Promise<Recorded> {
   const mode = audit.modeOf(request.meaning.operation.name)
-  if (mode === 'off') return widened(request, { intent: undefined })
-  const change = tracking.begin(intentOf(request, audit))
+  return mode === 'off' ? recorded(request, undefined) : recordIn(mode, request, audit, tracking)
+}
+
+async function recordIn(
+  mode: Exclude<OperationMode, 'off'>,
+  request: Placed,
+  audit: AuditLog,
+  tracking: ChangeTracking,
+): Promise<Recorded> {
+  const change = tracking.begin(intentOf(request, audit, tracking))
   if (mode === 'besteffort') {
     const receipt = audit.intent(change.entry, false)
     // Counted by the log, and met again by whoever records the outcome.
     receipt.catch(() => undefined)
-    return widened(request, { intent: { receipt, awaitsOutcome: false, change } })
+    return recorded(request, { receipt, awaitsOutcome: false, change })
   }
   try {
     const receipt = Promise.resolve(await writeIntent(audit, change.entry))
-    return widened(request, { intent: { receipt, awaitsOutcome: mode === 'strict', change } })
+    return recorded(request, { receipt, awaitsOutcome: mode === 'strict', change })
   } catch (error) {
     change.end({ result: 'failed', durationMs: 0 })
     throw error
   }
 }
 
-function intentOf(request: Placed, { contextKeys }: AuditLog): IntentEntry {
+/** All members are there, with or without a value: this is done for every change. */
+function intentOf(request: Placed, { contextKeys }: AuditLog, tracking: ChangeTracking): IntentEntry {
   const { operation, id } = request.meaning
+  const { details, inner } = request
+  const isCommit = operation.effect === 'commit'
   const { rule, revision } = request.allowedBy
   return {
     request: request.requestId,
     operation: operation.name,
     id,
-    ...(request.inner.length > 0 && { objects: request.inner.map(objectOf) }),
+    objects: inner.length > 0 ? inner.map((need) => objectOf(need, isCommit, tracking)) : undefined,
     effect: operation.effect,
     principal: request.principal,
     rule,
     policyRevision: revision,
     client: request.client,
-    ...(contextKeys.length > 0 && { context: Object.fromEntries(request.facts.context) }),
+    context: contextKeys.length > 0 ? Object.fromEntries(request.facts.context) : undefined,
     upstream: request.upstream.name,
-    details: request.details,
+    before: isCommit ? tracking.before(operation.name, id, details) : undefined,
+    details,
   }
 }
 
-function objectOf({ permission, id, entry }: PermissionNeed): NonNullable<IntentEntry['objects']>[number] {
-  return { operation: permission, id, ...(entry && { details: detailsOf(entry) }) }
+function objectOf(
+  { permission, id, entry }: PermissionNeed,
+  isCommit: boolean,
+  tracking: ChangeTracking,
+): AuditedObject {
+  const details = entry && detailsOf(entry)
+  const before = isCommit ? tracking.before(permission, id, details) : undefined
+  return { operation: permission, id, details, before }
 }
 
 /** Resolves with the receipt of the intent. What becomes durable too late is recorded as never sent. */

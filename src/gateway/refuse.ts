@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { InterfaceError } from '../interface/errors.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
-import { BodyTooSlow, expectsContinue } from './edge/client-body.ts'
+import { announcesBody, BodyTooSlow, expectsContinue } from './edge/client-body.ts'
 
 /** How much of a body that nobody wants is read before the connection is cut, and for how long. */
 const maximumDrainBytes = 16 * 1024 * 1024
@@ -46,7 +46,7 @@ export function refuse(
     return
   }
   const { headers, body } = errorAnswer(error, answered)
-  const isBodyUncertain = expectsContinue(request) && !request.complete
+  const isBodyUncertain = !request.complete && expectsContinue(request)
   if (isBodyUncertain || error instanceof BodyTooSlow) response.shouldKeepAlive = false
   response.writeHead(error.status, headers)
   if (isBodyUncertain) {
@@ -65,8 +65,10 @@ export function refuse(
  */
 export function drain(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return
+  const isUnexpected = expectsContinue(request)
+  if (!isUnexpected && !announcesBody(request)) return
   let bytes = 0
-  const milliseconds = expectsContinue(request) ? maximumUnexpectedMs : maximumDrainMs
+  const milliseconds = isUnexpected ? maximumUnexpectedMs : maximumDrainMs
   const timer = setTimeout(() => request.socket.destroy(), milliseconds).unref()
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length

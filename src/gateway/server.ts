@@ -5,7 +5,7 @@ import { keySetPath } from '../identity/assertions.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import { openApiPath, openApiText } from '../interface/openapi.ts'
 import { answerUnparsed, refuseUnparsed } from '../interface/unparsed-requests.ts'
-import { clientBody, type BodyPace, type ClientBody } from './edge/client-body.ts'
+import { clientBody, noBody, type BodyPace } from './edge/client-body.ts'
 import { closeInTurn } from './edge/close-in-turn.ts'
 import { watchConnections } from './edge/connections.ts'
 import type { LimitSettings, ListenSettings } from './edge/edge-settings.ts'
@@ -83,25 +83,28 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   }
 
   function take(request: IncomingMessage, response: ServerResponse, route: RequestListener): void {
-    if (!connections.begin(request, response)) return
-    if (request.method === 'GET' && documents.has(request.url ?? '')) route(request, response)
-    else void answer(request, response)
+    if (request.method === 'GET' && documents.has(request.url ?? '')) {
+      if (connections.begin(request, response, () => undefined)) route(request, response)
+      return
+    }
+    const trace = beginTrace(request)
+    if (!connections.begin(request, response, () => telemetry.ended(trace, response))) return
+    telemetry.begun(trace, request)
+    void answer(request, response, trace)
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const trace = beginTrace(request)
-    telemetry.begun(trace, response)
-    let body: ClientBody | undefined
+  async function answer(request: IncomingMessage, response: ServerResponse, trace: Trace): Promise<void> {
+    let body = noBody
     passing += 1
     try {
       const admission = admit(request, response, request.url ?? '', options, trace)
       const admitted = admission instanceof Promise ? await admission : admission
-      body = clientBody(request, response, bodyPace)
+      if (admitted.permitted.hasBody) body = clientBody(request, response, bodyPace)
       await pass(admitted, body, response, options, trace)
       body.release()
       drain(request)
     } catch (error) {
-      body?.release()
+      body.release()
       fail(request, response, trace, error)
     } finally {
       passing -= 1
@@ -111,7 +114,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   function fail(request: IncomingMessage, response: ServerResponse, trace: Trace, error: unknown): void {
     if (error instanceof ClientGone) return
     const refusal = answerable(error)
-    telemetry.refused(trace, refusal, response)
+    telemetry.refused(trace, refusal)
     refuse(request, response, refusal, trace)
     drain(request)
   }

@@ -1,66 +1,94 @@
 import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../identity/principal.ts'
+import type { InterfaceError } from '../interface/errors.ts'
 import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
 import type { Target } from '../interface/target.ts'
 import type { Allowed } from '../policy/decision.ts'
 import type { RequestSpans } from '../telemetry/request-spans.ts'
+import { rawHeader } from './edge/raw-header.ts'
 
 /** The stages of the way of a request, in order. */
-export type Stage =
-  | 'receive'
-  | 'match'
-  | 'authenticate'
-  | 'authorize'
-  | 'limit'
-  | 'check'
-  | 'audit'
-  | 'forward'
+export const stages = [
+  'receive',
+  'match',
+  'authenticate',
+  'authorize',
+  'limit',
+  'check',
+  'audit',
+  'forward',
+] as const
 
-/** A stage that a request came to, and when it began (milliseconds of performance.now()). */
-interface EnteredStage {
-  readonly stage: Stage
-  readonly at: number
+/** One of them. */
+export type Stage = (typeof stages)[number]
+
+const places = Object.fromEntries(stages.map((stage, place) => [stage, place])) as Record<Stage, number>
+
+/** What refused a request, and why in one word of a closed set. */
+export interface Refusal {
+  readonly error: InterfaceError
+  readonly reason: string
 }
 
-/** What is known of a request so far: for its line in the log, its metrics and its refusal. */
-export interface Trace {
+/**
+ * What is known of a request so far: for its line in the log, its metrics and its refusal. All members are there from
+ * the start: every request has one, and to add to an object costs more than to change it.
+ */
+export class Trace {
   readonly requestId: string
   readonly client: string
+  /** Milliseconds of performance.now(), as all times here. */
   readonly startedAt: number
-  stage: Stage
-  /** In order. A stage ends where the next begins, the last one with the answer. */
-  readonly entered: EnteredStage[]
-  meaning?: Target
-  principal?: Principal
-  allowedBy?: Allowed
+  stage: Stage = 'receive'
+  meaning: Target | undefined = undefined
+  principal: Principal | undefined = undefined
+  allowedBy: Allowed | undefined = undefined
   /** Of the policies that decide on it. */
-  policyRevision: string | undefined
+  policyRevision: string | undefined = undefined
   /** The name of the upstream that it goes to. */
-  upstream?: string
-  forwardedAt?: number
+  upstream: string | undefined = undefined
+  forwardedAt: number | undefined = undefined
+  refusal: Refusal | undefined = undefined
   /** The id of the trace that is told of it, where there is one. */
-  traceId?: string
+  traceId: string | undefined = undefined
   /** Where traces are on. */
-  spans?: RequestSpans
+  spans: RequestSpans | undefined = undefined
+  #stageSince: number
+  /** By the place of the stage; NaN where the request has not come to it. */
+  readonly #took: number[] = [NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN]
+
+  constructor(requestId: string, client: string, startedAt: number) {
+    this.requestId = requestId
+    this.client = client
+    this.startedAt = startedAt
+    this.#stageSince = startedAt
+  }
+
+  /** A stage begins, and with it the one before is over. A stage can be come to again. */
+  enter(stage: Stage): void {
+    const now = performance.now()
+    this.endStage(now)
+    this.stage = stage
+    this.#stageSince = now
+    this.spans?.enter(stage, now)
+  }
+
+  /** The stage that was come to last is over. */
+  endStage(now: number): void {
+    const place = places[this.stage]
+    const before = this.#took[place] ?? NaN
+    this.#took[place] = now - this.#stageSince + (Number.isNaN(before) ? 0 : before)
+  }
+
+  /** Milliseconds that all visits to a stage took; undefined where the request has not come to it. */
+  tookMs(stage: Stage): number | undefined {
+    const took = this.#took[places[stage]] ?? NaN
+    return Number.isNaN(took) ? undefined : took
+  }
 }
 
 /** Begins the trace of a request, before anything of it has been judged. */
 export function beginTrace(request: IncomingMessage): Trace {
-  const startedAt = performance.now()
-  return {
-    requestId: requestIdOf(request.headers[requestIdHeader]),
-    client: request.socket.remoteAddress ?? '',
-    startedAt,
-    stage: 'receive',
-    policyRevision: undefined,
-    entered: [{ stage: 'receive', at: startedAt }],
-  }
-}
-
-/** Notes that a stage begins, and with it that the one before is over. */
-export function enter(trace: Trace, stage: Stage): void {
-  const at = performance.now()
-  trace.stage = stage
-  trace.entered.push({ stage, at })
-  trace.spans?.enter(stage, at)
+  const requestId = requestIdOf(rawHeader(request, requestIdHeader))
+  return new Trace(requestId, request.socket.remoteAddress ?? '', performance.now())
 }

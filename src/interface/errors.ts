@@ -69,7 +69,7 @@ export class InterfaceError extends Error {
     // A client is to blame, and the message says for what: the stack would be most of what a refusal costs.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
-    super(message, { cause: options.cause })
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
     Error.stackTraceLimit = stackTraceLimit
     this.kind = kind
     this.code = errorCodes[kind].code

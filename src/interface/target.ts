@@ -44,6 +44,7 @@ const maximumTargetLength = 16_384
 const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
 const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 const encodedOtherwise = /[!'()*]/g
+const unreserved = /^[A-Za-z0-9\-._~]*$/
 
 const routes = new Map<string, Route>()
 for (const name of operationNames) {
@@ -64,8 +65,7 @@ for (const name of operationNames) {
  */
 export function parseTarget(method: string, target: string): Target {
   const { path, query } = split(target)
-  const segments = path.split('/')
-  const route = find(segments)
+  const route = find(path)
   if (route === undefined) {
     throw new InterfaceError('Unsupported', `no operation has the path ${show(path)}`, { status: 404 })
   }
@@ -78,11 +78,11 @@ export function parseTarget(method: string, target: string): Target {
     })
   }
   const { delimiter, parameters } = readQuery(query, operation)
-  const id = route.hasId ? parseIdentifier(decode(segments[idSegment] ?? '', 'the id'), delimiter) : []
+  const id = route.hasId ? parseIdentifier(decode(segmentOf(path, idSegment), 'the id'), delimiter) : []
   if (id.length === 0 && route.hasId && operation.object !== 'namespace') {
     throw invalidInput(`${operation.name} takes the id of a ${operation.object}; the root is a namespace`)
   }
-  const indexName = route.hasIndex ? decode(segments[indexSegment] ?? '', 'the index name') : undefined
+  const indexName = route.hasIndex ? decode(segmentOf(path, indexSegment), 'the index name') : undefined
   if (indexName !== undefined) assertName(indexName, 'the index name')
   return { operation, id, delimiter, indexName, parameters }
 }
@@ -122,13 +122,41 @@ function split(target: string): { path: string; query: string } {
   return { path: path.slice(0, end), query }
 }
 
-function find(segments: string[]): Route | undefined {
-  const fixed = routes.get(segments.join('/'))
-  if (fixed !== undefined || segments.length <= idSegment) return fixed
-  const withId = segments.with(idSegment, placeholder)
-  const route = routes.get(withId.join('/'))
-  if (route !== undefined || segments.length <= indexSegment) return route
-  return routes.get(withId.with(indexSegment, placeholder).join('/'))
+function find(path: string): Route | undefined {
+  const fixed = routes.get(path)
+  if (fixed !== undefined) return fixed
+  const withId = withPlaceholder(path, idSegment)
+  if (withId === undefined) return undefined
+  const route = routes.get(withId)
+  if (route !== undefined) return route
+  const withIndex = withPlaceholder(withId, indexSegment)
+  return withIndex === undefined ? undefined : routes.get(withIndex)
+}
+
+/** The path with the placeholder for one of its segments; undefined where it has not so many. */
+function withPlaceholder(path: string, segment: number): string | undefined {
+  const start = startOf(path, segment)
+  return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(endOf(path, start))
+}
+
+function segmentOf(path: string, segment: number): string {
+  const start = startOf(path, segment)
+  return start === -1 ? '' : path.slice(start, endOf(path, start))
+}
+
+/** Where a segment begins; -1 where the path has not so many. */
+function startOf(path: string, segment: number): number {
+  let start = 0
+  for (let before = 0; before < segment; before += 1) {
+    start = path.indexOf('/', start) + 1
+    if (start === 0) return -1
+  }
+  return start
+}
+
+function endOf(path: string, start: number): number {
+  const slash = path.indexOf('/', start)
+  return slash === -1 ? path.length : slash
 }
 
 function readQuery(query: string, operation: Operation): { delimiter: string; parameters: Parameters } {
@@ -219,6 +247,7 @@ function decode(text: string, what: string): string {
 
 /** Percent-encodes everything but the unreserved characters of RFC 3986 section 2.3. */
 function encode(text: string): string {
+  if (unreserved.test(text)) return text
   return encodeURIComponent(text).replace(
     encodedOtherwise,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs'
+import { firstLines } from './first-lines.ts'
 
 /** Takes the lines of a log, and writes many of them at a time. */
 export interface LineWriter {
@@ -14,12 +15,14 @@ export interface LineWriterOptions {
   readonly lost: (lines: number) => void
   /** Milliseconds that a line waits for others at the most. */
   readonly patienceMs?: number
+  /** Whether other processes write there too: then lines are not mixed up with theirs (first-lines.ts). */
+  readonly isShared?: boolean
   /** Characters that wait while one piece is being written. */
   readonly room?: number
 }
 
 /** So many characters are written at once, without waiting for more. */
-const enough = 16 * 1024
+const enough = 64 * 1024
 const usualRoom = 8 * 1024 * 1024
 const usualPatienceMs = 1_000
 /** Between the tries of a descriptor that takes nothing just now, and how often it is tried while the process ends. */
@@ -32,7 +35,7 @@ const maximumTries = 100
  * the same, but a descriptor that fails, as on a full disk, ends the process there or keeps it from ending.)
  */
 export function openLineWriter(descriptor: number, options: LineWriterOptions): LineWriter {
-  const { lost, patienceMs = usualPatienceMs, room = usualRoom } = options
+  const { lost, patienceMs = usualPatienceMs, room = usualRoom, isShared = false } = options
   let waiting: string[] = []
   let characters = 0
   let timer: NodeJS.Timeout | undefined
@@ -44,7 +47,7 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
     timer = undefined
     if (writing !== undefined || waiting.length === 0) return
     const lines = take()
-    writing = writeWhole(descriptor, Buffer.from(lines.join('')))
+    writing = writeWhole(descriptor, Buffer.from(lines.join('')), isShared)
       .catch(() => lost(lines.length))
       .then(() => {
         writing = undefined
@@ -89,10 +92,11 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
 }
 
 /** Writes all of it, however many pieces that takes. Rejects with what the system says. */
-async function writeWhole(descriptor: number, bytes: Buffer): Promise<void> {
+async function writeWhole(descriptor: number, bytes: Buffer, isShared: boolean): Promise<void> {
   for (let rest = bytes; rest.length > 0;) {
+    const piece = isShared ? firstLines(rest) : rest
     const written = await new Promise<number>((resolve, reject) => {
-      write(descriptor, rest, (error, count) => {
+      write(descriptor, piece, (error, count) => {
         if (error === null) resolve(count)
         else if (error.code === 'EAGAIN') setTimeout(resolve, pauseMs, 0)
         else reject(error)

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { pino, type Logger } from 'pino'
 import { z } from 'zod'
 import { openLineWriter } from './line-writer.ts'
@@ -28,8 +29,8 @@ export const logSchema = z.strictObject({
 export interface GatewayLog {
   readonly logger: Logger
   /**
-   * A line like those of the logger, for what is logged with each request: it takes half the time. Members that are
-   * undefined are left out.
+   * A line like those of the logger, for what is logged with each request: it takes half the time. Some member is
+   * defined; those that are not are left out. The message is plain: nothing in it has to be escaped.
    */
   write(level: 'info' | 'warn', members: object, message: string): void
   /** Resolves when every line is written. Lines that come later are written when the process ends, if it ends well. */
@@ -50,14 +51,16 @@ export function openLog(level: LogLevel, lost: (lines: number) => void): Gateway
       close: () => Promise.resolve(),
     }
   }
-  const lines = openLineWriter(process.stderr.fd, { lost })
+  const lines = openLineWriter(process.stderr.fd, { lost, isShared: cluster.isWorker })
   const logger = pino(options, lines)
   return {
     logger,
     write(lineLevel, members, message) {
       if (!logger.isLevelEnabled(lineLevel)) return
-      const head = { level: logger.levels.values[lineLevel], time: time() }
-      lines.write(`${JSON.stringify(Object.assign(head, members, { msg: message }))}\n`)
+      // To put the members into one object with the others made a line three times as dear: it grew into a hash table.
+      const inner = JSON.stringify(members).slice(1, -1)
+      const level = logger.levels.values[lineLevel]
+      lines.write(`{"level":${level},"time":"${time()}",${inner},"msg":"${message}"}\n`)
     },
     close: () => lines.close(),
   }

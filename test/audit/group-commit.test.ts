@@ -1,6 +1,8 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { verifyAuditLog } from '../../src/audit/verify.ts'
+import { eventually } from '../gateway/waiting.ts'
 import { aRefusal, anIntent, committed, logOptions, ofKind, recordsOf, temporaryFolder } from './entries.ts'
 
 it('a thousand concurrent intents share few flushes, and all are durable', async () => {
@@ -73,4 +75,43 @@ it('closing writes what waits, and takes nothing after it', async () => {
   const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
   expect(kinds.filter((kind) => kind !== 'gap')).toEqual(['start', 'seal', 'intent', 'refusal', 'seal'])
   expect(log.status().writable).toBe(false)
+})
+
+it('a record that nobody waits for stays for others to share its write with, and is written without any', async () => {
+  const folder = await temporaryFolder()
+  let flushes = 0
+  const observe = { flushed: () => (flushes += 1), failed() {}, dropped() {} }
+  const log = await openAuditLog(logOptions(folder, { observe }))
+  let stayed = 0
+  // A busy machine may take longer for a turn than it stays.
+  for (let round = 1; round <= 10; round += 1) {
+    log.refusal(aRefusal('alone'))
+    for (let turn = 0; turn < 3; turn += 1) await endOfTurn()
+    stayed += log.status().queued
+    await eventually(() => expect(flushes).toBe(round))
+  }
+  expect(stayed).toBeGreaterThan(0)
+  expect(ofKind(await recordsOf(folder), 'refusal')).toHaveLength(10)
+  await log.close()
+})
+
+it('what nobody waits for is written with what somebody waits for', async () => {
+  const folder = await temporaryFolder()
+  const groups: number[] = []
+  const observe = { flushed: (records: number) => groups.push(records), failed() {}, dropped() {} }
+  const log = await openAuditLog(logOptions(folder, { observe }))
+  log.refusal(aRefusal('a'))
+  await log.intent(anIntent('b'))
+  expect(groups).toEqual([2])
+  await log.close()
+})
+
+it('a change that nobody waits for has its outcome in the log when that is closed', async () => {
+  const folder = await temporaryFolder()
+  const log = await openAuditLog(logOptions(folder))
+  const ended = log.intent(anIntent('a'), false).then((receipt) => log.outcome(receipt, committed, false))
+  await log.close()
+  await ended
+  const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
+  expect(kinds).toEqual(['start', 'seal', 'intent', 'outcome', 'seal'])
 })

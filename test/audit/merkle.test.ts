@@ -69,3 +69,15 @@ it('what is no hash is no part of a path', () => {
     expect(rootFromPath(hashes[0] ?? '', 0, 3, [bad, ...rest])).toBeUndefined()
   }
 })
+
+it('a copy of a tree grows by itself, and leaves the first one as it was', () => {
+  const hashes = hashesOf(40).map((leaf) => leaf.toString('hex'))
+  for (let count = 0; count < hashes.length; count += 1) {
+    const tree = new MerkleRoot()
+    for (const hash of hashes.slice(0, count)) tree.add(hash)
+    const copy = new MerkleRoot(tree)
+    for (const hash of hashes.slice(count)) copy.add(hash)
+    expect([copy.root(), copy.leaves]).toEqual([rootOf(hashes), hashes.length])
+    expect([tree.root(), tree.leaves]).toEqual([rootOf(hashes.slice(0, count)), count])
+  }
+})

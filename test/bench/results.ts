@@ -39,6 +39,7 @@ Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 1
 - Node ${process.version.slice(1)}, wrk ${wrk}.
 - Load average of the machine: ${loadBefore.toFixed(1)} before, ${loadNow().toFixed(1)} at the end. Where it was above
   what the bench itself makes (about 2), others used the same cores: read ratios and CPU, not requests per second.
+- Each server is warmed up with 60,000 requests of a kind before they are measured.
 - Medians of ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of ${options.seconds} s; in each round the servers are measured in turn. Ratios are taken within a round.
 - CPU is the time of the server process, all its threads and children. A server below 90 % of a core was waiting:
   for the load, for the upstream, or for a turn on a busy core.

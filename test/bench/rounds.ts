@@ -14,7 +14,8 @@ export interface RoundsSetup {
   readonly say: (line: string) => void
 }
 
-const warmRequests = 10_000
+/** It takes that many until what is compiled while it runs has been compiled for good. */
+const warmRequests = 60_000
 const mostWarmSeconds = 30
 
 /** The servers that take part in a workload. */

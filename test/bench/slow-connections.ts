@@ -42,7 +42,8 @@ async function startScript(
 ): Promise<{ process: ChildProcess; firstLine: string }> {
   const script = fileURLToPath(new URL(file, import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', script, ...parameters], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    // A gateway closes where its standard input ends.
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   for await (const line of createInterface({ input: child.stdout }))
     return { process: child, firstLine: line }

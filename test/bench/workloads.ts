@@ -57,6 +57,14 @@ export const workloads: readonly Workload[] = [
   },
   {
     ...usual,
+    name: 'one-connection',
+    what: 'the small read with an API key over one connection: what the median says over that of direct',
+    path: '/v1/table/bench$small/version/list',
+    credential: 'key',
+    connections: 1,
+  },
+  {
+    ...usual,
     name: 'many-connections',
     what: 'the small read with an API key over 1,000 connections',
     path: '/v1/table/bench$small/version/list',

@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, createReadStream, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
-import { openLineWriter, type LineWriter } from '../../src/telemetry/line-writer.ts'
+import { openLineWriter, type LineWriter, type LineWriterOptions } from '../../src/telemetry/line-writer.ts'
 import { startScript } from '../e2e/built-program.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { temporaryFolder } from '../policy/temporary-folder.ts'
 
 /** A writer to what is opened there, and how many lines it has lost. */
-function writerTo(path: string, options: { patienceMs?: number; room?: number } = {}) {
+function writerTo(path: string, options: Omit<LineWriterOptions, 'lost'> = {}) {
   const descriptor = openSync(path, 'a')
   let lost = 0
   const writer = openLineWriter(descriptor, { ...options, lost: (lines) => (lost += lines) })
@@ -67,6 +68,26 @@ it('a reader that has stopped costs lines beyond the room, and no time', async (
   const drain = spawn('cat', [fifo], { stdio: ['ignore', 'ignore', 'inherit'] })
   await writer.close()
   drain.kill()
+})
+
+it('lines of several writers are not mixed up in a pipe that is full, where each says that it is shared', async () => {
+  const fifo = join(await temporaryFolder(), 'fifo')
+  await once(spawn('mkfifo', [fifo]), 'close')
+  const reader = openSync(fifo, 'r+')
+  const writers = ['a', 'b', 'c'].map((name) => ({ name, ...writerTo(fifo, { isShared: true }) }))
+  const written = writers.flatMap(({ name, writer }) =>
+    Array.from({ length: 3_000 }, (_, index) => {
+      const line = `${name} ${index} ${name.repeat(index % 200)}`
+      writer.write(`${line}\n`)
+      return line
+    }),
+  )
+  const closed = Promise.all(writers.map(({ writer }) => writer.close()))
+  const bytes = written.reduce((sum, line) => sum + line.length + 1, 0)
+  const read = createReadStream('', { fd: reader, end: bytes - 1 })
+  const lines = (await text(read)).split('\n')
+  await closed
+  expect(lines.toSorted()).toEqual(['', ...written.toSorted()])
 })
 
 it('what waits is written when an error that nobody catches ends the process', async () => {

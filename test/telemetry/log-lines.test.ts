@@ -76,8 +76,8 @@ it('each request has its line, refusals included, and none is lost when the gate
     'authorize',
     'limit',
     'check',
-    'forward',
     'audit',
+    'forward',
   ])
   const spent = Object.values(change['stageMs'] as Record<string, number>).reduce(
     (sum, each) => sum + each,

@@ -1,5 +1,7 @@
+import cluster from 'node:cluster'
 import { write } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { firstLines } from '../../telemetry/first-lines.ts'
 import { isCode } from '../system-error.ts'
 import type { Sink } from './sink.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -28,7 +30,8 @@ export function stdoutSink(): Sink {
 async function writeAll(bytes: Buffer, signal: AbortSignal): Promise<void> {
   for (let written = 0; written < bytes.length;) {
     try {
-      written += await writeSome(bytes.subarray(written))
+      const rest = bytes.subarray(written)
+      written += await writeSome(cluster.isWorker ? firstLines(rest) : rest)
     } catch (error) {
       if (!isCode(error, 'EAGAIN')) throw error
       // What was begun is ended, so that no line is cut in two by the next.

@@ -128,14 +128,3 @@ export class ArrowMeter {
     this.#left = bytes
   }
 }
-
-/** The pieces as they are, each of them measured as it passes. */
-export async function* measured(
-  pieces: AsyncIterable<Buffer>,
-  meter: ArrowMeter,
-): AsyncGenerator<Buffer, void> {
-  for await (const piece of pieces) {
-    meter.push(piece)
-    yield piece
-  }
-}

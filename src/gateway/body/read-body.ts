@@ -1,16 +1,17 @@
 import type { Readable } from 'node:stream'
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import type { ClientBody } from '../edge/client-body.ts'
 
 /** What has been read of a body. */
-interface Beginning {
+export interface Beginning {
   readonly bytes: Buffer
   /** The rest of the body; undefined where nothing is left. Whoever has it reads it or returns it. */
-  readonly rest: AsyncGenerator<Buffer, void> | undefined
+  readonly rest?: AsyncGenerator<Buffer, void> | undefined
 }
 
 /**
- * The pieces of a body, at most `limit` bytes of them; `arrived` is told of each. The body is not destroyed where the reading ends early: with
- * the body of a request its connection would go.
+ * The pieces of a body, at most `limit` bytes of them; `arrived` is told of each. The body is not destroyed where the
+ * reading ends early: with the body of a request its connection would go.
  * Throws InvalidInput with status 413 for a larger one, as soon as that is known, and 400 for one cut short.
  */
 export async function* piecesOf(
@@ -27,9 +28,22 @@ export async function* piecesOf(
       yield piece
     }
   } catch (error) {
-    if (error instanceof InterfaceError) throw error
-    throw invalidInput('the body ended before it was complete', { cause: error })
+    throw unreadable(error)
   }
+}
+
+/** The whole body in memory; `arrived` is told of its bytes as they come. Throws InvalidInput (400) for one cut short. */
+export async function wholeOf(body: ClientBody, arrived?: (bytes: number) => void): Promise<Buffer> {
+  try {
+    return await body.whole(arrived)
+  } catch (error) {
+    throw unreadable(error)
+  }
+}
+
+function unreadable(error: unknown): InterfaceError {
+  if (error instanceof InterfaceError) return error
+  return invalidInput('the body ended before it was complete', { cause: error })
 }
 
 /** Reads the pieces into memory until there are more than `bytes`, or no more. */

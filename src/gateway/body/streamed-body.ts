@@ -3,11 +3,6 @@ import type { WatchedJson } from './json-watch.ts'
 
 const highWaterMark = 64 * 1024
 
-/** The pieces of a body as a stream, as they are. It fails with what the pieces fail with. */
-export function streamed(pieces: AsyncIterable<Buffer>): Readable {
-  return Readable.from(pieces, { objectMode: false, highWaterMark })
-}
-
 /**
  * A JSON body as a stream of what is to go upstream: what has been read of it already, and the rest as it comes. Its
  * last piece is held back until `end` has judged that the whole is an object, or that it is none and need not be one;
@@ -18,7 +13,7 @@ export function streamedJson(
   rest: AsyncGenerator<Buffer, void>,
   end: (isObject: boolean) => void,
 ): Readable {
-  const stream = streamed(judged(text, rest, end))
+  const stream = Readable.from(judged(text, rest, end), { objectMode: false, highWaterMark })
   // A generator that was never started ends without a word to the one within.
   return stream.once('close', () => void rest.return())
 }

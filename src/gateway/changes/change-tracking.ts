@@ -2,16 +2,18 @@ import type { IntentReceipt } from '../../audit/log.ts'
 import { endOf, lookupsOf, type OpenQuestion } from '../../audit/open-questions.ts'
 import type { Details, IntentEntry, ObjectId, OutcomeEntry, OutOfBand } from '../../audit/records.ts'
 import { branchOf, type TableHistory } from '../../audit/table-history.ts'
+import type { Permission } from '../../interface/permissions.ts'
 
 /** Follows changes from their intent to what became of them. */
 export interface ChangeTracking {
+  /** The version that a commit follows, as `IntentEntry.before` has it. */
+  before(operation: Permission, id: ObjectId, details: Details | undefined): number | undefined
   /** A change is about to be recorded. Whoever begins one ends it. */
   begin(entry: IntentEntry): TrackedChange
 }
 
 /** A change between its intent and its outcome. */
 export interface TrackedChange {
-  /** The intent, with the versions that the tables had before. */
   readonly entry: IntentEntry
   /** The outcome, with what it shows of versions that were made past this log. */
   end(outcome: OutcomeEntry): OutcomeEntry
@@ -35,8 +37,13 @@ interface TrackingParts {
 export function trackChanges(parts: TrackingParts): ChangeTracking {
   const { history, chain, isContinuous, ask, onOutOfBand, onEnd } = parts
   return {
-    begin(sent) {
-      const entry = withBefore(sent, history)
+    before(operation, id, details) {
+      const version = details?.['version']
+      return operation === 'CreateTableVersion' && typeof version === 'number'
+        ? version - 1
+        : history.newest(id, branchOf(details))
+    },
+    begin(entry) {
       const change = history.begin(entry)
       return {
         entry,
@@ -63,31 +70,4 @@ export function trackChanges(parts: TrackingParts): ChangeTracking {
       }
     },
   }
-}
-
-function withBefore(sent: IntentEntry, history: TableHistory): IntentEntry {
-  if (sent.effect !== 'commit') return sent
-  const { operation, id, details, objects } = sent
-  const before = versionBefore(operation, id, details, history)
-  const entry = before === undefined ? sent : { ...sent, before }
-  if (objects === undefined) return entry
-  return {
-    ...entry,
-    objects: objects.map((object) => {
-      const before = versionBefore(object.operation, object.id, object.details, history)
-      return before === undefined ? object : { ...object, before }
-    }),
-  }
-}
-
-function versionBefore(
-  operation: string,
-  id: ObjectId,
-  details: Details | undefined,
-  history: TableHistory,
-): number | undefined {
-  const version = details?.['version']
-  return operation === 'CreateTableVersion' && typeof version === 'number'
-    ? version - 1
-    : history.newest(id, branchOf(details))
 }

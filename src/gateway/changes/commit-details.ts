@@ -35,12 +35,14 @@ const maximumText = 1024
 export function commitDetails({ operation, indexName, parameters }: Target, members: Members): Details {
   if (operation.effect === 'read') return {}
   const value = (name: string): unknown => parameters.get(name) ?? memberOf(members, name)
-  return {
-    ...factsIn(value),
+  const facts = factsIn(value)
+  for (const name of filterMembers) {
+    const found = value(name)
     // Not cut here: the log hashes them, unless it is told otherwise, and two that begin alike are not the same.
-    ...(Object.fromEntries(present(filterMembers, value)) as Details),
-    ...(indexName !== undefined && { index_name: indexName }),
+    if (found !== undefined && found !== null) facts[name] = found as Details[string]
   }
+  if (indexName !== undefined) facts['index_name'] = indexName
+  return facts
 }
 
 /** The same of an entry of a batch. */
@@ -48,23 +50,16 @@ export function detailsOf(entry: Members): Details {
   return factsIn((name) => memberOf(entry, name))
 }
 
-function factsIn(value: (name: string) => unknown): Details {
-  const facts = present(recorded, value).map(([name, found]) => [name, bounded(found)] as const)
-  const metadataKeys = keysOf(value('metadata'))
-  // Everything in it came out of a JSON document or out of the query.
-  return {
-    ...(Object.fromEntries(facts) as Details),
-    ...(metadataKeys !== undefined && { metadata_keys: metadataKeys }),
+/** Everything in it came out of a JSON document or out of the query. */
+function factsIn(value: (name: string) => unknown): Record<string, Details[string]> {
+  const facts: Record<string, Details[string]> = {}
+  for (const name of recorded) {
+    const found = value(name)
+    if (found !== undefined && found !== null) facts[name] = bounded(found) as Details[string]
   }
-}
-
-function present(
-  names: readonly string[],
-  value: (name: string) => unknown,
-): [name: string, value: unknown][] {
-  return names
-    .map((name): [string, unknown] => [name, value(name)])
-    .filter(([, found]) => found !== undefined && found !== null)
+  const metadataKeys = keysOf(value('metadata'))
+  if (metadataKeys !== undefined) facts['metadata_keys'] = metadataKeys
+  return facts
 }
 
 function memberOf(members: Members, name: string): unknown {

@@ -48,12 +48,12 @@ export function madeVersion({ id, details }: Place, value: unknown): MadeVersion
   const metadataKeys = keysOf(memberOf(value, 'metadata'))
   return {
     id,
-    ...(branch !== undefined && { branch }),
+    branch,
     version,
-    ...(manifestPath !== undefined && { manifestPath }),
-    ...(typeof manifestSize === 'number' && { manifestSize }),
-    ...(eTag !== undefined && { eTag }),
-    ...(metadataKeys !== undefined && { metadataKeys }),
+    manifestPath,
+    manifestSize: typeof manifestSize === 'number' ? manifestSize : undefined,
+    eTag,
+    metadataKeys,
   }
 }
 

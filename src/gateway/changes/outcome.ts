@@ -15,9 +15,9 @@ export function outcomeOf(answer: UpstreamAnswer, request: Recorded, startedAt: 
   return {
     result: status < 300 ? 'committed' : status < 500 ? 'rejected' : 'unknown',
     status,
-    ...(version !== undefined && { version }),
-    ...(versions.length > 0 && { versions }),
-    ...uploadOf(request),
+    version,
+    versions: versions.length > 0 ? versions : undefined,
+    upload: uploadOf(request),
     durationMs: elapsed(startedAt),
   }
 }
@@ -26,7 +26,7 @@ export function outcomeOf(answer: UpstreamAnswer, request: Recorded, startedAt: 
 export function outcomeOfFailure(error: unknown, request: Recorded, startedAt: number): OutcomeEntry {
   return {
     result: changedNothing(error, request) ? 'failed' : 'unknown',
-    ...uploadOf(request),
+    upload: uploadOf(request),
     durationMs: elapsed(startedAt),
     details: { reason: reasonOfFailure(error) },
   }
@@ -56,6 +56,6 @@ function answerIn({ status, body }: UpstreamAnswer): unknown {
   }
 }
 
-function uploadOf({ payload }: Recorded): Pick<OutcomeEntry, 'upload'> {
-  return payload.form === 'stream' && payload.meter ? { upload: payload.meter.facts() } : {}
+function uploadOf({ payload }: Recorded): OutcomeEntry['upload'] {
+  return payload.form === 'stream' ? payload.meter?.facts() : undefined
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { InterfaceError } from '../../interface/errors.ts'
 import { ClientGone } from './client-gone.ts'
+import { rawHeader } from './raw-header.ts'
 
 /** How slow a client may be with a body. */
 export interface BodyPace {
@@ -18,12 +19,16 @@ export class BodyTooSlow extends InterfaceError {
   }
 }
 
-/** The body of a request for the stages that read it. */
+/** The body of a request for the stages that read it: as a stream, or whole. */
 export interface ClientBody {
-  /** Fails with BodyTooSlow. To destroy it leaves the connection alone. */
+  /** Fails with BodyTooSlow, or ClientGone. To destroy it leaves the connection alone. */
   readonly stream: Readable
+  /** Shows each piece of the stream as it arrives; what is thrown at one fails the stream. */
+  watch(watcher: (piece: Buffer) => void): void
+  /** All of it in memory; `arrived` is told of the bytes as they come. Rejects with what the stream fails with. */
+  whole(arrived?: (bytes: number) => void): Promise<Buffer>
   /**
-   * Resolves when enough of the body is there to spend a connection to an upstream on it: its beginning, or all of
+   * Resolves when enough of the stream is there to spend a connection to an upstream on it: its beginning, or all of
    * it. Rejects with what the stream fails with.
    */
   begun(): Promise<void>
@@ -31,101 +36,209 @@ export interface ClientBody {
   release(): void
 }
 
+/** Of a request that has none. */
+export const noBody: ClientBody = {
+  stream: Readable.from([]),
+  watch: () => undefined,
+  whole: () => Promise.resolve(Buffer.alloc(0)),
+  begun: () => Promise.resolve(),
+  release: () => undefined,
+}
+
 const highWaterMark = 64 * 1024
 /** What a client that sends a byte now and then never comes to. */
 const beginningBytes = 16 * 1024
 
 /**
- * The body of a request, as far as it has not arrived yet, under the clock: only the time counts in which it is
- * being read and the client does not send. A client that waits for `100 Continue` is told so with the first read:
- * it has been admitted by then, and its body is wanted.
+ * The body of a request, under the clock: only the time counts in which it is being read and the client does not send.
+ * A client that waits for `100 Continue` is told so with the first read: it has been admitted by then, and its body is
+ * wanted.
  */
-export function clientBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { patienceMs, bytesPerSecond }: BodyPace,
-): ClientBody {
-  if (request.complete) return { stream: request, begun: () => Promise.resolve(), release: () => undefined }
-  let patience = patienceMs
-  let waitingSince: number | undefined
-  let timer: NodeJS.Timeout | undefined
+export function clientBody(request: IncomingMessage, response: ServerResponse, pace: BodyPace): ClientBody {
+  let stream: Readable | undefined
+  let watcher: ((piece: Buffer) => void) | undefined
+  let arrival: Arrival | undefined
   let taken = 0
   let settleBegun: ((error?: Error | null) => void) | undefined
 
-  const stream = new Readable({
-    highWaterMark,
-    read() {
-      if (timer === undefined) begin()
-      waitingSince ??= performance.now()
-      request.resume()
+  return {
+    get stream() {
+      return (stream ??= openStream())
     },
-    destroy(error, done) {
-      leave()
-      request.pause()
-      settleBegun?.(error)
-      done(error)
+    watch(one) {
+      watcher = one
     },
-  })
-  // It may fail while nobody reads it; whoever does is told as well.
-  stream.on('error', () => undefined)
-  return { stream, begun: waitForBeginning, release: () => void stream.destroy() }
+    whole(arrived) {
+      return new Promise((resolve, reject) => {
+        const pieces: Buffer[] = []
+        arrival = new Arrival(request, response, pace, {
+          piece(chunk) {
+            arrived?.(chunk.length)
+            pieces.push(chunk)
+            return true
+          },
+          end: () => resolve(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)),
+          failed(error) {
+            arrival?.stop()
+            reject(error)
+          },
+        })
+        arrival.want()
+      })
+    },
+    begun() {
+      const opened = this.stream
+      if (opened.errored) return Promise.reject(opened.errored)
+      if (taken >= beginningBytes || request.complete) return Promise.resolve()
+      return new Promise((resolve, reject) => {
+        settleBegun = (error) => (error ? reject(error) : resolve())
+        opened.read(0)
+      })
+    },
+    release() {
+      stream?.destroy()
+      arrival?.stop()
+    },
+  }
 
-  function waitForBeginning(): Promise<void> {
-    if (stream.errored) return Promise.reject(stream.errored)
-    if (taken >= beginningBytes || request.complete) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      settleBegun = (error) => (error ? reject(error) : resolve())
-      stream.read(0)
+  function openStream(): Readable {
+    const opened = new Readable({
+      highWaterMark,
+      read: () => arriving.want(),
+      destroy(error, done) {
+        arriving.stop()
+        settleBegun?.(error)
+        done(error)
+      },
     })
+    // It may fail while nobody reads it; whoever does is told as well.
+    opened.on('error', () => undefined)
+    const arriving = new Arrival(request, response, pace, {
+      piece(chunk) {
+        try {
+          watcher?.(chunk)
+        } catch (error) {
+          opened.destroy(error as Error)
+          return false
+        }
+        const takesMore = opened.push(chunk)
+        taken += chunk.length
+        if (taken >= beginningBytes) settleBegun?.()
+        return takesMore
+      },
+      end() {
+        opened.push(null)
+        settleBegun?.()
+      },
+      failed: (error) => void opened.destroy(error),
+    })
+    return opened
+  }
+}
+
+/** Who is told of a body as it arrives. */
+interface Taker {
+  /** Answers whether it takes more at once; else it asks for it. */
+  piece(chunk: Buffer): boolean
+  end(): void
+  failed(error: Error): void
+}
+
+/** Takes the body of a request from its connection, when it is wanted. */
+class Arrival {
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #pace: BodyPace
+  readonly #taker: Taker
+  #patience: number
+  #waitingSince: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  constructor(request: IncomingMessage, response: ServerResponse, pace: BodyPace, taker: Taker) {
+    this.#request = request
+    this.#response = response
+    this.#pace = pace
+    this.#taker = taker
+    this.#patience = pace.patienceMs
   }
 
-  function begin(): void {
-    timer = setTimeout(look, patienceMs).unref()
-    request.on('data', take).on('end', end).on('error', broken).on('close', broken)
-    if (request.destroyed) broken()
-    else if (expectsContinue(request) && !response.headersSent) response.writeContinue()
+  /** More is wanted. */
+  want(): void {
+    if (this.#isOver) return
+    if (this.#timer === undefined) this.#begin()
+    this.#waitingSince ??= performance.now()
+    this.#request.resume()
   }
 
-  function leave(): void {
-    clearTimeout(timer)
-    request.off('data', take).off('end', end).off('error', broken).off('close', broken)
+  /** Nothing is wanted any more. */
+  stop(): void {
+    if (this.#isOver) return
+    this.#leave()
+    this.#request.pause()
   }
 
-  function take(chunk: Buffer): void {
+  #begin(): void {
+    this.#timer = setTimeout(this.#look, this.#pace.patienceMs).unref()
+    this.#request
+      .on('data', this.#take)
+      .on('end', this.#end)
+      .on('error', this.#broken)
+      .on('close', this.#broken)
+    if (this.#request.destroyed) this.#broken()
+    else if (expectsContinue(this.#request) && !this.#response.headersSent) this.#response.writeContinue()
+  }
+
+  #leave(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#request
+      .off('data', this.#take)
+      .off('end', this.#end)
+      .off('error', this.#broken)
+      .off('close', this.#broken)
+  }
+
+  readonly #take = (chunk: Buffer): void => {
     const now = performance.now()
-    patience = Math.min(patienceMs, left(now) + (chunk.length * 1000) / bytesPerSecond)
-    waitingSince = stream.push(chunk) ? now : undefined
-    if (waitingSince === undefined) request.pause()
-    taken += chunk.length
-    if (taken >= beginningBytes) settleBegun?.()
+    const earned = (chunk.length * 1000) / this.#pace.bytesPerSecond
+    this.#patience = Math.min(this.#pace.patienceMs, this.#left(now) + earned)
+    const takesMore = this.#taker.piece(chunk)
+    this.#waitingSince = takesMore ? now : undefined
+    if (!takesMore) this.#request.pause()
   }
 
-  function left(now: number): number {
-    return patience - (waitingSince === undefined ? 0 : now - waitingSince)
+  #left(now: number): number {
+    return this.#patience - (this.#waitingSince === undefined ? 0 : now - this.#waitingSince)
   }
 
-  function end(): void {
-    leave()
-    stream.push(null)
-    settleBegun?.()
+  readonly #end = (): void => {
+    this.#leave()
+    this.#taker.end()
   }
 
-  function broken(error?: Error): void {
-    stream.destroy(new ClientGone('the client broke off its body', { cause: error }))
+  readonly #broken = (error?: Error): void => {
+    this.#taker.failed(new ClientGone('the client broke off its body', { cause: error }))
   }
 
-  function look(): void {
+  readonly #look = (): void => {
     // After a pause of this process the bytes of the client may lie there unread: they are read first.
     setImmediate(() => {
-      if (stream.destroyed || request.complete) return
-      const remaining = left(performance.now())
-      if (remaining <= 0) stream.destroy(new BodyTooSlow())
-      else timer = setTimeout(look, remaining).unref()
+      if (this.#isOver || this.#request.complete) return
+      const remaining = this.#left(performance.now())
+      if (remaining <= 0) this.#taker.failed(new BodyTooSlow())
+      else this.#timer = setTimeout(this.#look, remaining).unref()
     })
   }
 }
 
 /** Whether the client holds its body back until it is told to continue (RFC 9110, section 10.1.1). */
-export function expectsContinue({ headers, httpVersionMinor }: IncomingMessage): boolean {
-  return httpVersionMinor > 0 && headers.expect?.toLowerCase() === '100-continue'
+export function expectsContinue(request: IncomingMessage): boolean {
+  return request.httpVersionMinor > 0 && rawHeader(request, 'expect')?.toLowerCase() === '100-continue'
+}
+
+/** Whether a body follows the head, or may: what both headers say is for others to judge. */
+export function announcesBody(request: IncomingMessage): boolean {
+  const length = rawHeader(request, 'content-length')
+  return (length !== undefined && length !== '0') || rawHeader(request, 'transfer-encoding') !== undefined
 }

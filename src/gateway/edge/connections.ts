@@ -15,9 +15,9 @@ export type ConnectionRefusal =
 export interface Connections {
   /**
    * Takes a new request. False where it must be left alone: its connection holds too many already, or the client
-   * was told in an answer that the connection closes.
+   * was told in an answer that the connection closes. Else `ended` is called when its answer is over.
    */
-  begin(request: IncomingMessage, response: ServerResponse): boolean
+  begin(request: IncomingMessage, response: ServerResponse, ended: () => void): boolean
   /**
    * For a connection on which nothing more can be read: true where answers are under way there to requests that
    * came whole, where an answer has begun, or where it is the body of an answered request that broke off: a second
@@ -37,7 +37,19 @@ export interface Connections {
 /** Clients that send requests ahead of answers are rare, and send few. */
 const maximumRequestsAtOnce = 64
 
-type Answers = Map<ServerResponse, IncomingMessage>
+/** A request that has not been answered to the end. */
+interface Answering {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** What is known of a connection that has sent a request. */
+interface Connection {
+  /** In the order of the requests. */
+  readonly answers: Answering[]
+  /** The last one that was sent. */
+  lastRequest: IncomingMessage
+}
 
 /** Watches a server that does not listen yet; what is over a limit is closed at once, and told to `refused`. */
 export function watchConnections(
@@ -47,10 +59,9 @@ export function watchConnections(
 ): Connections {
   // With TLS these are the connections beneath it, also those that have not agreed on it yet.
   const sockets = new Set<Socket>()
-  const answersOf = new WeakMap<Duplex, Answers>()
-  const lastRequestOf = new WeakMap<Duplex, IncomingMessage>()
-  const busy = new Set<Answers>()
+  const known = new Map<Duplex, Connection>()
   const connectionsOf = new Map<string, number>()
+  let underWay = 0
   let isClosing = false
 
   server.maxConnections = limits.connections
@@ -74,66 +85,70 @@ export function watchConnections(
   })
   // Where somebody listens, node leaves it to them what becomes of a connection on which nothing has moved.
   server.on('timeout', (socket) => {
-    const answers = answersOf.get(socket)
-    if (answers === undefined) return
-    if (answers.size > 0 && socket.writableLength === 0) return
-    if (answers.size > 0) refused('answer_not_read', socket.remoteAddress)
+    const connection = known.get(socket)
+    if (connection === undefined) return
+    const isAnswering = connection.answers.length > 0
+    if (isAnswering && socket.writableLength === 0) return
+    if (isAnswering) refused('answer_not_read', socket.remoteAddress)
     socket.destroy()
   })
 
   return {
-    begin(request, response) {
+    begin(request, response, ended) {
       const { socket } = request
-      lastRequestOf.set(socket, request)
-      let answers = answersOf.get(socket)
-      if (answers === undefined) answersOf.set(socket, (answers = followConnection(socket)))
-      if (socket.destroyed || endsWithLastAnswer(answers)) return false
-      if (answers.size >= maximumRequestsAtOnce) {
+      if (socket.destroyed) return false
+      const connection = known.get(socket) ?? follow(socket, request)
+      connection.lastRequest = request
+      const { answers } = connection
+      if (endsWithLastAnswer(answers)) return false
+      if (answers.length >= maximumRequestsAtOnce) {
         refused('too_many_requests_at_once', socket.remoteAddress)
         socket.destroy()
         return false
       }
-      follow(answers, request, response)
+      answers.push({ request, response })
+      underWay += 1
+      response.once('close', () => {
+        answers.splice(
+          answers.findIndex((each) => each.response === response),
+          1,
+        )
+        underWay -= 1
+        ended()
+      })
       if (isClosing) closeBehindLast(answers)
       return true
     },
     closeBehindAnswers(socket) {
-      const answers = [...(answersOf.get(socket) ?? [])]
-      if (answers.length === 0 && lastRequestOf.get(socket)?.complete === false) {
+      const { answers, lastRequest } = known.get(socket) ?? { answers: [], lastRequest: undefined }
+      if (answers.length === 0 && lastRequest?.complete === false) {
         closeBehind(socket)
         return true
       }
       // What is behind it can never come whole.
-      const last = answers.findLast(([response, request]) => request.complete || response.headersSent)
-      last?.[0].once('close', () => socket.destroy())
+      const last = answers.findLast(({ request, response }) => request.complete || response.headersSent)
+      last?.response.once('close', () => socket.destroy())
       return last !== undefined
     },
     closeWhenAnswered() {
       isClosing = true
-      for (const answers of busy) closeBehindLast(answers)
+      for (const { answers } of known.values()) closeBehindLast(answers)
     },
     open: () => sockets.size,
-    isBusy: () => busy.size > 0,
+    isBusy: () => underWay > 0,
     destroyAll() {
       for (const socket of sockets) socket.destroy()
     },
   }
 
-  function followConnection(socket: Socket): Answers {
-    const answers: Answers = new Map()
+  function follow(socket: Socket, lastRequest: IncomingMessage): Connection {
+    const connection: Connection = { answers: [], lastRequest }
+    known.set(socket, connection)
     socket.once('close', () => {
-      for (const response of answers.keys()) endQueued(response)
+      known.delete(socket)
+      for (const { response } of connection.answers.slice()) endQueued(response)
     })
-    return answers
-  }
-
-  function follow(answers: Answers, request: IncomingMessage, response: ServerResponse): void {
-    answers.set(response, request)
-    busy.add(answers)
-    response.once('close', () => {
-      answers.delete(response)
-      if (answers.size === 0) busy.delete(answers)
-    })
+    return connection
   }
 }
 
@@ -145,11 +160,11 @@ function endQueued(response: ServerResponse): void {
 }
 
 /** Whether the client was told that no answer follows those that are under way. */
-function endsWithLastAnswer(answers: Answers): boolean {
-  return [...answers.keys()].some((response) => response.headersSent && !response.shouldKeepAlive)
+function endsWithLastAnswer(answers: readonly Answering[]): boolean {
+  return answers.some(({ response }) => response.headersSent && !response.shouldKeepAlive)
 }
 
-function closeBehindLast(answers: Answers): void {
-  const responses = [...answers.keys()].filter((response) => !response.headersSent)
-  for (const response of responses) response.shouldKeepAlive = response !== responses.at(-1)
+function closeBehindLast(answers: readonly Answering[]): void {
+  const begun = answers.filter(({ response }) => !response.headersSent)
+  for (const each of begun) each.response.shouldKeepAlive = each !== begun.at(-1)
 }

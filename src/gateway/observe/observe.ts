@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Gauge } from 'prom-client'
 import type { AuditLog } from '../../audit/log.ts'
 import { AuditUnavailable } from '../../audit/unavailable.ts'
@@ -22,10 +22,12 @@ import type { UnparsedReason } from '../edge/unparsed-reason.ts'
 
 /** What the server tells as requests come and go. */
 export interface GatewayTelemetry {
-  /** A request has arrived; its line and its metrics are written when its answer is over. */
-  begun(trace: Trace, response: ServerResponse): void
+  /** A request has arrived. */
+  begun(trace: Trace, request: IncomingMessage): void
+  /** Its answer is over: now it is counted, and has its line. */
+  ended(trace: Trace, response: ServerResponse): void
   /** A stage refused it. */
-  refused(trace: Trace, error: InterfaceError, response: ServerResponse): void
+  refused(trace: Trace, error: InterfaceError): void
   /** What came over a connection was no request, or its connection was closed without an answer. */
   readonly turnedAway: (
     reason: UnparsedReason | ConnectionRefusal | 'certificate' | 'tunnel',
@@ -48,12 +50,12 @@ export function observeGateway(
   report: RequestReport,
   namespaces?: readonly string[],
 ): GatewayTelemetry {
-  const refusals = new WeakMap<ServerResponse, { error: InterfaceError; reason: string }>()
   const lines = limitLines(maximumLinesPerSecond)
   const nameNamespace = namespaceNamer(namespaces)
   const counter = remember((operation: string, status: string, decision: string, ...namespace: string[]) =>
     metrics.requests.labels(operation, status, decision, ...namespace),
   )
+  const countRefusal = remember((stage: string, reason: string) => metrics.refusals.labels(stage, reason))
   const requestTimer = remember((operation: string) => metrics.requestSeconds.labels(operation))
   const upstreamTimer = remember((upstream: string, operation: string) =>
     metrics.upstreamSeconds.labels(upstream, operation),
@@ -62,15 +64,15 @@ export function observeGateway(
   const inProgress = { count: 0 }
   observeProgress(metrics, inProgress)
   return {
-    begun(trace, response) {
+    begun(trace, request) {
       inProgress.count += 1
-      report.begun(trace, response.req)
-      response.once('close', () => ended(trace, response))
+      report.begun(trace, request)
     },
-    refused(trace, error, response) {
+    ended,
+    refused(trace, error) {
       const reason = reasonOf(error)
-      refusals.set(response, { error, reason })
-      metrics.refusals.inc({ stage: trace.stage, reason })
+      trace.refusal = { error, reason }
+      countRefusal(trace.stage, reason).inc()
       const isUnknown = error instanceof AuthenticationRefused || trace.principal?.method === 'anonymous'
       if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
       else if (error instanceof DeniedError || error instanceof AuthenticationRefused) {
@@ -78,7 +80,7 @@ export function observeGateway(
       }
     },
     turnedAway(reason, client, cause) {
-      metrics.refusals.inc({ stage: 'receive', reason })
+      countRefusal('receive', reason).inc()
       const heldBack = lines.take(reason)
       if (heldBack === undefined) return
       log.info(
@@ -99,7 +101,7 @@ export function observeGateway(
     const now = performance.now()
     inProgress.count -= 1
     const operation = trace.meaning?.operation.name ?? 'unknown'
-    const refusal = refusals.get(response)
+    const { refusal } = trace
     const decision = trace.allowedBy ? 'allow' : refusal?.error instanceof DeniedError ? 'deny' : 'none'
     const status = response.headersSent ? response.statusCode : 499
     const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.meaning)]
@@ -109,7 +111,8 @@ export function observeGateway(
       const seconds = (now - trace.forwardedAt) / 1000
       upstreamTimer(trace.upstream ?? '', operation).observe(seconds, trace.traceId)
     }
-    timeStages(trace, now)
+    trace.endStage(now)
+    timeStages(trace)
     report.ended(trace, response, { operation, status, decision, refusal, endedAt: now })
   }
 }

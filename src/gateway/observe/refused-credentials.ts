@@ -1,6 +1,9 @@
 import type { AuditLog } from '../../audit/log.ts'
 import type { Trace } from '../trace.ts'
 
+/** What is known of a request that was refused. */
+type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'meaning' | 'principal' | 'policyRevision'>
+
 /** A refusal of somebody who is not known. */
 interface UnknownRefused {
   readonly status: number
@@ -12,13 +15,13 @@ interface UnknownRefused {
  * sends none cannot fill the disk with it.
  */
 export interface RefusedCredentials {
-  note(trace: Trace, error: UnknownRefused): void
+  note(request: RefusedRequest, error: UnknownRefused): void
   /** Records what was counted and not recorded yet. */
   close(): void
 }
 
 interface Repeats {
-  readonly trace: Trace
+  readonly request: RefusedRequest
   readonly error: UnknownRefused
   readonly since: string
   count: number
@@ -38,27 +41,31 @@ export function recordRefusedCredentials(audit: Pick<AuditLog, 'refusal'>): Refu
   function flush(): void {
     const over = counted
     counted = new Map()
-    for (const { trace, error, since, count } of over.values()) {
-      if (count > 0) record(trace, error, { repeats: count, since })
+    for (const { request, error, since, count } of over.values()) {
+      if (count > 0) record(request, error, { repeats: count, since })
     }
   }
 
-  function record(trace: Trace, error: UnknownRefused, details?: { repeats: number; since: string }): void {
+  function record(
+    { requestId, client, meaning, principal, policyRevision }: RefusedRequest,
+    error: UnknownRefused,
+    details?: { repeats: number; since: string },
+  ): void {
     audit.refusal({
-      request: trace.requestId,
+      request: requestId,
       status: error.status,
       reason: error.reason,
-      ...(trace.meaning && { operation: trace.meaning.operation.name, id: trace.meaning.id }),
-      ...(trace.principal && { principal: trace.principal }),
-      ...(trace.policyRevision !== undefined && { policyRevision: trace.policyRevision }),
-      client: trace.client,
+      ...(meaning && { operation: meaning.operation.name, id: meaning.id }),
+      ...(principal && { principal }),
+      ...(policyRevision !== undefined && { policyRevision }),
+      client,
       ...(details && { details }),
     })
   }
 
   return {
-    note(trace, error) {
-      const own = `${error.reason} ${trace.client}`
+    note(request, error) {
+      const own = `${error.reason} ${request.client}`
       const isFull = counted.size >= maximumClients && !counted.has(own)
       const key = isFull ? error.reason : own
       const known = counted.get(key)
@@ -66,10 +73,10 @@ export function recordRefusedCredentials(audit: Pick<AuditLog, 'refusal'>): Refu
         known.count += 1
         return
       }
-      const someone = { ...trace, client: 'several' }
       const since = new Date().toISOString()
-      counted.set(key, { trace: isFull ? someone : trace, error, since, count: isFull ? 1 : 0 })
-      if (!isFull) record(trace, error)
+      const noted = isFull ? { ...request, client: 'several' } : request
+      counted.set(key, { request: noted, error, since, count: isFull ? 1 : 0 })
+      if (!isFull) record(request, error)
     },
     close() {
       clearInterval(timer)

@@ -53,9 +53,7 @@ function writeLine(
   if (!log.logger.isLevelEnabled(level)) return
   const isSampled = rate < 1 && isUnremarkable(trace, response, end)
   if (isSampled && Math.random() >= rate) return
-  const line = requestLine(trace, response, end)
-  // Whoever counts lines counts each of these as one divided by the rate.
-  log.write(level, isSampled ? { ...line, sampleRate: rate } : line, 'request')
+  log.write(level, requestLine(trace, response, end, isSampled ? rate : undefined), 'request')
 }
 
 /** A read that went well. */

@@ -1,4 +1,4 @@
-import type { InterfaceError } from '../../interface/errors.ts'
+import type { Refusal } from '../trace.ts'
 
 /** How a request ended, for its line in the log, its metrics and its spans. */
 export interface RequestEnd {
@@ -8,8 +8,7 @@ export interface RequestEnd {
   readonly status: number
   /** Of the policies; `none` where they were not asked, or what they allowed failed. */
   readonly decision: 'allow' | 'deny' | 'none'
-  /** What refused it, and why in one word of a closed set. */
-  readonly refusal: { readonly error: InterfaceError; readonly reason: string } | undefined
+  readonly refusal: Refusal | undefined
   /** Milliseconds of performance.now(). */
   readonly endedAt: number
 }

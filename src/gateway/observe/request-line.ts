@@ -3,13 +3,19 @@ import type { InterfaceError } from '../../interface/errors.ts'
 import { carriedSince } from '../edge/connection-bytes.ts'
 import { DeniedError } from '../denied-error.ts'
 import type { RequestEnd } from './request-end.ts'
-import type { Trace } from '../trace.ts'
+import type { Stage, Trace } from '../trace.ts'
 
 /**
  * The line of a request in the log, in the words of the design. It holds no header, no query and no body: what of
- * them a message quotes is their structure, never a value that could be a secret.
+ * them a message quotes is their structure, never a value that could be a secret. Whoever counts lines counts each as
+ * one divided by its sample rate.
  */
-export function requestLine(trace: Trace, response: ServerResponse, end: RequestEnd): object {
+export function requestLine(
+  trace: Trace,
+  response: ServerResponse,
+  end: RequestEnd,
+  sampleRate: number | undefined,
+): object {
   const { operation, status, decision, refusal, endedAt } = end
   const { meaning, principal, upstream, spans } = trace
   const decided =
@@ -32,26 +38,31 @@ export function requestLine(trace: Trace, response: ServerResponse, end: Request
     bytesIn,
     bytesOut,
     durationMs: milliseconds(endedAt - trace.startedAt),
-    stageMs: stageDurations(trace, endedAt),
+    stageMs: stageDurations(trace),
     complete: response.writableFinished,
     stage: refusal && trace.stage,
     reason: refusal?.reason,
     error: refusal?.error.message,
     cause: refusal && causeOf(refusal.error),
+    sampleRate,
   }
 }
 
-function stageDurations({ entered }: Trace, endedAt: number): Record<string, number> {
-  const durations: Record<string, number> = {}
-  for (const [index, { stage, at }] of entered.entries()) {
-    const until = entered[index + 1]?.at ?? endedAt
-    durations[stage] = milliseconds((durations[stage] ?? 0) + until - at)
-  }
-  return durations
+function stageDurations(trace: Trace): object {
+  return {
+    receive: milliseconds(trace.tookMs('receive')),
+    match: milliseconds(trace.tookMs('match')),
+    authenticate: milliseconds(trace.tookMs('authenticate')),
+    authorize: milliseconds(trace.tookMs('authorize')),
+    limit: milliseconds(trace.tookMs('limit')),
+    check: milliseconds(trace.tookMs('check')),
+    audit: milliseconds(trace.tookMs('audit')),
+    forward: milliseconds(trace.tookMs('forward')),
+  } satisfies Record<Stage, number | undefined>
 }
 
-function milliseconds(duration: number): number {
-  return Math.round(duration * 1000) / 1000
+function milliseconds(duration: number | undefined): number | undefined {
+  return duration === undefined ? undefined : Math.round(duration * 1000) / 1000
 }
 
 /** Of a failure that is ours, where it happened. What is said of broken JSON quotes it, secrets included. */

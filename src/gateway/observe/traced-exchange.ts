@@ -10,14 +10,25 @@ const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
  * One exchange with an upstream. Where the request has spans, it is one of them, and what it sends continues that one
  * instead of the span of the client; otherwise the headers of the client pass as they are. Attempts count from 1.
  */
-export async function tracedExchange(
+export function tracedExchange(
   upstream: Upstream,
   request: UpstreamRequest,
   client: Client,
   attempt: number,
 ): Promise<UpstreamAnswer> {
-  if (client.spans === undefined) return exchange(upstream, request, client, attempt > 1)
-  const span = beginCall(client.spans, upstream, request, attempt)
+  return client.spans === undefined
+    ? exchange(upstream, request, client, attempt > 1)
+    : exchangeInSpan(upstream, request, client, attempt, client.spans)
+}
+
+async function exchangeInSpan(
+  upstream: Upstream,
+  request: UpstreamRequest,
+  client: Client,
+  attempt: number,
+  spans: RequestSpans,
+): Promise<UpstreamAnswer> {
+  const span = beginCall(spans, upstream, request, attempt)
   const headers = [...withoutTraceHeaders(request.headers), ...span.headers]
   try {
     const answer = await exchange(upstream, { ...request, headers }, client, attempt > 1)

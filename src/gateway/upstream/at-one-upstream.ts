@@ -1,7 +1,7 @@
 import { invalidInput } from '../../interface/errors.ts'
 import { formatIdentifier } from '../../interface/identifiers.ts'
 import { targetAt } from '../match.ts'
-import { widened, type Consistent, type Placed } from '../stages.ts'
+import { placed, type Consistent, type Placed } from '../stages.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { Upstreams } from './upstreams.ts'
 export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed {
   const { inner, meaning } = request
   const [first] = inner
-  if (first === undefined) return request as Placed
+  if (first === undefined) return placed(request, request.upstream, request.upstreamTarget)
   const upstream = meaning.operation.object === 'none' ? upstreams.of(first.id) : request.upstream
   for (const { id } of inner) {
     if (upstreams.of(id) !== upstream) {
@@ -20,6 +20,6 @@ export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed
     }
     formatIdentifier(id, upstream.delimiter)
   }
-  if (upstream === request.upstream) return request as Placed
-  return widened(request, { upstream, upstreamTarget: targetAt(upstream, meaning) }) as Placed
+  const isElsewhere = upstream !== request.upstream
+  return placed(request, upstream, isElsewhere ? targetAt(upstream, meaning) : request.upstreamTarget)
 }

@@ -99,7 +99,8 @@ class Relay implements AnswerHandler {
   #exchange: Exchange | undefined
   #isSent = false
   #status = 0
-  #headers: readonly string[] = []
+  #headers: string[] = []
+  #isPassing = false
   #held: Buffer[] | undefined
   #heldBytes = 0
 
@@ -114,7 +115,7 @@ class Relay implements AnswerHandler {
     this.#resolve = resolve
     this.#reject = reject
     this.#deadline = setTimeout(() => this.#giveUp(new ExchangeTimedOut('it took too long')), totalMs)
-    if (client.endsWithClient) client.response.once('close', this.#clientClosed)
+    if (client.endsWithClient) client.response.on('close', this.#clientClosed)
   }
 
   /** A repeat does not go over a connection that may have ended unnoticed, like that of the attempt before it. */
@@ -130,12 +131,8 @@ class Relay implements AnswerHandler {
     this.#status = status
     this.#headers = endToEnd(headers, this.#client.headers)
     const { response, holdsBack } = this.#client
-    if (holdsBack || !isSuccess(status)) {
-      this.#held = []
-    } else {
-      response.writeHead(status, [...this.#headers])
-      response.on('drain', this.#resume)
-    }
+    if (holdsBack || !isSuccess(status)) this.#held = []
+    else response.writeHead(status, this.#headers)
   }
 
   data(piece: Buffer, giveBack: (() => void) | undefined): void {
@@ -143,19 +140,18 @@ class Relay implements AnswerHandler {
       this.#pass(piece, giveBack)
       return
     }
-    this.#heldBytes += piece.length
-    if (this.#heldBytes > (isSuccess(this.#status) ? maximumHeldBytes : maximumErrorBytes)) {
-      this.#giveUp(new AnswerTooLarge(`an answer of more than ${this.#heldBytes} bytes`))
-    } else {
-      this.#held.push(giveBack === undefined ? piece : Buffer.from(piece))
-    }
+    if (!this.#hold(giveBack === undefined ? piece : Buffer.from(piece))) this.#giveUp(this.#tooLarge())
     giveBack?.()
   }
 
-  end(): void {
+  end(last: Buffer | undefined): void {
+    if (this.#held !== undefined && last !== undefined && !this.#hold(Buffer.from(last))) {
+      this.failed(this.#tooLarge())
+      return
+    }
     this.#detach()
-    if (this.#held === undefined) this.#client.response.end()
-    this.#answer()
+    if (this.#held !== undefined) this.#answer()
+    else this.#endAnswer(last)
   }
 
   failed(error: Error): void {
@@ -170,6 +166,25 @@ class Relay implements AnswerHandler {
     this.#reject(new ExchangeFailed(this.#progress(), error))
   }
 
+  /** Whether there is room for it. */
+  #hold(piece: Buffer): boolean {
+    this.#heldBytes += piece.length
+    const isHeld = this.#heldBytes <= (isSuccess(this.#status) ? maximumHeldBytes : maximumErrorBytes)
+    if (isHeld) this.#held?.push(piece)
+    return isHeld
+  }
+
+  #tooLarge(): AnswerTooLarge {
+    return new AnswerTooLarge(`an answer of more than ${this.#heldBytes} bytes`)
+  }
+
+  #endAnswer(last: Buffer | undefined): void {
+    // As text of one byte a character it goes into one write with the head of a short answer.
+    if (last === undefined) this.#client.response.end()
+    else this.#client.response.end(last.toString('latin1'), 'latin1')
+    this.#answer()
+  }
+
   #answer(): void {
     const body = this.#held === undefined ? undefined : Buffer.concat(this.#held)
     this.#resolve({ status: this.#status, headers: this.#headers, body })
@@ -182,6 +197,8 @@ class Relay implements AnswerHandler {
 
   /** A piece that is lent is given back when the client has it; where the client went away, nobody may reuse it. */
   #pass(piece: Buffer, giveBack: (() => void) | undefined): void {
+    if (!this.#isPassing) this.#client.response.on('drain', this.#resume)
+    this.#isPassing = true
     const isTaken = this.#client.response.write(piece, giveBack && ((error) => !error && giveBack()))
     if (!isTaken) this.#exchange?.pause()
     if (!isTaken || giveBack !== undefined) this.#watchTaking()
@@ -206,8 +223,8 @@ class Relay implements AnswerHandler {
   #detach(): void {
     clearTimeout(this.#deadline)
     clearTimeout(this.#stall)
-    this.#client.response.off('close', this.#clientClosed)
-    this.#client.response.off('drain', this.#resume)
+    if (this.#client.endsWithClient) this.#client.response.off('close', this.#clientClosed)
+    if (this.#isPassing) this.#client.response.off('drain', this.#resume)
   }
 
   readonly #resume = (): void => this.#exchange?.resume()
@@ -220,7 +237,7 @@ function isSuccess(status: number): boolean {
 }
 
 /** The headers of the upstream that concern more than its own connection, and those of the gateway. */
-function endToEnd(sent: readonly string[], own: readonly string[]): readonly string[] {
+function endToEnd(sent: readonly string[], own: readonly string[]): string[] {
   const headers: string[] = []
   const listed = new Set<string>()
   for (let index = 0; index < sent.length; index += 2) {

@@ -76,7 +76,7 @@ it('where a fresh connection is wanted, an idle one makes room for it', async ()
       sending: () => undefined,
       head: () => undefined,
       data: () => undefined,
-      end: resolve,
+      end: () => resolve(),
       failed: reject,
     }
     upstream.client.send({ method: 'GET', path: '/', headers: [], body: null }, handler, true)

@@ -5,7 +5,10 @@ import { scripted, type Scripted } from './scripted-upstream.ts'
 
 const bodies = Array.from({ length: 4 }, () => randomBytes(3 * 1024 * 1024 + 17))
 
-/** Resolves with the end of an answer, which is read as slowly as may be: what is lent is looked at long after it came, and all else at the very end. */
+/**
+ * Resolves with the end of an answer, which is read as slowly as may be: what is lent is looked at long after it came,
+ * and all else at the very end.
+ */
 function readLate({ client }: Scripted, index: number): Promise<{ readonly body: Promise<Buffer> }> {
   return new Promise((resolve, reject) => {
     const pieces: Promise<Buffer>[] = []
@@ -15,7 +18,10 @@ function readLate({ client }: Scripted, index: number): Promise<{ readonly body:
         sending: () => undefined,
         head: () => undefined,
         data: (piece, giveBack) => pieces.push(giveBack ? late(piece, giveBack) : Promise.resolve(piece)),
-        end: () => resolve({ body: Promise.all(pieces).then((all) => Buffer.concat(all)) }),
+        end(last) {
+          if (last !== undefined) pieces.push(Promise.resolve(Buffer.from(last)))
+          resolve({ body: Promise.all(pieces).then((all) => Buffer.concat(all)) })
+        },
         failed: reject,
       },
     )

@@ -14,7 +14,10 @@ function read(pieces: readonly Buffer[]): Reading {
   const reader = new AnswerReader({
     head: ({ status, headers }) => Object.assign(reading, { status, headers }),
     data: (piece) => (reading.body += piece.toString('latin1')),
-    end: () => (reading.ends += 1),
+    end(last) {
+      reading.body += last?.toString('latin1') ?? ''
+      reading.ends += 1
+    },
   })
   // Each piece is overwritten when it has been read, as the buffer of a connection is.
   for (const piece of pieces) {

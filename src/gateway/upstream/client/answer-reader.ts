@@ -7,8 +7,12 @@ export interface AnswerSink {
   head(head: AnswerHead): void
   /** The bytes are those that were pushed, not a copy. */
   data(piece: Buffer): void
-  end(): void
+  /** With the last piece, where that is small and has just been pushed: so a short answer is told at once. */
+  end(last: Buffer | undefined): void
 }
+
+/** Larger ones are told as data. */
+const smallBytes = 16 * 1024
 
 const maximumHeadBytes = 64 * 1024
 /** So many answers may say that another one comes (1xx). */
@@ -24,6 +28,8 @@ export class AnswerReader {
   readonly #sink: AnswerSink
   #part: 'head' | 'length' | 'chunked' | 'until closed' | 'complete' | 'stopped' = 'head'
   #left = 0
+  /** The end of a body of known length; nothing came behind it. */
+  #last: Buffer | undefined
   #chunked: ChunkedBody | undefined
   #interim = 0
   /** Of a head that has not come whole yet. */
@@ -74,7 +80,7 @@ export class AnswerReader {
 
   #end(): void {
     this.#part = 'stopped'
-    this.#sink.end()
+    this.#sink.end(this.#last)
   }
 
   #readChunks(bytes: Buffer, from: number): number {
@@ -96,8 +102,14 @@ export class AnswerReader {
   #readLength(bytes: Buffer, from: number): number {
     const end = Math.min(bytes.length, from + this.#left)
     this.#left -= end - from
-    if (this.#left === 0) this.#part = 'complete'
-    this.#sink.data(bytes.subarray(from, end))
+    const piece = bytes.subarray(from, end)
+    if (this.#left > 0) {
+      this.#sink.data(piece)
+      return end
+    }
+    this.#part = 'complete'
+    if (end === bytes.length && piece.length <= smallBytes) this.#last = piece
+    else this.#sink.data(piece)
     return end
   }
 

@@ -144,6 +144,9 @@ export class Connection implements Carrier {
     this.#isSent = body === null || Buffer.isBuffer(body)
     if (body === null) {
       socket.write(head.text, 'latin1')
+    } else if (Buffer.isBuffer(body) && body.length <= smallBytes) {
+      // As text of one byte a character it goes into one write with the head.
+      socket.write(head.text + body.toString('latin1'), 'latin1')
     } else if (Buffer.isBuffer(body)) {
       socket.cork()
       socket.write(head.text, 'latin1')
@@ -208,7 +211,7 @@ export class Connection implements Carrier {
     }
   }
 
-  readonly #end = (): void => {
+  readonly #end = (last: Buffer | undefined): void => {
     const exchange = this.#exchange
     const isClean = this.#isSent && this.#socket.writableLength === 0 && this.#keepAliveMs > 0
     this.#letGo()
@@ -219,7 +222,7 @@ export class Connection implements Carrier {
     } else {
       this.close(new TransportError('CLOSED', 'the connection is of no more use'))
     }
-    exchange?.handler.end()
+    exchange?.handler.end(last)
   }
 
   readonly #ended = (): void => {

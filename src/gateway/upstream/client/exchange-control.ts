@@ -14,7 +14,8 @@ export interface AnswerHandler {
    * nothing more is read before.
    */
   data(piece: Buffer, giveBack: (() => void) | undefined): void
-  end(): void
+  /** With the last piece of the body, where it did not come as data: its bytes are good until this returns. */
+  end(last: Buffer | undefined): void
   failed(error: Error): void
 }
 

@@ -25,13 +25,17 @@ export function readWhole(
       head: (head) => (status = head.status),
       data(piece, giveBack) {
         bytes += piece.length
-        if (bytes > maximumBytes) exchange.abort(new Error('the answer of the upstream is too large'))
+        if (bytes > maximumBytes) exchange.abort(tooLarge())
         else pieces.push(giveBack === undefined ? piece : Buffer.from(piece))
         giveBack?.()
       },
-      end() {
+      end(last) {
         settle()
-        resolve({ status, body: Buffer.concat(pieces) })
+        if (last !== undefined) pieces.push(last)
+        bytes += last?.length ?? 0
+        // What comes last is copied here, before it is read into again.
+        if (bytes > maximumBytes) reject(tooLarge())
+        else resolve({ status, body: Buffer.concat(pieces) })
       },
       failed(error) {
         settle()
@@ -41,4 +45,8 @@ export function readWhole(
     signal.addEventListener('abort', giveUp)
     if (signal.aborted) giveUp()
   })
+}
+
+function tooLarge(): Error {
+  return new Error('the answer of the upstream is too large')
 }

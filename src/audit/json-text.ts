@@ -1,0 +1,32 @@
+import type { ObjectId } from './records.ts'
+
+// JSON as JSON.stringify writes it, byte for byte, and several times as fast for the texts that records are made of.
+
+/** What stands in JSON as it is. */
+const plainText = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+
+/** A text as JSON. */
+export function quoted(text: string): string {
+  return plainText.test(text) ? `"${text}"` : JSON.stringify(text)
+}
+
+/** An id as JSON: maps of objects have it as their key. */
+export function idText(id: ObjectId): string {
+  let text = ''
+  for (const part of id) text += text === '' ? quoted(part) : `,${quoted(part)}`
+  return `[${text}]`
+}
+
+/**
+ * A member that follows others, as JSON: with the comma before it, and empty for one that is undefined. Throws
+ * `TypeError` for a value that is no JSON.
+ */
+export function member(name: string, value: unknown): string {
+  if (value === undefined) return ''
+  return `,"${name}":${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`
+}
+
+/** The members of an object as JSON, without its braces. Throws `TypeError` for a value that is no JSON. */
+export function membersText(body: object): string {
+  return JSON.stringify(body).slice(1, -1)
+}
