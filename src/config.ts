@@ -11,6 +11,7 @@ import {
 } from './gateway/upstream/upstream-settings.ts'
 import { callerIdentityMistake } from './gateway/upstream/caller-headers.ts'
 import { identitySchema, withAbsoluteIdentityPaths } from './identity/settings.ts'
+import { withAbsoluteSharedPaths } from './limits/shared/shared-settings.ts'
 import { policySettingsSchema, withAbsolutePolicyPaths } from './policy/settings.ts'
 import { readSettings } from './settings.ts'
 import { logSchema } from './telemetry/log.ts'
@@ -38,6 +39,15 @@ export const gatewaySchema = z
       })
       .prefault({})
       .describe('Health and metrics; it asks for no credentials.'),
+    workers: z
+      .union([z.literal('auto'), z.int().min(1).max(64)])
+      .default(1)
+      .describe(
+        'Processes that share the port, for one core each; auto is one for each core that the process may use. Each ' +
+          'has an audit log of its own. Rates and bytes are counted for all of them. What else is a total is divided: ' +
+          'limits.connections, connectionsPerClient, concurrency and failedAuthentications, the connections and ' +
+          'waiting requests of upstreams, audit.reserveBytes and audit.retention.bytes.',
+      ),
     upstream: upstreamSchema.optional().describe('The catalog behind the gateway, where there is one.'),
     upstreams: upstreamsSchema
       .optional()
@@ -86,6 +96,17 @@ export const gatewaySchema = z
         'expected listen.tls.clientCertificate to be optional or required: nobody is asked for one',
       )
     }
+    if (settings.workers !== 1) {
+      if (settings.admin.console) {
+        mistake(['admin', 'console'], 'the console shows what one process does; expected workers: 1')
+      }
+      if (settings.audit.continuity === 'warn') {
+        mistake(
+          ['audit', 'continuity'],
+          'each worker knows only the versions of its own log; expected off, or workers: 1',
+        )
+      }
+    }
     for (const { path, message } of unsafeSettings(settings)) mistake([...path], message)
   })
 
@@ -111,8 +132,10 @@ export async function readGatewaySettings(
 function withAbsolutePaths(sent: z.output<typeof gatewaySchema>, folder: string): GatewaySettings {
   const { upstream, upstreams, listing, traces, ...settings } = sent
   const absolute = (path: string): string => resolve(folder, path)
+  const { shared } = settings.limits
   return {
     ...settings,
+    limits: { ...settings.limits, ...(shared && { shared: withAbsoluteSharedPaths(shared, absolute) }) },
     listen: {
       ...settings.listen,
       ...(settings.listen.tls && { tls: absoluteTls(settings.listen.tls, absolute) }),
@@ -120,7 +143,10 @@ function withAbsolutePaths(sent: z.output<typeof gatewaySchema>, folder: string)
     upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) => withAbsoluteFiles(each, absolute)),
     identity: withAbsoluteIdentityPaths(settings.identity, absolute),
     policies: withAbsolutePolicyPaths(settings.policies, absolute),
-    audit: withAbsoluteAuditPaths(settings.audit, absolute),
+    audit: {
+      ...withAbsoluteAuditPaths(settings.audit, absolute),
+      continuity: settings.audit.continuity ?? (settings.workers === 1 ? 'warn' : 'off'),
+    },
     ...(traces && { traces: withAbsoluteTracesPaths(traces, absolute) }),
     ...(listing && { listing: { tokenKeyFile: absolute(listing.tokenKeyFile) } }),
   }

@@ -41,9 +41,10 @@ test('paths are relative to the file, not to where the program is started', asyn
       credential: { file: 'credential' },
     },
     identity: { ...least.identity, issuers: [{ ...issuer, jwks: { file: 'keys.json' } }] },
+    limits: { shared: { address: 'redis://limits.example', passwordFile: 'password' } },
   }
   await writeFile(file, stringify(settings))
-  const { upstreams, identity, policies, audit } = await readGatewaySettings(file, {})
+  const { upstreams, identity, policies, audit, limits } = await readGatewaySettings(file, {})
   expect(upstreams[0]?.certificateAuthority).toBe(join(folder, 'authority.pem'))
   expect(upstreams[0]?.credential?.file).toBe(join(folder, 'credential'))
   expect(identity.apiKeys).toEqual({
@@ -51,6 +52,7 @@ test('paths are relative to the file, not to where the program is started', asyn
     pepperFile: join(folder, '..', 'secrets', 'pepper'),
   })
   expect(identity.issuers[0]?.jwks).toEqual({ file: join(folder, 'keys.json') })
+  expect(limits.shared?.passwordFile).toBe(join(folder, 'password'))
   expect([policies.folder, audit.folder]).toEqual([join(folder, 'policies'), '/var/audit'])
 })
 

@@ -32,11 +32,11 @@ export interface ProofCounts {
 }
 
 /**
- * The history of one table, as lines of JSON that `verifyProof` checks without the log. It holds no record that does
- * not speak of the table; one that speaks of others too shows their ids. Rejects when the log cannot be read.
+ * The history of one table, as lines of JSON that `verifyProofs` checks without the log. It holds no record that does
+ * not speak of the table; one that speaks of others too shows their ids. No lines where there is nothing to prove.
+ * Rejects when the log cannot be read.
  */
 export async function* proveTable(folder: string, table: ObjectId): AsyncGenerator<string, ProofCounts> {
-  yield JSON.stringify({ proof: 1, table } satisfies ProofHead)
   let hashes: string[] = []
   let found: { line: string; index: number }[] = []
   let records = 0
@@ -54,6 +54,7 @@ export async function* proveTable(folder: string, table: ObjectId): AsyncGenerat
         found.map(({ index }) => index),
       )
       const proved = found.map((record, which) => ({ ...record, path: paths[which] ?? [] }))
+      if (records === 0) yield JSON.stringify({ proof: 1, table } satisfies ProofHead)
       yield JSON.stringify({ seal: line, records: proved } satisfies SealedRecords)
       records += found.length
     }

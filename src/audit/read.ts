@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { readLines } from './lines.ts'
+import { logFolders } from './log-folders.ts'
 import type { AuditRecord } from './records.ts'
 import { listChains } from './segment-names.ts'
 
@@ -14,7 +15,12 @@ export async function* readAuditLog(folder: string): AsyncGenerator<StoredRecord
   for await (const line of readRecordLines(folder)) yield JSON.parse(line) as StoredRecord
 }
 
-/** The same as text, without the newlines. */
+/** The records of all logs of a gateway, one log after the other. */
+export async function* readAuditLogs(folder: string): AsyncGenerator<StoredRecord, void> {
+  for (const log of await logFolders(folder)) yield* readAuditLog(log)
+}
+
+/** The records of one log as text, without the newlines. */
 export async function* readRecordLines(folder: string): AsyncGenerator<string, void> {
   for (const { segments } of await listChains(folder)) {
     for (const file of segments) {

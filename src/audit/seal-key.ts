@@ -30,6 +30,11 @@ export interface SealVerifier {
 const privateFile = 'seal-key.pem'
 const publicFile = 'seal-public-key.pem'
 
+/** Where the key of a log lies that was made in its folder. */
+export function madeSealKey(folder: string): string {
+  return join(folder, privateFile)
+}
+
 /**
  * Reads the key from a PEM file (PKCS #8, Ed25519). Without a file it lies in the folder of the log, where it is
  * made at the first start. Throws when it cannot be read, or is of another kind.

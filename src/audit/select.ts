@@ -1,4 +1,6 @@
 import { trackContext, type RecordContext } from './formats/record-context.ts'
+import { logFolders } from './log-folders.ts'
+import { mergeByTime } from './merge-by-time.ts'
 import { readAuditLog, type StoredRecord } from './read.ts'
 import type { ObjectId } from './records.ts'
 
@@ -20,11 +22,19 @@ export interface SelectedRecord {
   readonly context: RecordContext
 }
 
-/** The records of a log that are wanted, oldest first. An outcome is one of the operation and principal of its intent. */
+/**
+ * The records that are wanted of all logs of a gateway, oldest first. An outcome is one of the operation and principal of
+ * its intent.
+ */
 export async function* selectRecords(
   folder: string,
   selection: Selection,
 ): AsyncGenerator<SelectedRecord, void> {
+  const logs = (await logFolders(folder)).map((log) => selectInLog(log, selection))
+  yield* mergeByTime(logs, ({ record }) => record.time)
+}
+
+async function* selectInLog(folder: string, selection: Selection): AsyncGenerator<SelectedRecord, void> {
   const tracker = trackContext()
   for await (const record of readAuditLog(folder)) {
     const context = tracker.contextOf(record)

@@ -59,9 +59,10 @@ export const auditSchema = z.strictObject({
     .describe('What is removed, and said in the log to be; nothing unless told.'),
   continuity: z
     .enum(['off', 'warn'])
-    .default('warn')
+    .optional()
     .describe(
-      'Whether versions that never passed this log are flagged; off where several gateways serve the same tables, each with a log of its own.',
+      'Whether versions that never passed this log are flagged: warn, unless there are several workers. Set it to off ' +
+        'where several gateways serve the same tables, each with a log of its own.',
     ),
   resolution: z
     .strictObject({

@@ -5,7 +5,7 @@ import type { ProofHead, SealedRecords } from './prove.ts'
 import type { ObjectId } from './records.ts'
 import type { SealVerifier } from './seal-key.ts'
 
-/** What `verifyProof` found. */
+/** What `verifyProofs` found in one proof. */
 export interface ProofReport {
   /** Every record was signed by one of the keys, and none is missing between the first and the last of them. */
   readonly ok: boolean
@@ -21,25 +21,37 @@ export interface ProofReport {
 }
 
 /**
- * Checks a proof that `proveTable` made, by public keys alone. It shows that the records are the gateway's, and that
- * none is missing between two of them. It cannot show that no later one exists. Rejects when the file cannot be read.
+ * Checks proofs that `proveTable` made, one after the other in a file, by public keys alone. Each shows that its records
+ * are the gateway's, and that none is missing between two of them. It cannot show that no later one exists, nor what
+ * another log holds. Ends with the first that is not good; rejects when the file cannot be read.
  */
-export async function verifyProof(file: string, keys: readonly SealVerifier[]): Promise<ProofReport> {
-  const history = new History(keys)
+export async function verifyProofs(
+  file: string,
+  keys: readonly SealVerifier[],
+): Promise<readonly ProofReport[]> {
+  const reports: ProofReport[] = []
+  let history = new History(keys)
+  let begun = 0
   for await (const line of readLines(file)) {
+    if (begun > 0 && isHead(parseObject(line.bytes))) {
+      const report = history.whole(begun)
+      reports.push(report)
+      if (!report.ok) return reports
+      history = new History(keys)
+      begun = 0
+    }
+    if (begun === 0) begun = line.number
     const what = history.addLine(line)
-    if (what !== undefined) return history.report({ line: line.number, what })
+    if (what !== undefined) return [...reports, history.report({ line: line.number, what })]
   }
-  return history.report(
-    history.records === 0 ? { line: 1, what: 'there is no record in the proof' } : undefined,
-  )
+  return [...reports, history.whole(Math.max(1, begun))]
 }
 
 /** What the lines so far have shown. */
 class History {
   records = 0
   readonly #keys: readonly SealVerifier[]
-  #table: ObjectId = []
+  #table: ObjectId | undefined
   #first: CheckedLine | undefined
   #last: CheckedLine | undefined
 
@@ -48,10 +60,10 @@ class History {
   }
 
   /** Says what is wrong with the line, or takes it. */
-  addLine({ bytes, number, end }: Line): string | undefined {
+  addLine({ bytes, end }: Line): string | undefined {
     if (end !== 'newline') return 'the line does not end in a newline'
     const value = parseObject(bytes)
-    if (number === 1) {
+    if (this.#table === undefined) {
       if (!isHead(value)) return 'this is no proof of format version 1'
       this.#table = value.table
       return undefined
@@ -59,11 +71,16 @@ class History {
     return isSealedRecords(value) ? this.#addSealed(value) : 'the line is no seal with records'
   }
 
+  /** The report on a proof that begins at that line, and ended well. */
+  whole(line: number): ProofReport {
+    return this.report(this.records === 0 ? { line, what: 'there is no record in the proof' } : undefined)
+  }
+
   report(problem: ProofReport['problem']): ProofReport {
     const [first, last] = [this.#first, this.#last]
     return {
       ok: problem === undefined,
-      table: this.#table,
+      table: this.#table ?? [],
       records: this.records,
       ...(first && { first: first.record.time }),
       ...(last && { last: last.record.time }),

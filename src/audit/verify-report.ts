@@ -43,8 +43,8 @@ export interface VerifyReport {
 export interface VerifyOptions {
   /** The public keys by which every seal must be signed; none: signatures are not checked. */
   readonly keys?: readonly SealVerifier[]
-  /** The hash, or at least 12 first digits of it, of a record that must be there. */
-  readonly expectedHead?: string
+  /** Hears the hash of each record that was found good. */
+  readonly seen?: (hash: string) => void
   /** Hears the name of each file that was read, and the number of records so far. */
   readonly progress?: (file: string, records: number) => void
 }

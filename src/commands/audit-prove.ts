@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
+import { logFolders } from '../audit/log-folders.ts'
 import { proveTable } from '../audit/prove.ts'
 import { readSealVerifier } from '../audit/seal-key.ts'
-import { verifyProof } from '../audit/verify-proof.ts'
+import { verifyProofs } from '../audit/verify-proof.ts'
 import { folderArgument, publicKeyOption, tableId } from './audit-arguments.ts'
 import { attempt, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
@@ -28,16 +29,19 @@ export function verifyProofCommand(): Command {
 }
 
 async function prove(folder: string, { table }: { table: readonly string[] }): Promise<void> {
-  const proof = proveTable(folder, table)
-  let counts = { records: 0, unsealed: 0 }
+  let [records, unsealed] = [0, 0]
   async function* lines(): AsyncGenerator<string> {
-    counts = yield* proof
+    for (const log of await logFolders(folder)) {
+      const counts = yield* proveTable(log, table)
+      records += counts.records
+      unsealed += counts.unsealed
+    }
   }
   await attempt('the audit log cannot be read', () => printLines(lines()))
-  if (counts.unsealed > 0) {
-    process.stderr.write(`${counts.unsealed} newer records are not signed yet, and so not in the proof\n`)
+  if (unsealed > 0) {
+    process.stderr.write(`${unsealed} newer records are not signed yet, and so not in the proof\n`)
   }
-  if (counts.records === 0) throw new CommandFailure('the log holds no signed record of this table')
+  if (records === 0) throw new CommandFailure('the log holds no signed record of this table')
 }
 
 async function checkProof(file: string, { publicKey }: { publicKey: readonly string[] }): Promise<void> {
@@ -45,15 +49,16 @@ async function checkProof(file: string, { publicKey }: { publicKey: readonly str
   const keys = await attempt('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )
-  const report = await attempt('the proof cannot be read', () => verifyProof(file, keys))
-  const { problem, records, table, first, last, isFromBeginning } = report
-  if (problem) {
-    throw new CommandFailure(
-      `broken: line ${problem.line}: ${problem.what}\n${records} records before it are good`,
+  const reports = await attempt('the proof cannot be read', () => verifyProofs(file, keys))
+  for (const { problem, records, table, first, last, isFromBeginning } of reports) {
+    if (problem) {
+      throw new CommandFailure(
+        `broken: line ${problem.line}: ${problem.what}\n${records} records before it are good`,
+      )
+    }
+    const begun = isFromBeginning ? 'from its first record on' : 'not from its first record on'
+    process.stdout.write(
+      `good: ${records} records of table ${table.join('$')}, ${begun}, none missing from ${first} to ${last}\n`,
     )
   }
-  const begun = isFromBeginning ? 'from its first record on' : 'not from its first record on'
-  process.stdout.write(
-    `good: ${records} records of table ${table.join('$')}, ${begun}, none missing from ${first} to ${last}\n`,
-  )
 }

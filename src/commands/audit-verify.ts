@@ -1,14 +1,17 @@
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { readSealVerifier } from '../audit/seal-key.ts'
-import { verifyAuditLog, type VerifyReport } from '../audit/verify.ts'
+import type { VerifyReport } from '../audit/verify.ts'
+import { verifyAuditLogs, type VerifiedLog } from '../audit/verify-logs.ts'
+import { collect } from './arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-arguments.ts'
 import { attempt, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
 
 interface VerifyOptions {
   readonly publicKey: readonly string[]
-  readonly expectHead?: string
+  readonly expectHead: readonly string[]
 }
 
 /** Whoever waits longer is told how it goes on, so often. */
@@ -20,7 +23,12 @@ export function verifyCommand(): Command {
     .description('check every record of an audit log, the chain that links them, and the seals that sign it')
     .argument(...folderArgument)
     .option(...publicKeyOption)
-    .option('--expect-head <hash>', 'the hash of a record that must be there, or its first 12 digits', hash)
+    .option(
+      '--expect-head <hash>',
+      'the hash of a record that must be there, or its first 12 digits; may be repeated, as for several workers',
+      (text, before: readonly string[]) => collect(hash(text), before),
+      [],
+    )
     .action(verify)
 }
 
@@ -28,35 +36,48 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
   const keys = await attempt('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )
-  const report = await attempt('the audit log cannot be read', () =>
-    verifyAuditLog(folder, {
+  const { logs, missingHeads } = await attempt('the audit log cannot be read', () =>
+    verifyAuditLogs(folder, {
       ...(keys.length > 0 && { keys }),
-      ...(expectHead !== undefined && { expectedHead: expectHead }),
+      expectedHeads: expectHead,
       progress: progressOnStandardError(),
     }),
   )
-  const { problem } = report
-  if (problem !== undefined) {
+  const broken = logs.find(({ report }) => !report.ok)
+  if (broken?.report.problem !== undefined) {
+    const { problem } = broken.report
     const line = problem.line === undefined ? '' : `:${problem.line}`
     const seq = problem.seq === undefined ? '' : ` (record ${problem.seq})`
-    throw new CommandFailure(
-      `broken: ${problem.file}${line}${seq}: ${problem.what}\n${countsOf(report)} before it`,
-    )
+    const file = join(broken.name, problem.file)
+    throw new CommandFailure(`broken: ${file}${line}${seq}: ${problem.what}\n${countsOf(logs)} before it`)
   }
-  if (report.chains === 0) throw new CommandFailure(`${folder} holds no audit log`)
-  process.stdout.write(`good: ${countsOf(report)}\n`)
-  if (report.tornTail !== undefined) {
+  for (const head of missingHeads) {
+    const what = `no record has the hash ${head}: the end of the log was cut off, or this is another log`
+    throw new CommandFailure(`broken: ${what}\n${countsOf(logs)} in what is there`)
+  }
+  if (logs.every(({ report }) => report.chains === 0))
+    throw new CommandFailure(`${folder} holds no audit log`)
+  process.stdout.write(`good: ${countsOf(logs)}\n`)
+  for (const { name, report } of logs) {
+    if (report.tornTail === undefined) continue
     const { file, bytes } = report.tornTail
     process.stdout.write(
-      `torn tail: ${file} ends in ${bytes} bytes of a record that was never finished; ` +
+      `torn tail: ${join(name, file)} ends in ${bytes} bytes of a record that was never finished; ` +
         'the gateway cuts it off when it starts\n',
     )
   }
-  for (const note of notesOn(report, keys.length > 0)) process.stderr.write(`${note}\n`)
+  for (const { name, report } of logs) {
+    const which = name === '' ? '' : `${name}: `
+    for (const note of notesOn(report, keys.length > 0)) process.stderr.write(`${which}${note}\n`)
+  }
 }
 
-function countsOf({ records, chains, unresolved }: VerifyReport): string {
-  return `${records} records in ${chains} chains, ${unresolved} changes without an outcome`
+function countsOf(logs: readonly VerifiedLog[]): string {
+  const sum = (count: (report: VerifyReport) => number): number =>
+    logs.reduce((total, { report }) => total + count(report), 0)
+  const chains = `${sum((report) => report.chains)} chains${logs.length > 1 ? ` of ${logs.length} logs` : ''}`
+  const open = `${sum(({ unresolved }) => unresolved)} changes without an outcome`
+  return `${sum(({ records }) => records)} records in ${chains}, ${open}`
 }
 
 /** What the verdict rests on. */

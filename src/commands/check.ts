@@ -8,6 +8,7 @@ import { filesOf, readUpstreamFiles } from '../gateway/upstream/upstream-files.t
 import { listKeys } from '../identity/api-key-store.ts'
 import { openAssertions } from '../identity/assertions.ts'
 import { readPepper } from '../identity/pepper.ts'
+import { readAccess } from '../limits/shared/access.ts'
 import { loadPlace, loadPolicies } from '../policy/folder.ts'
 import { policyPlace } from '../policy/settings.ts'
 import { findDevelopmentFiles } from './development-files.ts'
@@ -30,7 +31,7 @@ export function checkCommand(): Command {
 
 /** Reads every file that the settings name; tells of all that cannot be used, not of the first alone. */
 async function checkFiles(settings: GatewaySettings): Promise<void> {
-  const { listen, policies, identity, upstreams, listing } = settings
+  const { listen, policies, identity, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
   const keep = async (what: string, step: () => Promise<unknown>): Promise<void> => {
     await attempt(what, step).catch((error: unknown) => failures.push((error as Error).message))
@@ -55,6 +56,8 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   if (listing) {
     await keep('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
   }
+  const { shared } = limits
+  if (shared) await keep('the files of the shared limits cannot be used', () => readAccess(shared))
   for (const upstream of upstreams) {
     const unreadable = failures.length
     for (const file of filesOf(upstream)) {

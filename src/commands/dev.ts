@@ -81,6 +81,7 @@ function devSettings(folder: string, options: DevOptions, catalog: BundledCatalo
   return {
     listen: { host: '127.0.0.1', port: options.port },
     admin: { host: '127.0.0.1', port: options.adminPort, console: true },
+    workers: 1,
     upstreams: [
       upstreamSchema.parse({
         url: catalog.url,

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { readAuditLog } from '../audit/read.ts'
+import { readAuditLogs } from '../audit/read.ts'
 import { listKeys } from '../identity/api-key-store.ts'
 import { readPolicies, type PolicyFolder } from '../policy/folder.ts'
 import { grouped } from '../policy/grouped.ts'
@@ -66,7 +66,7 @@ async function replay({
   const currentIndex = policies && indexDocuments(policies.documents)
   const tallies = new Map<string, Tally>()
   await attempt('the audit log cannot be read', async () => {
-    for await (const record of readAuditLog(audit)) {
+    for await (const record of readAuditLogs(audit)) {
       if (since !== undefined && Date.parse(record.time) < since.getTime()) continue
       const isCurrent = record.kind === 'intent' && record.policyRevision === policies?.set.revision
       const call = replayRecord(record, index, groupsOf, isCurrent ? currentIndex : undefined)

@@ -1,7 +1,10 @@
+import cluster from 'node:cluster'
 import type { Command } from 'commander'
-import { readGatewaySettings } from '../config.ts'
+import { readGatewaySettings, type GatewaySettings } from '../config.ts'
+import type { RunningGateway } from '../gateway/gateway.ts'
+import { availableCores } from '../workers/available-cores.ts'
 import { assertNoDevelopmentFiles } from './development-files.ts'
-import { attempt } from './failure.ts'
+import { attempt, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
 import { untilStopped } from './until-stopped.ts'
 
@@ -13,15 +16,34 @@ export function serveCommand(): Command {
       '--config <file>',
       'settings in YAML; the environment wins over them (CATALOG_GATEWAY__...)',
     )
-    .action(async ({ config }: { config: string }) => {
-      const settings = await attempt(`the settings in ${config} cannot be used`, () =>
-        readGatewaySettings(config, process.env),
-      )
-      await assertNoDevelopmentFiles(settings)
-      // Loaded here, so that the other commands start at once.
-      const { startGateway } = await import('../gateway/gateway.ts')
-      const gateway = await attempt('the gateway cannot start', () => startGateway({ settings }))
-      process.stdout.write(`listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
-      await untilStopped(gateway.close)
-    })
+    .action(({ config }: { config: string }) => (cluster.isWorker ? serveAsWorker() : serve(config)))
+}
+
+async function serve(config: string): Promise<void> {
+  const settings = await attempt(`the settings in ${config} cannot be used`, () =>
+    readGatewaySettings(config, process.env),
+  )
+  await assertNoDevelopmentFiles(settings)
+  const gateway = await attempt('the gateway cannot start', () => start(settings))
+  process.stdout.write(`listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
+  await untilStopped(gateway.close)
+}
+
+async function start(settings: GatewaySettings): Promise<RunningGateway> {
+  const workers = settings.workers === 'auto' ? await availableCores() : settings.workers
+  // Loaded here, so that the other commands start at once.
+  const { completeLeftLogs } = await import('../workers/left-logs.ts')
+  await completeLeftLogs(settings.audit, workers)
+  if (workers === 1) return (await import('../gateway/gateway.ts')).startGateway({ settings })
+  const { startWorkers, WorkerFailed } = await import('../workers/start-workers.ts')
+  return startWorkers(settings, workers).catch((error: unknown) => {
+    throw error instanceof WorkerFailed ? new CommandFailure(error.message) : error
+  })
+}
+
+/** What cannot be used is told by the process that has started this one. */
+async function serveAsWorker(): Promise<void> {
+  const { runWorker } = await import('../workers/run-worker.ts')
+  const { startGateway } = await import('../gateway/gateway.ts')
+  await runWorker((options) => attempt('the gateway cannot start', () => startGateway(options)))
 }

@@ -1,14 +1,15 @@
-import type { AddressInfo } from 'node:net'
-import type { FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
 import type { GatewaySettings } from '../config.ts'
 import { addConsole } from '../console/console.ts'
 import type { StaticKey } from '../identity/api-keys.ts'
 import { openAssertions } from '../identity/assertions.ts'
-import { createLimits } from '../limits/limits.ts'
+import type { Connection } from '../limits/shared/connection.ts'
 import { createShedding } from '../limits/shedding.ts'
-import { createAdminServer } from '../telemetry/admin-server.ts'
+import { createAdminServer, listenOn } from '../telemetry/admin-server.ts'
 import { openLog, type Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { processMetrics } from '../telemetry/process-metrics.ts'
+import { observeReadiness, problemsOf, type ReadinessCheck } from '../telemetry/readiness.ts'
 import { version } from '../version.ts'
 import { callerHeadersFor } from './upstream/caller-headers.ts'
 import { followCertificates, readCertificates } from './edge/listener-certificates.ts'
@@ -21,6 +22,7 @@ import { recordForConsole } from './observe/observe-console.ts'
 import { observeShedding } from './observe/observe-shedding.ts'
 import { openAudit, openAuditSinks } from './open-audit.ts'
 import { openIdentity } from './open-identity.ts'
+import { openLimits } from './open-limits.ts'
 import { openPolicies } from './open-policies.ts'
 import { linesLost } from './observe/observe-log.ts'
 import { observeTraces } from './observe/observe-traces.ts'
@@ -39,6 +41,20 @@ export interface GatewayOptions {
   readonly settings: GatewaySettings
   /** The key of development, held in memory only. */
   readonly staticKey?: StaticKey
+  /** Where it is one of several processes that share a port. */
+  readonly worker?: WorkerPart
+}
+
+/** What a gateway has in common with others that share its port, each in a process of its own. */
+export interface WorkerPart {
+  /** The admin port, which another process has. */
+  readonly adminUrl: string
+  /** Page tokens of one are good for the others. */
+  readonly pageTokenSecret: Uint8Array
+  /** Counts what callers take of limits for all of them. */
+  readonly charge: Connection['charge']
+  /** Takes what is to be told on the admin port, as often as it is asked for. */
+  readonly follow: (registries: () => readonly Registry[], checks: readonly ReadinessCheck[]) => void
 }
 
 /** A gateway that serves. */
@@ -53,7 +69,8 @@ export interface RunningGateway {
  * Starts a gateway: opens the audit log, reads keys and policies, and listens. Whatever is wrong with the settings
  * or the files they name is thrown before the first request is taken, and what was opened is closed again.
  */
-export async function startGateway({ settings, staticKey }: GatewayOptions): Promise<RunningGateway> {
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const { settings, staticKey, worker } = options
   const metrics = createMetrics(version, settings.metrics)
   const gatewayLog = openLog(settings.log.level, linesLost(metrics.registry))
   const log = gatewayLog.logger
@@ -107,6 +124,8 @@ export async function startGateway({ settings, staticKey }: GatewayOptions): Pro
     const requests = reportRequests(gatewayLog, settings, traces)
     const report = recorder?.recording(requests) ?? requests
     const { listen: where, limits, timeouts, listing } = settings
+    const { fairness, shared } = await openLimits(limits, metrics.registry, log, worker?.charge)
+    opened.push(() => shared?.close())
     const shedding = createShedding(
       limits.shedAfterMs,
       upstreams.all.map(({ name, places }) => ({ name, waitedMs: () => places.waitedMs() })),
@@ -119,12 +138,14 @@ export async function startGateway({ settings, staticKey }: GatewayOptions): Pro
       keySet: assertions?.keySet,
       authenticator,
       policies,
-      fairness: createLimits(limits),
+      fairness,
       shedding,
       audit,
       tracking: followed.tracking,
       upstreams,
-      pageTokens: createPageTokens(listing && (await readPageTokenSecret(listing.tokenKeyFile))),
+      pageTokens: createPageTokens(
+        listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,
+      ),
       dialects: new Set(['catalog', ...settings.dialects]),
       bodyLimits: limits,
       maximumHeaders: limits.headerCount,
@@ -135,16 +156,22 @@ export async function startGateway({ settings, staticKey }: GatewayOptions): Pro
     })
     const checks = [
       { name: 'gateway', problem: server.problem },
-      ...readinessOf({ audit, policies, authenticator, upstreams }),
+      ...readinessOf({ audit, policies, authenticator, upstreams, shared }),
     ]
-    const admin = createAdminServer(metrics.registry, checks)
-    opened.push(() => admin.close())
-    if (recorder) {
-      const auditFolder = settings.audit.folder
-      const parts = { checks, upstreams: upstreams.all, policies, audit, auditFolder, sinks }
-      await addConsole(admin, recorder.source(parts))
+    const registries = (): readonly Registry[] => [processMetrics(), metrics.registry]
+    observeReadiness(metrics.registry, checks)
+    worker?.follow(registries, checks)
+    let adminUrl = worker?.adminUrl
+    if (adminUrl === undefined) {
+      const admin = createAdminServer(registries, () => problemsOf(checks))
+      opened.push(() => admin.close())
+      if (recorder) {
+        const auditFolder = settings.audit.folder
+        const parts = { checks, upstreams: upstreams.all, policies, audit, auditFolder, sinks }
+        await addConsole(admin, recorder.source(parts))
+      }
+      adminUrl = await listenOn(admin, settings.admin)
     }
-    const adminUrl = await listen(admin, settings.admin)
     opened.push(() => server.close())
     const url = await server.listen(where)
     if (where.tls !== undefined) {
@@ -166,15 +193,6 @@ async function openTraces({ traces }: GatewaySettings, { registry }: Metrics, lo
   // Loaded here, so that whoever has no traces does not carry the library in memory.
   const library = await import('../telemetry/traces.ts')
   return library.openTraces(traces, version, observer)
-}
-
-async function listen(
-  server: FastifyInstance,
-  { host, port }: { host: string; port: number },
-): Promise<string> {
-  await server.listen({ host, port })
-  const { port: bound } = server.server.address() as AddressInfo
-  return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
 }
 
 async function allowedConnections({ limits, upstreams }: GatewaySettings, log: Logger): Promise<number> {

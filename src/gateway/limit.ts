@@ -16,8 +16,8 @@ const countEveryMs = 250
 
 /**
  * The stage that lets a permitted request take its share of the limits, so that who is denied takes nothing from
- * others. What it took for the time of the request is given back when its answer is over. Throws Overloaded (503),
- * LimitReached (429), or ClientGone.
+ * others. What it took for the time of the request is given back when its answer is over. Throws Overloaded or
+ * LimitsUnavailable (503), LimitReached (429), or ClientGone.
  */
 export function limit(
   request: Permitted,

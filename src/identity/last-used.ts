@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { oneAtATime } from './one-at-a-time.ts'
 import { writeWhole } from './write-whole.ts'
 
 const lastUsedSchema = z.record(z.string(), z.iso.datetime())
@@ -23,8 +24,8 @@ export interface LastUsedOptions {
 }
 
 /**
- * Keeps times of last use in a file, written whole after each interval in which a key was used. What gateways that
- * share the file wrote before is kept where it is later.
+ * Keeps times of last use in a file, written whole after each interval in which a key was used. Gateways may share the
+ * file: what others wrote is kept where it is later.
  */
 export function keepLastUsed({ file, intervalMs, isKnown, failed }: LastUsedOptions): LastUsed {
   const used = new Map<string, number>()
@@ -36,11 +37,13 @@ export function keepLastUsed({ file, intervalMs, isKnown, failed }: LastUsedOpti
     changed = false
     try {
       for (const id of used.keys()) if (!isKnown(id)) used.delete(id)
-      const times = new Map(used)
-      for (const [id, time] of await readLastUsed(file)) {
-        if (isKnown(id)) times.set(id, Math.max(time, times.get(id) ?? 0))
-      }
-      await writeWhole(file, textOf(times))
+      await oneAtATime(file, async () => {
+        const times = new Map(used)
+        for (const [id, time] of await readLastUsed(file)) {
+          if (isKnown(id)) times.set(id, Math.max(time, times.get(id) ?? 0))
+        }
+        await writeWhole(file, textOf(times))
+      })
     } catch (cause) {
       changed = true
       failed(cause)

@@ -18,6 +18,15 @@ export interface Buckets {
   take(key: string, tokens: number, now: number): void
 }
 
+/** Buckets that can be told what others took from them. */
+export interface ToldBuckets extends Buckets {
+  /** Says how long until a bucket is full; 0 where it is. */
+  settle(key: string, fillMs: number, now: number): void
+}
+
+/** Makes the buckets of the limit of that name. */
+export type BucketMaker = (limit: string, settings: BucketSettings) => Buckets
+
 /** Less than this is an error of rounding. */
 const leastWaitMs = 0.001
 
@@ -25,7 +34,7 @@ const leastWaitMs = 0.001
  * Buckets that are full. Of each is kept only when it will be full again (the generic cell rate algorithm), so
  * nothing has to be done as time passes.
  */
-export function createBuckets({ perSecond, burst, maximumKeys = 100_000 }: BucketSettings): Buckets {
+export function createBuckets({ perSecond, burst, maximumKeys = 100_000 }: BucketSettings): ToldBuckets {
   const msPerToken = 1000 / perSecond
   const fullAt = new LRUCache<string, number>({ max: maximumKeys })
   return {
@@ -36,6 +45,9 @@ export function createBuckets({ perSecond, burst, maximumKeys = 100_000 }: Bucke
     },
     take(key, tokens, now) {
       fullAt.set(key, Math.max(now, fullAt.get(key) ?? now) + tokens * msPerToken)
+    },
+    settle(key, fillMs, now) {
+      fullAt.set(key, now + fillMs)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { createBuckets } from './buckets.ts'
+import type { BucketMaker } from './buckets.ts'
 import type { Limit } from './limit.ts'
 import { keyFinder } from './selection.ts'
 import { bytePace, type ByteSettings } from './fairness-settings.ts'
@@ -8,10 +8,10 @@ import { bytePace, type ByteSettings } from './fairness-settings.ts'
  * ever be there; that much is charged at once, and what never came is given back. Everything else is charged as it
  * flows: what goes over leaves a debt, and the next request waits for it.
  */
-export function byteQuota(settings: ByteSettings): Limit {
+export function byteQuota(settings: ByteSettings, makeBuckets: BucketMaker): Limit {
   const { name, direction, perDay } = settings
   const { perSecond, burst } = bytePace(settings)
-  const buckets = createBuckets({ perSecond, burst })
+  const buckets = makeBuckets(name, { perSecond, burst })
   const keyOf = keyFinder(settings)
   const amount = perDay === undefined ? `${perSecond} bytes a second` : `${perDay} bytes a day`
   const isUp = direction !== 'down'

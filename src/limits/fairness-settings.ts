@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operations } from '../interface/operations.ts'
 import { permissionGroups } from '../interface/permissions.ts'
+import { sharedSchema } from './shared/shared-settings.ts'
 
 const count = z.int().positive()
 const perSecond = z.number().positive().max(1e12)
@@ -87,6 +88,9 @@ export const fairnessSettings = {
     .describe(
       'How many requests run at a time, so that slow ones of one caller do not take every connection.',
     ),
+  shared: sharedSchema
+    .optional()
+    .describe('Where several gateways count rates and bytes together; each counts for itself unless set.'),
   failedAuthentications: failedAuthenticationsSchema
     .optional()
     .describe(

@@ -1,3 +1,4 @@
+import { createBuckets, type BucketMaker } from './buckets.ts'
 import { byteQuota } from './byte-quota.ts'
 import { concurrencyLimit } from './concurrency.ts'
 import { limitFailedAuthentications, type FailedAuthentications } from './failed-authentications.ts'
@@ -10,9 +11,9 @@ import type { FairnessSettings } from './fairness-settings.ts'
 /** What callers may take of this gateway. */
 export interface Limits {
   /**
-   * Lets a request in, and takes its share of every limit that is about it. Throws LimitReached (429), and then
-   * has taken nothing. The share is undefined where nothing has to be told of the request any more; whoever has one
-   * ends it.
+   * Lets a request in, and takes its share of every limit that is about it. Throws LimitReached (429) or
+   * LimitsUnavailable (503), and then has taken nothing. The share is undefined where nothing has to be told of the
+   * request any more; whoever has one ends it.
    */
   admit(request: LimitedRequest): Share | undefined
   readonly authentications: FailedAuthentications
@@ -23,11 +24,13 @@ interface Claim {
   readonly key: string
 }
 
-/** The limits of the settings, of which nothing is used yet. */
-export function createLimits(settings: Omit<FairnessSettings, 'shedAfterMs'>): Limits {
+type LimitedBy = Omit<FairnessSettings, 'shedAfterMs' | 'shared'>
+
+/** The limits of the settings, of which nothing is used yet here. Rates and bytes are counted in those buckets. */
+export function createLimits(settings: LimitedBy, makeBuckets: BucketMaker = ownBuckets): Limits {
   const limits = [
-    ...settings.rates.map(rateLimit),
-    ...settings.bytes.map(byteQuota),
+    ...settings.rates.map((rate) => rateLimit(rate, makeBuckets)),
+    ...settings.bytes.map((quota) => byteQuota(quota, makeBuckets)),
     ...settings.concurrency.map(concurrencyLimit),
   ]
   return {
@@ -41,6 +44,8 @@ export function createLimits(settings: Omit<FairnessSettings, 'shedAfterMs'>): L
     },
   }
 }
+
+const ownBuckets: BucketMaker = (_limit, settings) => createBuckets(settings)
 
 /** What the request would take. Throws LimitReached for the limit that would have it wait longest. */
 function claimsOf(request: LimitedRequest, limits: readonly Limit[], now: number): readonly Claim[] {

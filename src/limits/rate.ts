@@ -1,12 +1,12 @@
-import { createBuckets } from './buckets.ts'
+import type { BucketMaker } from './buckets.ts'
 import type { Limit } from './limit.ts'
 import { keyFinder } from './selection.ts'
 import type { RateSettings } from './fairness-settings.ts'
 
 /** A limit on how many requests are let in: each takes a token. */
-export function rateLimit(settings: RateSettings): Limit {
+export function rateLimit(settings: RateSettings, makeBuckets: BucketMaker): Limit {
   const { name, perSecond, burst = Math.max(1, Math.ceil(perSecond)) } = settings
-  const buckets = createBuckets({ perSecond, burst })
+  const buckets = makeBuckets(name, { perSecond, burst })
   return {
     reason: 'rate',
     title: `the limit "${name}" of ${perSecond} requests a second`,

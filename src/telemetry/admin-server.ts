@@ -1,8 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
+import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { expose } from './exposition.ts'
-import { processMetrics } from './process-metrics.ts'
-import { observeReadiness, problemsOf, type ReadinessCheck } from './readiness.ts'
 
 /** Those who ask are few, and send little. */
 const maximumConnections = 100
@@ -10,10 +9,13 @@ const patienceMs = 10_000
 
 /**
  * The server of the admin port: `/livez` answers as long as the event loop turns, whatever else is wrong; `/readyz`
- * answers 503 and says what is wrong until every check is well; `/metrics` is for Prometheus. It needs no credentials:
- * keep it off public networks.
+ * answers 503 with the problems, by name, while there are any; `/metrics` is for Prometheus, and holds what is in the
+ * registries. It needs no credentials: keep it off public networks.
  */
-export function createAdminServer(registry: Registry, checks: readonly ReadinessCheck[]): FastifyInstance {
+export function createAdminServer(
+  registries: () => readonly Registry[] | Promise<readonly Registry[]>,
+  problemsNow: () => Promise<Readonly<Record<string, string>>>,
+): FastifyInstance {
   const server = fastify({
     forceCloseConnections: true,
     requestTimeout: patienceMs,
@@ -23,14 +25,23 @@ export function createAdminServer(registry: Registry, checks: readonly Readiness
   server.server.maxConnections = maximumConnections
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
-    const problems = await problemsOf(checks)
+    const problems = await problemsNow()
     const ready = Object.keys(problems).length === 0
     return reply.code(ready ? 200 : 503).send(ready ? { status: 'ready' } : { status: 'not ready', problems })
   })
-  observeReadiness(registry, checks)
   server.get('/metrics', async (request, reply) => {
-    const { contentType, text } = await expose([processMetrics(), registry], request.headers.accept)
+    const { contentType, text } = await expose(await registries(), request.headers.accept)
     return reply.header('content-type', contentType).send(text)
   })
   return server
+}
+
+/** Resolves with the URL of the server when it takes requests. */
+export async function listenOn(
+  server: FastifyInstance,
+  { host, port }: { host: string; port: number },
+): Promise<string> {
+  await server.listen({ host, port })
+  const { port: bound } = server.server.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`
 }

@@ -41,6 +41,7 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
   new Gauge({
     name: 'catalog_gateway_build_info',
     help: 'The version of the gateway.',
+    aggregator: 'max',
     labelNames: ['version'],
     registers,
   }).set({ version }, 1)
@@ -109,17 +110,20 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
     policyRevision: new Gauge({
       name: 'catalog_gateway_policy_info',
       help: 'The revision of the policies in force.',
+      aggregator: 'max',
       labelNames: ['revision'],
       registers,
     }),
     policyLoaded: new Gauge({
       name: 'catalog_gateway_policy_loaded_timestamp_seconds',
       help: 'When the policies in force were loaded, in seconds since 1970.',
+      aggregator: 'min',
       registers,
     }),
     policyReloadSuccessful: new Gauge({
       name: 'catalog_gateway_policy_last_reload_successful',
       help: 'Whether the policies in force are those of the files (1), or what stands there cannot be used (0).',
+      aggregator: 'min',
       registers,
     }),
     policyShadowDifferences: new Counter({

@@ -22,6 +22,8 @@ export function processMetrics(): Registry {
   const active = new Counter({
     name: 'nodejs_eventloop_active_seconds_total',
     help: 'Time in which the event loop was at work: its rate is the share of one core that it may use.',
+    // One that has no time left is not seen in the sum of several.
+    aggregator: 'omit',
     registers: [],
     collect() {
       const seconds = performance.eventLoopUtilization().active / 1000

@@ -25,6 +25,7 @@ export function observeReadiness(registry: Registry, checks: readonly ReadinessC
     name: 'catalog_gateway_ready',
     help: 'Whether a check of /readyz is well (1) or not (0).',
     labelNames: ['check'],
+    aggregator: 'min',
     registers: [],
     async collect() {
       const problems = await problemsOf(checks)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { proveTable } from '../../src/audit/prove.ts'
-import { verifyProof } from '../../src/audit/verify-proof.ts'
+import { verifyProofs } from '../../src/audit/verify-proof.ts'
 import { aRefusal, anIntent, committed, logOptions, temporaryFolder } from './entries.ts'
 import { keyOf } from './forging.ts'
 
@@ -35,10 +35,16 @@ async function proofOf(folder: string, table: readonly string[]): Promise<string
   return lines
 }
 
-async function checked(folder: string, lines: readonly string[], keys: Parameters<typeof verifyProof>[1]) {
+async function checked(folder: string, lines: readonly string[], keys: Parameters<typeof verifyProofs>[1]) {
   const file = join(folder, 'proof.jsonl')
   await writeFile(file, lines.map((line) => `${line}\n`).join(''))
-  return verifyProof(file, keys)
+  return onlyReport(await verifyProofs(file, keys))
+}
+
+function onlyReport(reports: Awaited<ReturnType<typeof verifyProofs>>) {
+  const [report] = reports
+  if (report === undefined || reports.length > 1) throw new Error('there is more than one proof, or none')
+  return report
 }
 
 it('a proof holds the whole history of its table, and stands without the log', async () => {
@@ -85,7 +91,7 @@ it('a proof is bad with any character changed', async () => {
   for (let at = 0; at < text.length; at += 13) {
     const character = text[at] === 'x' ? 'y' : 'x'
     await writeFile(file, text.slice(0, at) + character + text.slice(at + 1))
-    const report = await verifyProof(file, keys)
+    const report = onlyReport(await verifyProofs(file, keys))
     expect({ at, ok: report.ok }).toEqual({ at, ok: false })
   }
 })

@@ -24,6 +24,11 @@ export const companions: readonly Companion[] = [
     seconds: 70,
   },
   {
+    name: 'catalog',
+    what: 'what the operations of the bundled catalog take with 10 tables, and with 100,000',
+    seconds: 60,
+  },
+  {
     name: 'slow-connections',
     what: 'how long a small call takes beside a thousand connections that send a byte a second',
     seconds: 20,
@@ -32,6 +37,11 @@ export const companions: readonly Companion[] = [
     name: 'overload',
     what: 'what is served when ten times as much is asked for as the catalog can do',
     seconds: 55,
+  },
+  {
+    name: 'workers',
+    what: 'how much more several workers do, while the load takes part of the same cores',
+    seconds: 110,
   },
 ]
 

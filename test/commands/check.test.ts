@@ -81,10 +81,10 @@ test('everything wrong in the files that the settings name is told at once', asy
       certificateAuthority: 'authority.pem',
       credential: { file: 'credential' },
     },
+    limits: { shared: { address: 'redis://limits.example', passwordFile: 'limits-password' } },
   })
   const { status, output, messages } = await check()
   expect({ status, output }).toEqual({ status: 1, output: '' })
-  for (const expected of ['everybody.yaml:', 'keys.yaml:1', 'the pepper', 'authority.pem', 'credential']) {
-    expect(messages).toContain(expected)
-  }
+  const files = ['everybody.yaml:', 'keys.yaml:1', 'the pepper', 'authority.pem', 'credential']
+  for (const expected of [...files, 'limits-password']) expect(messages).toContain(expected)
 })

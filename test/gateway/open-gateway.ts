@@ -7,7 +7,7 @@ import { Pool, type Dispatcher } from 'undici'
 import { auditSchema } from '../../src/audit/settings.ts'
 import type { GatewaySettings } from '../../src/config.ts'
 import { limitsSchema, timeoutsSchema } from '../../src/gateway/edge/edge-settings.ts'
-import { startGateway } from '../../src/gateway/gateway.ts'
+import { startGateway, type WorkerPart } from '../../src/gateway/gateway.ts'
 import { upstreamSchema, type UpstreamSettings } from '../../src/gateway/upstream/upstream-settings.ts'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { logSchema } from '../../src/telemetry/log.ts'
@@ -21,6 +21,8 @@ export interface GatewaySetup {
   readonly policies?: readonly WrittenPolicy[]
   /** Principals that get an API key besides `dev`. */
   readonly users?: readonly string[]
+  /** As one of several processes. */
+  readonly worker?: WorkerPart
   readonly adjust?: (settings: GatewaySettings, folder: string) => GatewaySettings | Promise<GatewaySettings>
 }
 
@@ -79,6 +81,7 @@ export async function openGateway(upstreamUrl: string, setup: GatewaySetup = {})
   const gateway = await startGateway({
     settings: (await setup.adjust?.(settings, folder)) ?? settings,
     staticKey: { text: keys.get('dev') ?? '', principal: 'dev', groups: [] },
+    ...(setup.worker && { worker: setup.worker }),
   })
   const pool = new Pool(gateway.url)
   const key = (principal: string): string => keys.get(principal) ?? principal
@@ -125,6 +128,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   return {
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0, console: false },
+    workers: 1,
     upstreams: [
       upstreamSchema.parse({
         url: upstreamUrl,

@@ -49,6 +49,23 @@ test('the last times of use are written when the gateway closes; later ones of o
   )
 })
 
+test('gateways that write at the same time keep the times of each other', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  const other = await createKey(store.file, pepper, loader)
+  for (let day = 1; day <= 9; day += 1) {
+    const now = Date.parse(`2026-05-0${day}T00:00:00.000Z`)
+    const apiKeys = { file: store.file, pepper, lastUsedFile: file }
+    const openOne = () => createAuthenticator({ apiKeys, now: () => now })
+    const [first, second] = [await openOne(), await openOne()]
+    await apiKey(first, store.text)
+    await apiKey(second, other.text)
+    await Promise.all([first.close(), second.close()])
+    const times = await readLastUsed(file)
+    expect([times.get(store.key.id), times.get(other.key.id)]).toEqual([now, now])
+  }
+})
+
 test('keys that are no longer in the store are forgotten', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { KafkaConfig, Producer, SASLOptions } from 'kafkajs'
+import { readTlsFiles } from '../../interface/tls-files.ts'
 import type { KafkaSettings } from './sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
-import { readTlsFiles } from './tls-files.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** All replicas that are in sync have the records before they count as taken. */
@@ -75,7 +75,7 @@ async function configFor({ brokers, tls, login, timeoutMs }: KafkaSettings): Pro
     retry: { retries: 0 },
     // Failures are reported by whoever calls.
     logCreator: () => () => undefined,
-    ...(tls && { ssl: { ...(await readTlsFiles(tls)) } }),
+    ...(tls && { ssl: { ...(await readTlsFiles(tls, 'an audit sink')) } }),
     ...(login && { sasl: await loginFor(login) }),
   }
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
+import { readTlsFiles } from '../../interface/tls-files.ts'
 import type { HttpSettings, OtlpSettings } from './sink-settings.ts'
-import { readTlsFiles } from './tls-files.ts'
 
 /** The receiver did not take a batch. */
 class NotTaken extends Error {}
@@ -19,7 +19,7 @@ const maximumAnswer = 65_536
 export async function openPoster(settings: HttpSettings | OtlpSettings): Promise<Poster> {
   const { url, timeoutMs } = settings
   const { origin, pathname, search } = new URL(url)
-  const tls = await readTlsFiles(settings)
+  const tls = await readTlsFiles(settings, 'an audit sink')
   // A file that is missing is found at start rather than at the first batch.
   await headersOf(settings)
   const agent = new Agent({

@@ -53,7 +53,7 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
     audit,
     history,
     upstreams,
-    isContinuous: settings.continuity === 'warn',
+    isContinuous: settings.continuity !== 'off',
     times: {
       settleMs: settings.resolution.settleSeconds * 1_000,
       giveUpMs: settings.resolution.giveUpHours * 3_600_000,
@@ -68,7 +68,7 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
   const tracking = trackChanges({
     history,
     chain: audit.chain,
-    isContinuous: settings.continuity === 'warn',
+    isContinuous: settings.continuity !== 'off',
     ask: (question) => resolver.add(question),
     onOutOfBand,
     onEnd({ operation, effect }, result) {

@@ -98,6 +98,10 @@ export const timeoutsSchema = z.strictObject({
   drainGraceMs: milliseconds
     .default(30_000)
     .describe('For requests under way at the end; then they are cut off.'),
+  workerHangMs: milliseconds
+    .min(1_000)
+    .default(30_000)
+    .describe('A worker that does not react for so long is killed, and another one takes its place.'),
 })
 
 export type ListenSettings = z.output<typeof listenSchema>

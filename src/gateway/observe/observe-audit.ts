@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import { Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { AuditNote } from '../../audit/chain-writer.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -8,20 +8,29 @@ const exactDigits = 12
 
 /** Shows whether changes can be recorded, and what waits; read when it is asked for. */
 export function observeAuditState(registry: Registry, audit: AuditLog): void {
-  const gauge = (name: string, help: string, read: (status: AuditStatus) => number) =>
+  const gauge = (name: string, aggregator: Aggregator, help: string, read: (status: AuditStatus) => number) =>
     new Gauge({
       name: `catalog_gateway_audit_${name}`,
       help,
+      aggregator,
       registers: [registry],
       collect() {
         this.set(read(audit.status()))
       },
     })
-  gauge('writable', 'Whether changes can be recorded (1); where not (0), none passes.', ({ writable }) =>
-    writable ? 1 : 0,
+  gauge(
+    'writable',
+    'min',
+    'Whether changes can be recorded (1); where not (0), none passes.',
+    ({ writable }) => (writable ? 1 : 0),
   )
-  gauge('queued_records', 'Audit records that wait for the disk.', ({ queued }) => queued)
-  gauge('open_intents', 'Changes that have an intent and no outcome yet.', ({ unresolved }) => unresolved)
+  gauge('queued_records', 'sum', 'Audit records that wait for the disk.', ({ queued }) => queued)
+  gauge(
+    'open_intents',
+    'sum',
+    'Changes that have an intent and no outcome yet.',
+    ({ unresolved }) => unresolved,
+  )
 }
 
 /**
@@ -32,6 +41,7 @@ export function observeAuditHead(registry: Registry, audit: AuditLog): void {
   const sequence = new Gauge({
     name: 'catalog_gateway_audit_head_sequence',
     help: 'The number of the last durable audit record in the chain that is written.',
+    aggregator: 'omit',
     registers: [],
     collect() {
       this.set(audit.status().head.seq)
@@ -40,6 +50,7 @@ export function observeAuditHead(registry: Registry, audit: AuditLog): void {
   const hash = new Gauge({
     name: 'catalog_gateway_audit_head_hash',
     help: 'The first 12 hex digits of its hash, as a number: in hex, what audit verify --expect-head takes.',
+    aggregator: 'omit',
     registers: [],
     collect() {
       this.set(Number.parseInt(audit.status().head.hash.slice(0, exactDigits), 16))

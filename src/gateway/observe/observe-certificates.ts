@@ -21,6 +21,7 @@ export function observeCertificates(registry: Registry): ObservedCertificates {
     name: 'catalog_gateway_certificate_expiry_timestamp_seconds',
     help: 'When a certificate that the gateway shows ends, since 1970, by who sees it (clients, upstream).',
     labelNames: ['shown_to', 'upstream'],
+    aggregator: 'min',
     registers: [registry],
   })
   const note = (labels: { shown_to: string; upstream: string }, certificate: Certificate): void => {

@@ -7,6 +7,7 @@ export function observeShedding(registry: Registry, shedding: Shedding): void {
     name: 'catalog_gateway_shed_share',
     help: 'The share of requests that would wait and are refused for overload (0 to 1), by upstream and class.',
     labelNames: ['upstream', 'class'],
+    aggregator: 'average',
     registers: [],
     collect() {
       for (const { share, ...labels } of shedding.shares()) this.set(labels, share)

@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { SinkObserver, SinkStatus } from '../../audit/sinks/deliver.ts'
 import type { Sinks } from '../../audit/sinks/open-sinks.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -39,10 +39,16 @@ export function sinkObserver(registry: Registry, log: Logger): SinkObserver {
 
 /** Adds gauges of how far the sinks are behind; they are read when they are asked for. */
 export function observeSinks(registry: Registry, sinks: Sinks): void {
-  const gauge = (name: string, help: string, read: (status: SinkStatus) => number | undefined) =>
+  const gauge = (
+    name: string,
+    aggregator: Aggregator,
+    help: string,
+    read: (status: SinkStatus) => number | undefined,
+  ) =>
     new Gauge({
       name: `catalog_gateway_audit_sink_${name}`,
       help,
+      aggregator,
       labelNames: ['sink'],
       registers: [registry],
       collect() {
@@ -54,12 +60,14 @@ export function observeSinks(registry: Registry, sinks: Sinks): void {
     })
   gauge(
     'lag_records',
+    'sum',
     'Durable audit records that the sink has not taken yet.',
     ({ lagRecords }) => lagRecords,
   )
-  gauge('lag_seconds', 'The age of the oldest of them; 0 for none.', ({ lagSeconds }) => lagSeconds)
+  gauge('lag_seconds', 'max', 'The age of the oldest of them; 0 for none.', ({ lagSeconds }) => lagSeconds)
   gauge(
     'last_success_timestamp_seconds',
+    'max',
     'When the sink last took records, since 1970.',
     ({ lastSuccess }) => lastSuccess && lastSuccess / 1000,
   )

@@ -5,6 +5,7 @@ import { AuditUnavailable } from '../../audit/unavailable.ts'
 import { AuthenticationRefused } from '../../identity/refusal.ts'
 import type { InterfaceError } from '../../interface/errors.ts'
 import { LimitReached } from '../../limits/limit-reached.ts'
+import { LimitsUnavailable } from '../../limits/shared/limits-unavailable.ts'
 import { Overloaded } from '../../limits/shedding.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
@@ -134,6 +135,7 @@ function reasonOf(error: InterfaceError): string {
   if (error instanceof AuthenticationRefused) return error.reason
   if (error instanceof DeniedError) return error.decision.reason
   if (error instanceof LimitReached) return error.reason
+  if (error instanceof LimitsUnavailable) return 'limits_unavailable'
   if (error instanceof Overloaded) return 'overload'
   if (error instanceof BodyTooSlow) return 'body_too_slow'
   if (error instanceof AuditUnavailable) return `audit_${error.reason}`

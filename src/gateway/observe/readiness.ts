@@ -1,5 +1,6 @@
 import type { AuditLog } from '../../audit/log.ts'
 import type { Authenticator } from '../../identity/authenticate.ts'
+import type { SharedLimits } from '../../limits/shared/share-limits.ts'
 import type { PolicySource } from '../../policy/folder.ts'
 import type { ReadinessCheck } from '../../telemetry/readiness.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
@@ -10,10 +11,12 @@ interface ReadinessParts {
   readonly policies: Pick<PolicySource, 'current'>
   readonly authenticator: Pick<Authenticator, 'status'>
   readonly upstreams: Pick<Upstreams, 'all'>
+  readonly shared: Pick<SharedLimits, 'isReady'> | undefined
 }
 
 /** The checks of a gateway; each says what is wrong in words for an operator, and none does work of its own. */
-export function readinessOf({ audit, policies, authenticator, upstreams }: ReadinessParts): ReadinessCheck[] {
+export function readinessOf(parts: ReadinessParts): ReadinessCheck[] {
+  const { audit, policies, authenticator, upstreams, shared } = parts
   // Once it had keys, losing them is no reason to leave: the other replicas lose them too, and API keys still work.
   let hadKeys = false
   return [
@@ -33,6 +36,14 @@ export function readinessOf({ audit, policies, authenticator, upstreams }: Readi
       name: 'audit',
       problem: () =>
         audit.status().writable ? undefined : 'the audit log cannot be written: no change passes',
+    },
+    {
+      name: 'limits',
+      // As with keys, losing the server later is no reason to leave.
+      problem: () =>
+        shared?.isReady() === false
+          ? 'limits could not be shared yet: what they are about is refused'
+          : undefined,
     },
     {
       name: 'upstreams',

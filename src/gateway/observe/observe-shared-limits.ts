@@ -1,0 +1,55 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { ExchangeObserver } from '../../limits/shared/exchange.ts'
+import type { SharedSettings } from '../../limits/shared/shared-settings.ts'
+import type { Logger } from '../../telemetry/log.ts'
+
+const exchangeSeconds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1]
+
+/** Counts exchanges of shared limits, and logs when they begin and cease to fail. */
+export function observeSharedLimits(
+  registry: Registry,
+  log: Logger,
+  settings: SharedSettings | undefined,
+): ExchangeObserver {
+  const registers = [registry]
+  const durations = new Histogram({
+    name: 'catalog_gateway_shared_limits_exchange_duration_seconds',
+    help: 'Time to pass on what callers took of shared limits; no request waits for it.',
+    buckets: exchangeSeconds,
+    registers,
+  })
+  const failures = new Counter({
+    name: 'catalog_gateway_shared_limits_failures_total',
+    help: 'Exchanges of shared limits, and connections for them, that failed.',
+    registers,
+  })
+  const gauge = new Gauge({
+    name: 'catalog_gateway_shared_limits_connected',
+    help: 'Whether limits are counted together with other gateways (1), or cannot be (0); absent where they need not.',
+    // Of several processes the worst.
+    aggregator: 'min',
+    registers: [],
+  })
+  // 0 would say that they cannot be, and is the default of a gauge.
+  gauge.remove()
+  registry.registerMetric(gauge)
+  let isFailing = false
+  const meanwhile =
+    settings?.onFailure === 'closed'
+      ? 'limits cannot be shared: what they are about is refused'
+      : 'limits cannot be shared: each gateway counts for itself'
+  return {
+    exchanged(seconds) {
+      durations.observe(seconds)
+      gauge.set(1)
+      if (isFailing) log.info('limits are shared again')
+      isFailing = false
+    },
+    failed(error) {
+      failures.inc()
+      gauge.set(0)
+      if (!isFailing) log.warn({ error: String(error) }, meanwhile)
+      isFailing = true
+    },
+  }
+}

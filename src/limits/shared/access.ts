@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises'
+import { readTlsFiles } from '../../interface/tls-files.ts'
+import type { SharedSettings } from './shared-settings.ts'
+
+/** How long the server may take to be connected to, and again to let the gateway in. */
+export const connectMs = 5_000
+
+/** Reads what the settings name. Throws what reading throws, and where a file cannot be used. */
+export async function readAccess({ address, username, passwordFile, tls }: SharedSettings) {
+  const { hostname, port, protocol } = new URL(address)
+  const socket = {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? 6379 : Number(port),
+    connectTimeout: connectMs,
+    reconnectStrategy: false as const,
+  }
+  const material = tls && (await readTlsFiles(tls, 'the shared limits'))
+  return {
+    socket: protocol === 'rediss:' ? { ...socket, tls: true as const, ...material } : socket,
+    ...(username !== undefined && { username }),
+    ...(passwordFile !== undefined && { password: (await readFile(passwordFile, 'utf8')).trim() }),
+  }
+}

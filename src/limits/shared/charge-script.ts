@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * Charges buckets, of which each key holds how many milliseconds it needed to be full, and when that was. Takes a
+ * number of milliseconds for each key, and answers how many each needs now. A key ends when its bucket is full.
+ *
+ * The clock is that of the server, so that those of the gateways do not matter. Where it goes back, as when another
+ * server takes over, nothing is filled meanwhile.
+ */
+export const chargeScript = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local longest = 366 * 24 * 3600 * 1000
+local fills = {}
+for index, key in ipairs(KEYS) do
+  local charge = tonumber(ARGV[index])
+  local stored = redis.call('GET', key)
+  local fill, at = string.match(stored or '', '^(%S+) (%d+)$')
+  fill = math.max(0, (tonumber(fill) or 0) - math.max(0, now - (at or now)))
+  if charge ~= 0 then
+    fill = math.max(0, fill + charge)
+    if fill > 0 then
+      local lifetime = math.min(longest, math.ceil(fill))
+      redis.call('SET', key, string.format('%.17g %d', fill, now), 'PX', string.format('%d', lifetime))
+    elseif stored then
+      redis.call('DEL', key)
+    end
+  end
+  fills[index] = string.format('%.17g', fill)
+end
+return fills
+`
+
+/** What EVALSHA calls it by. */
+export const chargeScriptHash = createHash('sha1').update(chargeScript).digest('hex')

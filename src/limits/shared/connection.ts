@@ -1,0 +1,70 @@
+import { createClient } from '@redis/client'
+import { connectMs, readAccess } from './access.ts'
+import { chargeScript, chargeScriptHash } from './charge-script.ts'
+import type { Charge } from './shared-buckets.ts'
+import type { SharedSettings } from './shared-settings.ts'
+import { within } from './within.ts'
+
+/** A connection to the server; one that failed once is of no use any more. */
+export interface Connection {
+  /** Charges those keys, and resolves with how many milliseconds each needs to be full. */
+  charge(charges: readonly Charge[]): Promise<readonly number[]>
+  close(): void
+}
+
+/**
+ * Connects with what the files hold now. Whether and when to connect again is up to the caller, who is told when the
+ * connection is lost. Rejects where the server cannot be reached in time, or does not let the gateway in.
+ *
+ * The client is that of Redis itself: the one that is developed on, without dependencies.
+ */
+export async function openConnection(
+  settings: SharedSettings,
+  onLost: () => void,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const client = createClient({
+    ...(await readAccess(settings)),
+    RESP: 2,
+    database: Number(new URL(settings.address).pathname.slice(1)),
+    disableClientInfo: true,
+    disableOfflineQueue: true,
+    maintNotifications: 'disabled',
+  })
+  let lost: unknown
+  client.on('error', (error) => {
+    lost = error
+    onLost()
+  })
+  const connecting = client.connect()
+  try {
+    await within(connecting, 2 * connectMs, signal)
+  } catch (error) {
+    client.destroy()
+    // One that comes about all the same is not kept.
+    connecting.then(
+      () => client.destroy(),
+      () => undefined,
+    )
+    throw error
+  }
+  return {
+    async charge(charges) {
+      const keys = charges.map(({ key }) => key)
+      const parameters = { keys, arguments: charges.map(({ ms }) => String(ms)) }
+      const answer = await client.evalSha(chargeScriptHash, parameters).catch((error: unknown) => {
+        // The server does not have it yet, or was restarted.
+        if (String(error).includes('NOSCRIPT')) return client.eval(chargeScript, parameters)
+        throw lost ?? error
+      })
+      return fillsIn(answer, charges.length)
+    },
+    close: () => client.destroy(),
+  }
+}
+
+function fillsIn(answer: unknown, count: number): readonly number[] {
+  const fills = Array.isArray(answer) ? answer.map(Number) : []
+  if (fills.length === count && fills.every(Number.isFinite)) return fills
+  throw new Error('the server answered something else than how full the buckets are')
+}

@@ -1,0 +1,57 @@
+import { hash } from 'node:crypto'
+import type { BucketMaker } from '../buckets.ts'
+import { readAccess } from './access.ts'
+import { openConnection } from './connection.ts'
+import { createExchange, type ExchangeObserver } from './exchange.ts'
+import { createSharedBuckets } from './shared-buckets.ts'
+import type { SharedSettings } from './shared-settings.ts'
+
+/** Limits that several gateways count together. */
+export interface SharedLimits {
+  readonly makeBuckets: BucketMaker
+  /** Whether they have been shared, or need not be for requests to be let in. */
+  readonly isReady: () => boolean
+  /** Begins to share, and resolves when it is known whether the server can be reached. Never rejects. */
+  start(): Promise<void>
+  /** Never rejects. */
+  close(): Promise<void>
+}
+
+/**
+ * Limits that are counted in Redis or Valkey. Whoever has none does not import this file: the library takes its time
+ * and memory. Throws where a file of the settings cannot be read or used; that the server cannot be reached is no
+ * reason not to start.
+ */
+export async function shareLimits(
+  settings: SharedSettings,
+  observer: ExchangeObserver,
+): Promise<SharedLimits> {
+  await readAccess(settings)
+  const { prefix, timeoutMs, onFailure } = settings
+  // What stands in braces decides where a cluster keeps a key: all in one place.
+  const nameOf = (...parts: readonly unknown[]): string => `{${prefix}}:${digest(JSON.stringify(parts))}`
+  const exchange = createExchange({
+    connect: (onLost, signal) => openConnection(settings, onLost, signal),
+    timeoutMs,
+    isClosedOnFailure: onFailure === 'closed',
+    probeKey: nameOf('probe'),
+    observer,
+  })
+  return {
+    makeBuckets(limit, bucketSettings) {
+      const { perSecond, burst } = bucketSettings
+      const buckets = createSharedBuckets(bucketSettings, exchange)
+      // A limit that was changed is another one: gateways of both settings may run side by side.
+      exchange.add({ buckets, nameOf: (key) => nameOf(limit, perSecond, burst, key) })
+      return buckets
+    },
+    isReady: () => onFailure === 'open' || exchange.wasShared(),
+    start: () => exchange.start(),
+    close: () => exchange.close(),
+  }
+}
+
+/** Names of principals and namespaces do not stand in the server. */
+function digest(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, 22)
+}

@@ -1,0 +1,100 @@
+import { Registry, type Aggregator, type Metric } from 'prom-client'
+
+/** A metric and its values, as one process has them and as `Registry.getMetricsAsJSON` tells them. */
+export interface MetricData {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+  readonly aggregator: Aggregator
+  readonly values: readonly MetricValue[]
+}
+
+interface MetricValue {
+  readonly value: number
+  readonly labels: Readonly<Record<string, string | number>>
+  /** Of the parts of a histogram. */
+  readonly metricName?: string
+  readonly exemplar?: { readonly timestamp?: number } | undefined
+}
+
+/** What one process tells of itself. */
+export interface ProcessMetrics {
+  /** The value of the label `worker` where values are not put together. */
+  readonly worker: string
+  readonly metrics: readonly MetricData[]
+}
+
+/**
+ * Puts the metrics of several processes together, each as its `aggregator` says: values of the same labels become their
+ * sum, or the least, the greatest, the first or the mean of them. Those of `omit` make no sense together: each keeps
+ * its own, with the label `worker`. Of exemplars the newest is kept.
+ */
+export function mergeMetrics(processes: readonly ProcessMetrics[]): MetricData[] {
+  const merged = new Map<string, { first: MetricData; values: Map<string, MetricValue[]> }>()
+  for (const { worker, metrics } of processes) {
+    for (const metric of metrics) {
+      const entry = merged.get(metric.name) ?? { first: metric, values: new Map<string, MetricValue[]>() }
+      merged.set(metric.name, entry)
+      for (const each of metric.values) {
+        const value = metric.aggregator === 'omit' ? { ...each, labels: { ...each.labels, worker } } : each
+        const key = keyOf(value)
+        const others = entry.values.get(key)
+        if (others === undefined) entry.values.set(key, [value])
+        else others.push(value)
+      }
+    }
+  }
+  return [...merged.values()].map(({ first, values }) => ({
+    ...first,
+    values: [...values.values()].map((same) => together(same, first.aggregator)),
+  }))
+}
+
+/** What has been counted for good: it still counts when its process has ended, since no counter goes back. */
+export function countedIn(metrics: readonly MetricData[]): MetricData[] {
+  return metrics.filter(({ type, aggregator }) => type !== 'gauge' && aggregator === 'sum')
+}
+
+/** A registry that holds these metrics as they are. */
+export function registryOf(metrics: readonly MetricData[]): Registry {
+  const registry = new Registry()
+  for (const metric of metrics) {
+    registry.registerMetric({ ...metric, get: () => Promise.resolve(metric) } as unknown as Metric)
+  }
+  return registry
+}
+
+/** The metrics of registries as they are now. */
+export async function metricsIn(registries: readonly Registry[]): Promise<MetricData[]> {
+  const all = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))
+  return all.flat() as unknown as MetricData[]
+}
+
+function keyOf({ metricName = '', labels }: MetricValue): string {
+  const sorted = Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return JSON.stringify([metricName, sorted])
+}
+
+function together(same: readonly MetricValue[], aggregator: Aggregator): MetricValue {
+  const [first] = same
+  if (first === undefined) throw new Error('there is nothing to put together')
+  if (same.length === 1) return first
+  const exemplars = same.flatMap(({ exemplar }) => exemplar ?? [])
+  const newest = exemplars.toSorted((a, b) => (b.timestamp ?? 0) - (a.timestamp ?? 0))[0]
+  const values = same.map(({ value }) => value)
+  const value = combined[aggregator === 'omit' ? 'first' : aggregator](values)
+  return { ...first, value, ...(newest && { exemplar: newest }) }
+}
+
+/** How several values become one. */
+const combined: Readonly<Record<Exclude<Aggregator, 'omit'>, (values: readonly number[]) => number>> = {
+  sum: sumOf,
+  average: (values) => sumOf(values) / values.length,
+  min: (values) => Math.min(...values),
+  max: (values) => Math.max(...values),
+  first: ([first = 0]) => first,
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
+}

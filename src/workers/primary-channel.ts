@@ -1,0 +1,85 @@
+import cluster from 'node:cluster'
+import type { Charge } from '../limits/shared/shared-buckets.ts'
+import type { Answers, Beginning, FromWorker, ToWorker } from './messages.ts'
+
+/** The primary process, seen from a worker. */
+export interface PrimaryChannel {
+  /** Resolves with what the worker is to do. */
+  readonly beginning: Promise<Beginning>
+  /** Resolves when the worker is to end: it was told so, by a signal too, or nobody is left to tell it. */
+  readonly stopped: Promise<undefined>
+  /** Resolves when it was taken, or when nobody is left to take it. */
+  tell(message: FromWorker): Promise<void>
+  /** Has charges counted for all workers. Rejects when nobody is left who counts. */
+  readonly charge: (charges: readonly Charge[]) => Promise<readonly number[]>
+  /** Without it the open channel would keep this process. */
+  close(): void
+}
+
+interface Awaited {
+  readonly resolve: (fills: readonly number[]) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Opens the channel of this worker; what the primary process asks is answered by `answerTo`. */
+export function openPrimaryChannel(
+  answerTo: (about: keyof Answers) => Promise<Answers[keyof Answers]>,
+): PrimaryChannel {
+  const begun = settled<Beginning>()
+  const stopped = settled<undefined>()
+  const awaited = new Map<number, Awaited>()
+  let lastId = 0
+
+  process.on('message', (message: ToWorker) => {
+    if (message.what === 'begin') begun.resolve(message)
+    else if (message.what === 'stop') stopped.resolve(undefined)
+    else if (message.what === 'charged') awaited.get(message.id)?.resolve(message.fills)
+    // Whoever asks does not wait for ever.
+    else answer(message.id, message.about).catch(() => undefined)
+  })
+  // Ctrl-C in a terminal reaches it as well as the primary process: it must not matter who says it first, or twice.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.resolve(undefined))
+  cluster.worker?.once('disconnect', () => {
+    // Else node would end this process at once, with all that is under way.
+    if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
+    for (const { reject } of awaited.values()) reject(new Error('the primary process is gone'))
+    stopped.resolve(undefined)
+  })
+
+  async function answer(id: number, about: keyof Answers): Promise<void> {
+    await tell({ what: 'answer', id, answer: await answerTo(about) })
+  }
+
+  return {
+    beginning: begun.promise,
+    stopped: stopped.promise,
+    tell,
+    async charge(charges) {
+      const id = (lastId += 1)
+      try {
+        return await new Promise<readonly number[]>((resolve, reject) => {
+          if (!process.connected) throw new Error('the primary process is gone')
+          awaited.set(id, { resolve, reject })
+          tell({ what: 'charge', id, charges: charges.map(({ key, ms }) => ({ key, ms })) }).catch(reject)
+        })
+      } finally {
+        awaited.delete(id)
+      }
+    },
+    close() {
+      if (process.connected) process.disconnect()
+    },
+  }
+}
+
+async function tell(message: FromWorker): Promise<void> {
+  if (!process.connected) return
+  await new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()))
+}
+
+/** Promise.withResolvers, which Node 20 does not have. */
+function settled<Value>() {
+  let resolve: ((value: Value) => void) | undefined
+  const promise = new Promise<Value>((settle) => (resolve = settle))
+  return { promise, resolve: (value: Value) => resolve?.(value) }
+}

@@ -1,0 +1,37 @@
+import type { Registry } from 'prom-client'
+import type { GatewayOptions, RunningGateway } from '../gateway/gateway.ts'
+import { problemsOf, type ReadinessCheck } from '../telemetry/readiness.ts'
+import { metricsIn } from './merge-metrics.ts'
+import { openPrimaryChannel } from './primary-channel.ts'
+
+/**
+ * Serves as a worker until it is told to end, or nobody is left to tell it; then finishes what is under way. What
+ * `start` rejects with is passed on to the primary process, which tells the user.
+ */
+export async function runWorker(start: (options: GatewayOptions) => Promise<RunningGateway>): Promise<void> {
+  let registries: (() => readonly Registry[]) | undefined
+  let checks: readonly ReadinessCheck[] = []
+  const primary = openPrimaryChannel(async (about) => {
+    if (about === 'problems') return problemsOf(checks)
+    return about === 'metrics' ? metricsIn(registries?.() ?? []) : undefined
+  })
+  await primary.tell({ what: 'there' })
+  const beginning = await Promise.race([primary.beginning, primary.stopped])
+  if (beginning === undefined) return primary.close()
+  const { settings, adminUrl, pageTokenSecret } = beginning
+  const { charge } = primary
+  const follow = (gathered: () => readonly Registry[], checked: readonly ReadinessCheck[]): void => {
+    registries = gathered
+    checks = checked
+  }
+  try {
+    const gateway = await start({ settings, worker: { adminUrl, pageTokenSecret, charge, follow } })
+    await primary.tell({ what: 'serving', url: gateway.url })
+    await primary.stopped
+    await gateway.close()
+  } catch (error) {
+    process.exitCode = 1
+    await primary.tell({ what: 'failed', message: error instanceof Error ? error.message : String(error) })
+  }
+  primary.close()
+}

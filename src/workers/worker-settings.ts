@@ -1,0 +1,67 @@
+import { workerLogFolder } from '../audit/log-folders.ts'
+import { madeRedactionKey } from '../audit/redaction.ts'
+import { madeSealKey } from '../audit/seal-key.ts'
+import type { AuditSettings } from '../audit/settings.ts'
+import type { GatewaySettings } from '../config.ts'
+
+/** The least that a part of a log can be kept to, as for a whole one. */
+const leastLogBytes = 1024 * 1024
+
+/**
+ * The settings of one of several workers, which have the numbers from 1. What is allowed in all is divided: together
+ * they take no more than one process would, but each may have one of everything. What bounds a single request, its memory
+ * or its time is as it was; rates and bytes are counted for all of them together (count-charges.ts).
+ */
+export function workerSettings(settings: GatewaySettings, number: number, workers: number): GatewaySettings {
+  const share = (total: number, least = 1): number => shareOf(total, number, workers, least)
+  const { limits, upstreams, audit } = settings
+  const { connectionsPerClient, failedAuthentications, concurrency } = limits
+  return {
+    ...settings,
+    limits: {
+      ...limits,
+      connections: share(limits.connections),
+      ...(connectionsPerClient !== undefined && { connectionsPerClient: share(connectionsPerClient) }),
+      ...(failedAuthentications && {
+        failedAuthentications: {
+          perSecond: failedAuthentications.perSecond / workers,
+          burst: share(failedAuthentications.burst),
+        },
+      }),
+      concurrency: concurrency.map((limit) => ({ ...limit, maximum: share(limit.maximum) })),
+    },
+    upstreams: upstreams.map((upstream) => ({
+      ...upstream,
+      maximumConnections: share(upstream.maximumConnections),
+      maximumWaiting: share(upstream.maximumWaiting, 0),
+    })),
+    audit: workerAudit(audit, number, workers),
+  }
+}
+
+/** The audit log of each lies in a folder of its own, and is signed and redacted with the same keys. */
+export function workerAudit(audit: AuditSettings, number: number, workers: number): AuditSettings {
+  const { folder, sealKeyFile, redaction, reserveBytes, retention } = audit
+  const isFirst = number === 1
+  return {
+    ...audit,
+    folder: workerLogFolder(folder, number),
+    sealKeyFile: sealKeyFile ?? (isFirst ? undefined : madeSealKey(folder)),
+    redaction: {
+      ...redaction,
+      keyFile: redaction.keyFile ?? (isFirst ? undefined : madeRedactionKey(folder)),
+    },
+    reserveBytes: shareOf(reserveBytes, number, workers, 0),
+    retention: {
+      ...retention,
+      ...(retention.bytes !== undefined && {
+        bytes: shareOf(retention.bytes, number, workers, leastLogBytes),
+      }),
+    },
+  }
+}
+
+/** The shares of all are the total again, where none of them has to be the least. */
+function shareOf(total: number, number: number, workers: number, least: number): number {
+  return Math.max(least, Math.floor(total / workers) + (number <= total % workers ? 1 : 0))
+}

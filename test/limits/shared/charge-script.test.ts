@@ -1,0 +1,58 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { openConnection } from '../../../src/limits/shared/connection.ts'
+import { sharedSchema } from '../../../src/limits/shared/shared-settings.ts'
+import { eventually } from '../../gateway/waiting.ts'
+import { isWithoutRedis, startRedis } from './running-redis.ts'
+
+/** However slow the machine is, it is not slower. */
+const slowMs = 30_000
+
+it.skipIf(isWithoutRedis)(
+  'buckets are charged and filled by the clock of the server, and end when they are full',
+  async () => {
+    const redis = await startRedis()
+    const settings = sharedSchema.parse({ address: `redis://127.0.0.1:${redis.port}` })
+    const connection = await openConnection(settings, () => undefined, new AbortController().signal)
+    onTestFinished(() => connection.close())
+    const charge = async (key: string, ms: number): Promise<number> =>
+      (await connection.charge([{ key, ms }]))[0] ?? NaN
+    const lifetime = async (key: string): Promise<number> => Number(await redis.command('PTTL', key))
+
+    // Charges add up.
+    let sum = 0
+    for (const ms of [3_600_000, 0.25, -600_000, 1_800_000]) {
+      sum += ms
+      const fill = await charge('one', ms)
+      expect(fill).toBeLessThanOrEqual(sum)
+      expect(fill).toBeGreaterThan(sum - slowMs)
+    }
+    const several = ['other', 'one', 'other'].map((key) => ({ key, ms: 500_000 }))
+    expect(await connection.charge(several)).toEqual([500_000, expect.any(Number), 1_000_000])
+
+    // Time fills them, and one that is full takes no memory.
+    const before = await charge('one', 0)
+    await eventually(async () => expect(await charge('one', 0)).toBeLessThanOrEqual(before - 50))
+    expect(await charge('asked for', 0)).toBe(0)
+    await charge('given back', 10_000)
+    expect(await charge('given back', -10_000)).toBe(0)
+    await charge('for a moment', 20)
+    await eventually(async () =>
+      expect(((await redis.command('KEYS', '*')) as string[]).toSorted()).toEqual(['one', 'other']),
+    )
+    await charge('for long', 60_000)
+    expect(await lifetime('for long')).toBeGreaterThan(60_000 - slowMs)
+    expect(await lifetime('for long')).toBeLessThanOrEqual(60_000)
+    await charge('for ever', 1e300)
+    expect(await lifetime('for ever')).toBeLessThanOrEqual(366 * 86_400_000)
+
+    // A clock that goes back fills nothing, and what is no bucket is a full one.
+    await redis.command('SET', 'from tomorrow', `5000 ${Date.now() + 86_400_000}`)
+    expect(await charge('from tomorrow', 1_000)).toBe(6_000)
+    await redis.command('SET', 'of somebody else', 'what they like')
+    expect(await charge('of somebody else', 1_000)).toBe(1_000)
+
+    // A server that has forgotten the script is given it again.
+    await redis.command('SCRIPT', 'FLUSH')
+    expect(await charge('after all', 1_000)).toBe(1_000)
+  },
+)

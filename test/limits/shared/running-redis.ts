@@ -1,0 +1,73 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createClient } from '@redis/client'
+import { onTestFinished } from 'vitest'
+import { freePort } from '../../free-port.ts'
+import { eventually } from '../../gateway/waiting.ts'
+import { temporaryFolder } from '../../policy/temporary-folder.ts'
+import { findRedis } from './find-redis.ts'
+
+const program = findRedis()
+
+/** Whether there is no server for the tests, which are skipped then. */
+export const isWithoutRedis = program === undefined
+if (isWithoutRedis) {
+  console.warn('SKIPPED: the tests of shared limits, as there is no Redis or Valkey on this machine.')
+}
+
+/** A server of a test. */
+export interface RunningRedis {
+  readonly port: number
+  /** Sends a command, by a connection of its own. */
+  command(...words: string[]): Promise<unknown>
+  /** Stops it in the middle of whatever it does; it still takes connections, as a hung one does. */
+  pause(): void
+  resume(): void
+  kill(): Promise<void>
+  /** Starts it again on the same port; what it held is gone. */
+  start(): Promise<void>
+}
+
+/** How a server is not as most are. */
+interface RedisOptions {
+  readonly options?: readonly string[]
+  /** With what it is reached, where it speaks TLS alone. */
+  readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string }
+}
+
+/** Starts a server; it is gone when the test is over. */
+export async function startRedis({ options = [], tls }: RedisOptions = {}): Promise<RunningRedis> {
+  const [folder, port] = [await temporaryFolder(), await freePort()]
+  const ports = tls ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)]
+  const usual = [...ports, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no']
+  let server: ChildProcess | undefined
+  const redis: RunningRedis = {
+    port,
+    async command(...words) {
+      const socket = { host: '127.0.0.1', port, reconnectStrategy: false as const }
+      const client = createClient({ RESP: 2, socket: tls ? { ...socket, tls: true, ...tls } : socket })
+      client.on('error', () => undefined)
+      await client.connect()
+      try {
+        return await client.sendCommand(words)
+      } finally {
+        client.destroy()
+      }
+    },
+    pause: () => server?.kill('SIGSTOP'),
+    resume: () => server?.kill('SIGCONT'),
+    async kill() {
+      const exited = server && once(server, 'exit')
+      server?.kill('SIGKILL')
+      await exited
+      server = undefined
+    },
+    async start() {
+      server = spawn(program ?? '', [...usual, ...options], { cwd: folder, stdio: 'ignore' })
+      await eventually(() => redis.command('PING'))
+    },
+  }
+  onTestFinished(() => redis.kill())
+  await redis.start()
+  return redis
+}

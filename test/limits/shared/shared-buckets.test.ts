@@ -1,0 +1,168 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import {
+  createSharedBuckets,
+  type Charge,
+  type SharedBuckets,
+} from '../../../src/limits/shared/shared-buckets.ts'
+import { isThorough } from '../../thorough.ts'
+
+interface Settings {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+/** What all gateways took from one bucket, which is filled millisecond by millisecond, and may be in debt. */
+function slowServer({ perSecond, burst }: Settings) {
+  const full = burst * 1000
+  let thousandths = full
+  let at = 0
+  return {
+    /** Answers how many milliseconds the bucket then needs to be full. */
+    charge(ms: number, now: number): number {
+      for (; at < now; at += 1) thousandths = Math.min(full, thousandths + perSecond)
+      thousandths = Math.min(full, thousandths - Math.round(ms * perSecond))
+      return (full - thousandths) / perSecond
+    },
+  }
+}
+
+/** A gateway that passes on what it took `gatherMs` after the first of it, and hears of it `wayMs` later. */
+function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, times: Times) {
+  let sendAt = Infinity
+  let underWay:
+    | { readonly charges: readonly Charge[]; readonly fills: number[]; readonly at: number }
+    | undefined
+  const buckets: SharedBuckets = createSharedBuckets(settings, {
+    assertUsable: () => undefined,
+    isShared: () => true,
+    wake: () => (sendAt = Math.min(sendAt, now + times.gatherMs)),
+  })
+  let now = 0
+  return {
+    advance(to: number): void {
+      now = to
+      if (underWay !== undefined && underWay.at <= now) {
+        const { charges, fills } = underWay
+        charges.forEach(({ key }, index) => buckets.settle(key, fills[index] ?? 0, now))
+        underWay = undefined
+      }
+      if (underWay !== undefined || sendAt > now) return
+      const charges = buckets.charges()
+      underWay = { charges, fills: charges.map(({ ms }) => server.charge(ms, now)), at: now + times.wayMs }
+      sendAt = Infinity
+    },
+    /** Whether a request is let in. */
+    ask(): boolean {
+      if (buckets.waitMs('key', 1, now) > 0) return false
+      buckets.take('key', 1, now)
+      return true
+    },
+  }
+}
+
+interface Times {
+  readonly gatherMs: number
+  readonly wayMs: number
+}
+
+const settings = fc.record({
+  perSecond: fc.integer({ min: 1, max: 40 }),
+  burst: fc.integer({ min: 1, max: 10 }),
+  maximumKeys: fc.constant(1),
+})
+const times = fc.record({ gatherMs: fc.integer({ min: 1, max: 12 }), wayMs: fc.nat(30) })
+const gatewayCount = fc.integer({ min: 1, max: 4 })
+const arrivals = fc.array(
+  fc.record({
+    afterMs: fc.oneof(fc.constant(0), fc.nat(20), fc.nat(500)),
+    at: fc.nat(3),
+    requests: fc.integer({ min: 1, max: 12 }),
+  }),
+  { maxLength: isThorough ? 100 : 30 },
+)
+
+it('several gateways let in no more than one does, but for a burst of each of the others', () => {
+  fc.assert(
+    fc.property(settings, times, gatewayCount, arrivals, (settings, times, count, arrivals) => {
+      const server = slowServer(settings)
+      const gateways = Array.from({ length: count }, () => slowGateway(settings, server, times))
+      const letIn: number[] = []
+      let now = 0
+      for (const { afterMs, at, requests } of arrivals) {
+        for (const end = now + afterMs; now < end; now += 1) {
+          for (const gateway of gateways) gateway.advance(now)
+        }
+        for (const gateway of gateways) gateway.advance(now)
+        for (let sent = 0; sent < requests; sent += 1) {
+          if (gateways[at % count]?.ask() === true) letIn.push(now)
+        }
+      }
+      const { perSecond, burst } = settings
+      const late = (times.gatherMs + times.wayMs + 2) / 1000
+      const more = (count - 1) * (burst + perSecond * late)
+      const tooMany = letIn.some((from, first) =>
+        letIn.some((to, last) => {
+          const most = burst + (perSecond * (to - from)) / 1000 + more
+          return last >= first && last - first + 1 > most + 0.01
+        }),
+      )
+      expect(tooMany).toBe(false)
+    }),
+    { numRuns: isThorough ? 5_000 : 100 },
+  )
+})
+
+it('one gateway that hears at once lets in what a bucket does that is filled millisecond by millisecond', () => {
+  fc.assert(
+    fc.property(settings, arrivals, (settings, arrivals) => {
+      const buckets = createSharedBuckets(settings, {
+        assertUsable: () => undefined,
+        isShared: () => true,
+        wake: () => undefined,
+      })
+      const [server, slow] = [slowServer(settings), slowServer(settings)]
+      const perRequest = 1000 / settings.perSecond
+      let now = 0
+      for (const { afterMs, requests } of arrivals) {
+        now += afterMs
+        for (let sent = 0; sent < requests; sent += 1) {
+          const isThere = slow.charge(0, now) + perRequest <= settings.burst * perRequest + 0.01
+          expect(buckets.waitMs('key', 1, now) === 0).toBe(isThere)
+          if (!isThere) continue
+          slow.charge(perRequest, now)
+          buckets.take('key', 1, now)
+          for (const { key, ms } of buckets.charges()) buckets.settle(key, server.charge(ms, now), now)
+        }
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+it('what is taken while an exchange is under way is not forgotten when it is over', () => {
+  const buckets = createSharedBuckets(
+    { perSecond: 1, burst: 3 },
+    { assertUsable: () => undefined, isShared: () => true, wake: () => undefined },
+  )
+  buckets.take('key', 1, 0)
+  expect(buckets.charges()).toEqual([{ key: 'key', ms: 1000 }])
+  buckets.take('key', 1, 0)
+  buckets.settle('key', 1000, 0)
+  expect(buckets.waitMs('key', 2, 0)).toBe(1000)
+  expect(buckets.waitMs('key', 1, 0)).toBe(0)
+  expect(buckets.charges()).toEqual([{ key: 'key', ms: 1000 }])
+})
+
+it('a refused request asks whether another gateway has given something back', () => {
+  const buckets = createSharedBuckets(
+    { perSecond: 1, burst: 1 },
+    { assertUsable: () => undefined, isShared: () => true, wake: () => undefined },
+  )
+  buckets.take('key', 1, 0)
+  buckets.charges()
+  expect(buckets.waitMs('key', 1, 0)).toBe(1000)
+  expect(buckets.charges()).toEqual([{ key: 'key', ms: 0 }])
+  buckets.settle('key', 0, 0)
+  expect(buckets.waitMs('key', 1, 0)).toBe(0)
+})

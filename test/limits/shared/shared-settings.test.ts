@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { limitsSchema } from '../../../src/gateway/edge/edge-settings.ts'
+import { sharedSchema, withAbsoluteSharedPaths } from '../../../src/limits/shared/shared-settings.ts'
+
+const address = 'rediss://limits.example:6379'
+
+it.each([
+  [{ address: 'http://limits.example' }, 'address', 'Invalid URL'],
+  [{ address: 'redis://user:password@limits.example' }, 'address', 'no more than port and database'],
+  [{ address: 'redis://limits.example/two' }, 'address', 'no more than port and database'],
+  [{ address: 'redis://limits.example?db=2' }, 'address', 'no more than port and database'],
+  [{ address: 'redis:///2' }, 'address', 'a host'],
+  [{ address: 'redis://limits.example', tls: {} }, 'tls', 'expected a rediss address'],
+  [{ address, username: 'gateway' }, 'username', 'expected a passwordFile'],
+  [{ address, prefix: '{a} b' }, 'prefix', 'expected letters, digits'],
+  [{ address, onFailure: 'both' }, 'onFailure', 'expected one of'],
+  [{ address, timeoutMs: 0 }, 'timeoutMs', 'Too small'],
+])('%j is refused at %s: %s', (settings, path, message) => {
+  const { error } = sharedSchema.safeParse(settings)
+  expect(error?.issues.map(({ path, message }) => [path.join('.'), message])).toEqual([
+    [path, expect.stringContaining(message)],
+  ])
+})
+
+it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/12'])(
+  '%s is an address',
+  (address) => {
+    expect(sharedSchema.parse({ address })).toEqual({
+      address,
+      onFailure: 'open',
+      timeoutMs: 500,
+      prefix: 'catalog-gateway',
+    })
+  },
+)
+
+it('every file is found from where the settings lie', () => {
+  const clientCertificate = { certificate: 'own.pem', key: 'own.key' }
+  const tls = { certificateAuthority: 'ca.pem', clientCertificate }
+  const settings = sharedSchema.parse({ address, passwordFile: 'password', tls })
+  expect(withAbsoluteSharedPaths(settings, (path) => `/etc/${path}`)).toMatchObject({
+    passwordFile: '/etc/password',
+    tls: {
+      certificateAuthority: '/etc/ca.pem',
+      clientCertificate: { certificate: '/etc/own.pem', key: '/etc/own.key' },
+    },
+  })
+})
+
+it('the settings that the README shows are settings', async () => {
+  const readme = await readFile(new URL('../../../src/limits/README.md', import.meta.url), 'utf8')
+  const [, block = ''] = /```yaml shared\n(.*?)```/s.exec(readme) ?? []
+  const { shared } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
+  expect(shared).toMatchObject({ username: 'gateway', onFailure: 'open' })
+})

@@ -1,0 +1,45 @@
+import type { z } from 'zod'
+import { limitsSchema } from '../../../src/gateway/edge/edge-settings.ts'
+import type { sharedSchema } from '../../../src/limits/shared/shared-settings.ts'
+import { everything, type GatewaySetup, type TestedGateway } from '../../gateway/open-gateway.ts'
+import { gatewayAndUpstream, gatewayBefore } from '../../gateway/running-gateway.ts'
+
+/** The limits of the gateways of a test. */
+type Limits = Omit<z.input<typeof limitsSchema>, 'shared'>
+
+/** What of `limits.shared` is not as usual. */
+export type Shared = Partial<z.input<typeof sharedSchema>>
+
+/** The path of a request that any limit may be about. */
+export const describe = '/v1/table/sales$orders/describe'
+
+/** Slow enough to never fill while a test runs. */
+export const perSecond = 0.001
+
+/** Everybody may do everything. */
+export function sharingSetup(port: number, limits: Limits, shared: Shared = {}): GatewaySetup {
+  const subjects = { users: ['dev', 'alice'] }
+  const address = `redis://127.0.0.1:${port}`
+  return {
+    users: ['alice'],
+    policies: [{ ...everything, rules: everything.rules.map((rule) => ({ ...rule, subjects })) }],
+    adjust: (settings) => ({
+      ...settings,
+      limits: limitsSchema.parse({ ...limits, shared: { address, timeoutMs: 10_000, ...shared } }),
+    }),
+  }
+}
+
+/** Gateways of that many setups before one upstream. */
+export async function gatewaysBeforeOne(...setups: readonly GatewaySetup[]): Promise<TestedGateway[]> {
+  const [first, ...others] = setups
+  const { gateway, upstream } = await gatewayAndUpstream(first)
+  return [gateway, ...(await Promise.all(others.map((setup) => gatewayBefore(upstream.url, setup))))]
+}
+
+/** What the metrics of a gateway say of a name without labels. */
+export async function metricOf(gateway: TestedGateway, name: string): Promise<number | undefined> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]
+  return value === undefined ? undefined : Number(value)
+}

@@ -1,0 +1,66 @@
+import type { Registry } from 'prom-client'
+import { expect, it } from 'vitest'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+
+/** What the gauges of several processes make together; whatever counts is added up. */
+const gauges: Readonly<Record<string, readonly string[]>> = {
+  average: ['shed_share'],
+  max: [
+    'api_keys',
+    'api_keys_outdated',
+    'audit_sink_lag_seconds',
+    'audit_sink_last_success_timestamp_seconds',
+    'build_info',
+    'key_set_failed_fetches',
+    'key_set_keys',
+    'policy_info',
+    'upstream_breaker',
+  ],
+  min: [
+    'api_keys_next_end_timestamp_seconds',
+    'audit_writable',
+    'certificate_expiry_timestamp_seconds',
+    'key_set_fetched_timestamp_seconds',
+    'key_set_usable',
+    'policy_last_reload_successful',
+    'policy_loaded_timestamp_seconds',
+    'ready',
+    'shared_limits_connected',
+    'upstream_healthy',
+  ],
+  omit: ['audit_head_hash', 'audit_head_sequence'],
+  sum: [
+    'audit_open_intents',
+    'audit_open_outcomes',
+    'audit_queued_records',
+    'audit_sink_lag_records',
+    'remembered_tokens',
+    'requests_in_progress',
+    'upstream_connections',
+    'upstream_exchanges',
+    'upstream_waiting',
+  ],
+}
+
+it('of every metric it is known what those of several processes make together', async () => {
+  let told: readonly Registry[] = []
+  await gatewayAndUpstream({
+    worker: {
+      adminUrl: 'http://127.0.0.1:0',
+      pageTokenSecret: new Uint8Array(32),
+      charge: (charges) => Promise.resolve(charges.map(() => 0)),
+      follow: (registries) => (told = registries()),
+    },
+  })
+  const metrics = (await Promise.all(told.map((registry) => registry.getMetricsAsJSON()))).flat()
+  const found: Record<string, string[]> = {}
+  const [prefix, counted] = ['catalog_gateway_', [] as string[]]
+  for (const { name, type, aggregator } of metrics) {
+    if (String(type) !== 'gauge') counted.push(aggregator)
+    else if (name.startsWith(prefix)) (found[aggregator] ??= []).push(name.slice(prefix.length))
+  }
+  for (const names of Object.values(found)) names.sort()
+  expect(found).toEqual(gauges)
+  // Only the time of the event loop: one that has none left would not be seen in a sum.
+  expect(counted.filter((aggregator) => aggregator !== 'sum')).toEqual(['omit'])
+})
