@@ -5,7 +5,7 @@ import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
 import type { Target } from '../interface/target.ts'
 import type { Allowed } from '../policy/decision.ts'
 import type { RequestSpans } from '../telemetry/request-spans.ts'
-import { rawHeader } from './edge/raw-header.ts'
+import { soleRawHeader } from './edge/raw-header.ts'
 
 /** The stages of the way of a request, in order. */
 export const stages = [
@@ -89,6 +89,6 @@ export class Trace {
 
 /** Begins the trace of a request, before anything of it has been judged. */
 export function beginTrace(request: IncomingMessage): Trace {
-  const requestId = requestIdOf(rawHeader(request, requestIdHeader))
+  const requestId = requestIdOf(soleRawHeader(request, requestIdHeader))
   return new Trace(requestId, request.socket.remoteAddress ?? '', performance.now())
 }

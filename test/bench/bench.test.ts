@@ -2,11 +2,14 @@ import { spawn, spawnSync } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { isThorough } from '../thorough.ts'
 import { readOptions } from './options.ts'
 
 const program = fileURLToPath(new URL('main.ts', import.meta.url))
 const hasWrk = process.platform === 'linux' && spawnSync('wrk', ['-v']).error === undefined
-if (!hasWrk) console.warn('SKIPPED: a run of the bench, as there is no wrk on this machine.')
+if (!hasWrk || !isThorough) {
+  console.warn('SKIPPED: a run of the bench, which needs wrk and is part of npm run test:thorough.')
+}
 
 async function bench(parameters: readonly string[]) {
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), program, ...parameters])
@@ -15,7 +18,7 @@ async function bench(parameters: readonly string[]) {
   return { output, messages, status }
 }
 
-it.skipIf(!hasWrk)(
+it.runIf(isThorough && hasWrk)(
   'measures what is there, after its bytes were found to be exact',
   { timeout: 120_000 },
   async () => {

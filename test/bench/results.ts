@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import type { BenchOptions } from './options.ts'
 import type { Servers } from './servers.ts'
@@ -12,21 +13,40 @@ export interface Section {
 export interface ResultsContext {
   readonly options: BenchOptions
   readonly servers: Servers
-  /** The load average of the minute before the first measurement. */
-  readonly loadBefore: number
+  /** Before the first measurement. */
+  readonly before: MachineState
   readonly isPinned: boolean
   /** The version of wrk. */
   readonly wrk: string
 }
 
-/** The load average of the last minute. */
-export function loadNow(): number {
-  return loadavg()[0] ?? 0
+/** What the machine has to do besides. */
+export interface MachineState {
+  /** The load average of the last minute. */
+  readonly load: number
+  /** How long its cores were at work since it started, and how long others on the same host kept them from it. */
+  readonly worked: number
+  readonly stolen: number
+}
+
+/** What the machine has to do now. */
+export function machineNow(): MachineState {
+  const [user = 0, nice = 0, system = 0, , , interrupts = 0, softInterrupts = 0, stolen = 0] = (
+    readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? ''
+  )
+    .split(/\s+/)
+    .slice(1)
+    .map(Number)
+  const worked = user + nice + system + interrupts + softInterrupts
+  return { load: loadavg()[0] ?? 0, worked, stolen }
 }
 
 /** The whole of `results.md`. */
 export function resultsOf(sections: readonly Section[], context: ResultsContext): string {
-  const { options, servers, loadBefore, isPinned, wrk } = context
+  const { options, servers, before, isPinned, wrk } = context
+  const after = machineNow()
+  const stolen =
+    (after.stolen - before.stolen) / (after.worked - before.worked + after.stolen - before.stolen)
   const cores = cpus()
   const measured = servers.proven.map(({ name, version, what }) => `- **${name}** (${version}): ${what}`)
   const missing = [...servers.missing].map(([name, reason]) => `- **${name}** was left out: ${reason}`)
@@ -37,9 +57,11 @@ Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 1
 - Machine: ${cores[0]?.model.trim()}, ${cores.length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Linux ${release()}.
   ${isPinned ? 'Each server has one core to itself; upstream and load share what is left.' : 'Nothing is bound to a core.'}
 - Node ${process.version.slice(1)}, wrk ${wrk}.
-- Load average of the machine: ${loadBefore.toFixed(1)} before, ${loadNow().toFixed(1)} at the end. Where it was above
+- Load average of the machine: ${before.load.toFixed(1)} before, ${after.load.toFixed(1)} at the end. Where it was above
   what the bench itself makes (about 2), others used the same cores: read ratios and CPU, not requests per second.
-- Each server is warmed up with 60,000 requests of a kind before they are measured.
+- Of the time that the cores were at work, ${Math.round(stolen * 100)} % went to others on the same host (steal). It counts as CPU of
+  whoever was at work, and slows down most what has most code: compare runs only where it is small.
+- Each server is warmed up with 60,000 requests of a kind before they are measured, and for a second before each time.
 - Medians of ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of ${options.seconds} s; in each round the servers are measured in turn. Ratios are taken within a round.
 - CPU is the time of the server process, all its threads and children. A server below 90 % of a core was waiting:
   for the load, for the upstream, or for a turn on a busy core.

@@ -17,6 +17,8 @@ export interface RoundsSetup {
 /** It takes that many until what is compiled while it runs has been compiled for good. */
 const warmRequests = 60_000
 const mostWarmSeconds = 30
+/** Before each measurement, uncounted: whoever was idle while others had their turn has lost what was in caches. */
+export const leadSeconds = 1
 
 /** The servers that take part in a workload. */
 export function takingPart(
@@ -46,7 +48,10 @@ export async function measureRounds(
     await warmUp(workload, (seconds) => attempt(candidate, seconds))
   const samples = new Map<string, (Sample | undefined)[]>(candidates.map(({ name }) => [name, []]))
   for (let round = 0; round < rounds; round += 1) {
-    for (const candidate of candidates) samples.get(candidate.name)?.push(await attempt(candidate, seconds))
+    for (const candidate of candidates) {
+      if (!cold) await attempt(candidate, leadSeconds)
+      samples.get(candidate.name)?.push(await attempt(candidate, seconds))
+    }
   }
   return samples
 }

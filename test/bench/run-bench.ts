@@ -11,8 +11,8 @@ import type { BodySize } from './exchanges.ts'
 import { programVersion } from './peers/program-version.ts'
 import { peers } from './peers.ts'
 import { tableOf } from './report.ts'
-import { loadNow, resultsOf, type Section } from './results.ts'
-import { measureRounds, takingPart } from './rounds.ts'
+import { machineNow, resultsOf, type Section } from './results.ts'
+import { leadSeconds, measureRounds, takingPart } from './rounds.ts'
 import { startServers, type Servers } from './servers.ts'
 import { workloads, type Workload } from './workloads.ts'
 
@@ -45,7 +45,7 @@ export async function runBench(
   }
   const wrk = programVersion('wrk', '-v', /wrk (?:debian\/)?(\S+)/)
   const cores = chooseCores()
-  const loadBefore = loadNow()
+  const before = machineNow()
   const chosen = workloads.filter(({ name }) => options.workloads.includes(name))
   const parts = companions.filter(({ name }) => options.companions.includes(name))
   say('making keys, tokens and bodies')
@@ -79,7 +79,7 @@ export async function runBench(
   }
   if (!options.write) return
   const isPinned = cores.server !== undefined
-  await writeFile(resultsFile, resultsOf(sections, { options, servers, loadBefore, isPinned, wrk }))
+  await writeFile(resultsFile, resultsOf(sections, { options, servers, before, isPinned, wrk }))
   await promisify(execFile)(formatter, [resultsFile])
   say(`written: ${resultsFile}`)
 }
@@ -91,7 +91,7 @@ function countdown(
   { proven }: Servers,
   { rounds, seconds }: BenchOptions,
 ): () => string {
-  const eachSeconds = 1 + rounds * seconds + (rounds + 1) * betweenSeconds
+  const eachSeconds = 5 + rounds * (leadSeconds + seconds) + (2 * rounds + 1) * betweenSeconds
   const left = [
     ...chosen.map((workload) => takingPart(workload, proven).length * eachSeconds),
     ...parts.map((part) => part.seconds),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { eventually, startDev } from '../e2e/running-dev.ts'
-import { everyInTheLongForm } from '../thorough.ts'
+import { everyInTheLongForm, isThorough } from '../thorough.ts'
 
 test.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
   '%s stops the gateway and its catalog',
@@ -16,7 +16,7 @@ test.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
   },
 )
 
-test('Ctrl-C, which reaches all processes at once, stops both too', async () => {
+test.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both too', async () => {
   const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
   const program = startProgram(['dev', ...places], { ownGroup: true })
   await program.announced(/^admin on (http:\S+)$/m)

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { expectError } from './expect-error.ts'
+import { exchangeRaw } from './raw-exchange.ts'
 import { answers, valuesOf } from './recording-upstream.ts'
 import { sharedGateway } from './running-gateway.ts'
 
@@ -35,4 +36,15 @@ it('a request id that the upstream makes up does not replace ours', async () => 
   expect((await gateway.post(target)).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   upstream.answering = answers(404, { error: 'no such table', code: 4, instance: 'theirs' }, headers)
   expectError(await gateway.post(target), { kind: 'TableNotFound', says: 'no such table' })
+})
+
+it('a repeated request id is neither of those that were sent', async () => {
+  const { gateway } = shared
+  const { url } = gateway
+  const repeated = 'x-request-id: one\r\nx-request-id: two\r\n'
+  const [answer] = await exchangeRaw(
+    url,
+    `POST ${target} HTTP/1.1\r\nhost: a\r\n${repeated}content-length: 0\r\nconnection: close\r\n\r\n`,
+  )
+  expect(answer?.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
 })
