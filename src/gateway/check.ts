@@ -9,7 +9,15 @@ import { judgeBody, type BodyJudge } from './body/body-judge.ts'
 import { ArrowMeter } from './body/arrow-meter.ts'
 import { commitDetails } from './changes/commit-details.ts'
 import type { ClientBody } from './edge/client-body.ts'
-import { assertLength, joined, piecesOf, readBeginning, wholeOf, type Beginning } from './body/read-body.ts'
+import {
+  assertLength,
+  countBytes,
+  joined,
+  piecesOf,
+  readBeginning,
+  wholeOf,
+  type Beginning,
+} from './body/read-body.ts'
 import { consistent, type Consistent, type Payload, type Permitted } from './stages.ts'
 import { streamedJson } from './body/streamed-body.ts'
 
@@ -114,11 +122,9 @@ function passArrow(request: Permitted, body: ClientBody, options: CheckOptions):
   const { arrowBytes } = options.limits
   assertLength(length, arrowBytes)
   const meter = new ArrowMeter()
-  let arrived = 0
+  const count = countBytes(arrowBytes, options.arrived)
   body.watch((piece) => {
-    arrived += piece.length
-    options.arrived?.(piece.length)
-    assertLength(arrived, arrowBytes)
+    count(piece)
     meter.push(piece)
   })
   return pass(request, { form: 'stream', body: body.stream, length, meter }, arrowStreamType, {}, options)

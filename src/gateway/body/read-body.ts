@@ -19,12 +19,10 @@ export async function* piecesOf(
   limit: number | undefined,
   arrived?: (bytes: number) => void,
 ): AsyncGenerator<Buffer, void> {
-  let length = 0
+  const count = countBytes(limit, arrived)
   try {
     for await (const piece of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      length += piece.length
-      arrived?.(piece.length)
-      assertLength(length, limit)
+      count(piece)
       yield piece
     }
   } catch (error) {
@@ -57,6 +55,19 @@ export async function readBeginning(pieces: AsyncGenerator<Buffer, void>, bytes:
     length += value.length
   }
   return { bytes: joined(begun, length), rest: pieces }
+}
+
+/** Counts the pieces of a body: tells of each, and throws InvalidInput with status 413 for the one that is too much. */
+export function countBytes(
+  limit: number | undefined,
+  arrived: ((bytes: number) => void) | undefined,
+): (piece: Buffer) => void {
+  let length = 0
+  return (piece) => {
+    length += piece.length
+    arrived?.(piece.length)
+    assertLength(length, limit)
+  }
 }
 
 /** Throws InvalidInput with status 413 where a body has more bytes than the limit, if there is one. */

@@ -165,6 +165,6 @@ function endsWithLastAnswer(answers: readonly Answering[]): boolean {
 }
 
 function closeBehindLast(answers: readonly Answering[]): void {
-  const begun = answers.filter(({ response }) => !response.headersSent)
-  for (const each of begun) each.response.shouldKeepAlive = each !== begun.at(-1)
+  const unsent = answers.filter(({ response }) => !response.headersSent)
+  for (const each of unsent) each.response.shouldKeepAlive = each !== unsent.at(-1)
 }

@@ -5,21 +5,20 @@ import type { IncomingMessage } from 'node:http'
  * the first of them is asked for; that costs more than to look for one.
  */
 export function rawHeader({ rawHeaders }: IncomingMessage, name: string): string | undefined {
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const sent = rawHeaders[index] ?? ''
-    if (sent.length === name.length && sent.toLowerCase() === name) return rawHeaders[index + 1]
-  }
-  return undefined
+  return rawHeaders[nameAt(rawHeaders, name, 0) + 1]
 }
 
 /** The same of a header that was sent once; undefined where it was repeated, as nobody can tell which one is meant. */
 export function soleRawHeader({ rawHeaders }: IncomingMessage, name: string): string | undefined {
-  let found: string | undefined
-  for (let index = 0; index < rawHeaders.length; index += 2) {
+  const at = nameAt(rawHeaders, name, 0)
+  return nameAt(rawHeaders, name, at + 2) < rawHeaders.length ? undefined : rawHeaders[at + 1]
+}
+
+/** Where that name stands next, from there on; behind all of them where it does not. */
+function nameAt(rawHeaders: readonly string[], name: string, from: number): number {
+  for (let index = from; index < rawHeaders.length; index += 2) {
     const sent = rawHeaders[index] ?? ''
-    if (sent.length !== name.length || sent.toLowerCase() !== name) continue
-    if (found !== undefined) return undefined
-    found = rawHeaders[index + 1] ?? ''
+    if (sent.length === name.length && sent.toLowerCase() === name) return index
   }
-  return found
+  return rawHeaders.length
 }
