@@ -1,10 +1,13 @@
 import { readdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import type { AuditNote } from './audit-note.ts'
 import { noHash } from './chain.ts'
 import { Group, sealHere, type ChainState, type SealOptions } from './chain-group.ts'
 import { looseRecord, type LooseRecord } from './loose-records.ts'
 import { MerkleRoot } from './merkle.ts'
 import type { ChainEnd, FileTrouble, OpenIntent } from './records.ts'
+import { Journal, journalName } from './journal.ts'
+import { openingRecords } from './opening-records.ts'
 import type { Recovery } from './recovery.ts'
 import { syncFolder } from '../identity/sync-folder.ts'
 import { SegmentFile } from './segment-file.ts'
@@ -24,23 +27,14 @@ export interface ChainOptions extends SealOptions {
   readonly noted?: ((note: AuditNote) => void) | undefined
 }
 
-/** Something that whoever runs the gateway may want to know. */
-export type AuditNote =
-  /** The log is signed up to here. */
-  | { readonly what: 'sealed'; readonly head: ChainEnd }
-  /** Somebody else removed, replaced or changed the file that is written. */
-  | { readonly what: 'tampered'; readonly file: string; readonly trouble: FileTrouble }
-  /** A key for the seals was made; its public half should be copied to where the log cannot reach. */
-  | { readonly what: 'key made'; readonly publicFile: string }
-  /** Old segments were removed, or could not be. */
-  | { readonly what: 'pruned'; readonly files: readonly string[] }
-  | { readonly what: 'unpruned'; readonly error: unknown }
-
 /**
  * What others did to the file is looked for at most so often, in milliseconds, and with every seal that is asked for:
  * a look takes as long as a write, and groups follow each other in less.
  */
 export const lookMs = 20
+
+/** Likewise at the journal: without it, a record is in danger only when the power is cut too. */
+export const journalLookMs = 200
 
 /** The name of a chain that is not complete enough to be one yet. */
 const openingSuffix = '.opening'
@@ -53,9 +47,11 @@ export class ChainWriter {
   readonly #options: ChainOptions
   readonly #links: TableLinks
   #segment: SegmentFile
+  #journal: Journal | undefined
   #index = 0
   #begunAt = performance.now()
   #lookedAt = -Infinity
+  #lookedAtJournal = -Infinity
   /** What is durable. */
   #state: ChainState
   /** What was found wrong with files, and is not written yet. */
@@ -88,6 +84,8 @@ export class ChainWriter {
       await writer.append([...openingRecords(options, recovery), sealHere()])
       await segment.rename(path)
       await syncFolder(folder)
+      // Not before: until here, a crash recovers the chain before once more.
+      await writer.#makeJournal()
     } catch (error) {
       await segment.close()
       throw error
@@ -135,8 +133,16 @@ export class ChainWriter {
     return seqs.slice(before.length)
   }
 
-  close(): Promise<void> {
-    return this.#segment.close()
+  async close(): Promise<void> {
+    try {
+      await this.#segment.checkpoint()
+      await this.#journal?.remove()
+    } catch {
+      // The next start finds in the journal what the file may not hold.
+      await this.#journal?.close()
+    } finally {
+      await this.#segment.close()
+    }
   }
 
   /** What must stand before the next records: what was found wrong with the file, or the head of a new segment. */
@@ -171,6 +177,7 @@ export class ChainWriter {
     const isDue = isEnd || now - this.#lookedAt >= lookMs
     // The file of a chain that is being opened is nobody's to see yet.
     if (this.#state.place.seq === 0 || !isDue) return undefined
+    if (isEnd || now - this.#lookedAtJournal >= journalLookMs) await this.#keepJournal()
     const what = await this.#segment.trouble()
     if (what === undefined) this.#lookedAt = now
     return what
@@ -187,8 +194,37 @@ export class ChainWriter {
     if (!this.isUnsealed) this.#options.noted?.({ what: 'sealed', head: this.head })
   }
 
+  /** Makes the journal anew when somebody else removed or changed its file. */
+  async #keepJournal(): Promise<void> {
+    const what = await this.#journal?.trouble()
+    this.#lookedAtJournal = performance.now()
+    if (what === undefined) return
+    await this.#segment.checkpoint()
+    await this.#journal?.close()
+    // It may be that of a writer that took this process for dead, and must not lose it: it goes on without.
+    if (what === 'replaced') this.#useJournal(undefined)
+    else await this.#makeJournal()
+    this.#options.noted?.({ what: 'tampered', file: journalName, trouble: what })
+    const restored = this.#journal !== undefined
+    this.#tampered.push(looseRecord('tampered', { file: journalName, what, restored }))
+  }
+
+  async #makeJournal(): Promise<void> {
+    const journal = await Journal.create(this.#options.folder).catch((error: unknown) => {
+      this.#options.noted?.({ what: 'unjournaled', error })
+      return undefined
+    })
+    this.#useJournal(journal)
+  }
+
+  #useJournal(journal: Journal | undefined): void {
+    this.#journal = journal
+    this.#segment.useJournal(journal)
+  }
+
   async #rotate(): Promise<void> {
     const { folder } = this.#options
+    await this.#segment.checkpoint()
     const next = await SegmentFile.create(join(folder, segmentFileName(this.chain, this.#index + 1)))
     try {
       await syncFolder(folder)
@@ -197,6 +233,7 @@ export class ChainWriter {
       throw error
     }
     const ended = this.#segment
+    next.useJournal(this.#journal)
     this.#segment = next
     this.#index += 1
     this.#begunAt = performance.now()
@@ -209,27 +246,4 @@ export class ChainWriter {
       heads: this.#links.heads(),
     })
   }
-}
-
-function openingRecords({ gateway, software }: ChainOptions, recovery: Recovery): LooseRecord[] {
-  const { previous, unresolved, repair, heads } = recovery
-  return [
-    looseRecord('start', { gateway, software, ...(previous && { previous }), heads }),
-    // Here, so that no more records follow the seal before than it says, whatever this gateway is told to do.
-    sealHere(),
-    ...(repair ? [looseRecord('recovered', repair)] : []),
-    ...unresolved.map(({ seq, request, tables }) =>
-      looseRecord(
-        'outcome',
-        {
-          request,
-          intentSeq: seq,
-          ...(previous && { intentChain: previous.chain }),
-          result: 'unknown',
-          details: { reason: 'crash' },
-        },
-        tables,
-      ),
-    ),
-  ]
 }

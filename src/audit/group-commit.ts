@@ -4,7 +4,7 @@ import { AuditUnavailable, type UnavailableReason } from './unavailable.ts'
 
 /** Hears what the log does, to count it. Must not throw. */
 export interface AuditObserver {
-  /** A group of records is durable; the seconds are those of its write and fdatasync. */
+  /** A group of records is durable; the seconds are those of its way to the disk. */
   flushed(records: number, seconds: number): void
   /** A group could not be written; `AuditLog.status` says why. */
   failed(): void
@@ -56,7 +56,7 @@ const lingerBytes = 256 * 1024
 
 /**
  * The queue before the disk. All records that come while a group is on its way to the disk are the next group,
- * and share one write and one fdatasync. When a group fails, all its records fail; the next records try again,
+ * and share one write and one wait. When a group fails, all its records fail; the next records try again,
  * and so does a timer, and what is missing is counted in a `gap` record as soon as one can be written. When the disk
  * is full, its reserve is given up, and until it is taken again only what is essential is written.
  */

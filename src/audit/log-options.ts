@@ -1,4 +1,4 @@
-import type { AuditNote } from './chain-writer.ts'
+import type { AuditNote } from './audit-note.ts'
 import type { AuditObserver } from './group-commit.ts'
 import type { AuditModes } from './modes.ts'
 import type { RedactionSettings } from './redaction.ts'

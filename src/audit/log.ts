@@ -72,6 +72,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
     const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, noted }
     const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
     const writer = await ChainWriter.begin(chain, recovery)
+    for (const repair of recovery.repairs) noted?.({ what: 'recovered', repair })
     return new AuditLog({ ...options, folder }, writer, lock, recovery, reserve, redaction)
   } catch (error) {
     await lock.release()

@@ -252,11 +252,13 @@ export interface RecordBodies {
   }
   readonly refusal: RefusalEntry
   readonly reload: ReloadEntry
-  /** What was found at the end of the chain before, when it was not a clean end. */
+  /** What was found at the end of the chain before, when it was not a clean end; of each file. */
   readonly recovered: {
     readonly file: string
     /** The bytes of an unfinished last line that were cut off. */
     readonly bytesCut: number
+    /** The bytes that the file had lost, or held others in place of, and that were put back from the journal. */
+    readonly bytesRestored?: number
     /** What else is wrong with the file, which was left as it is. */
     readonly damage?: string
   }

@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { checkLine, misplaced, noHash } from './chain.ts'
 import { readLines } from './lines.ts'
 import type { ChainEnd, OpenIntent, TableHead } from './records.ts'
+import { replayJournal, type Repair } from './replay-journal.ts'
 import { listChains } from './segment-names.ts'
 import { TableLinks } from './table-links.ts'
+
+export type { Repair } from './replay-journal.ts'
 
 /** What a folder tells about the writer before. */
 export interface Recovery {
@@ -19,13 +22,14 @@ export interface Recovery {
   /** The hashes of the records behind the last seal. */
   readonly unsealed: readonly string[]
   /** What was found at the end of the newest chain, when it was not a clean end. */
-  readonly repair?: { readonly file: string; readonly bytesCut: number; readonly damage?: string }
+  readonly repairs: readonly Repair[]
 }
 
 /**
- * Reads the end of the newest chain of the folder, and cuts off an unfinished last line: a write that a crash
- * interrupted, and so was never promised to anybody. A finished line that is wrong is no such thing; it stays
- * for `verifyAuditLog` to report, and only what is true to its own hash is used.
+ * Reads the end of the newest chain of the folder, after what the journal holds of it was put back, and cuts off an
+ * unfinished last line: a write that a crash interrupted, and so was never promised to anybody. A finished line that is
+ * wrong is no such thing; it stays for `verifyAuditLog` to report, and only what is true to its own hash is used. What
+ * is answered is durable.
  *
  * It reads one segment, whatever the size and the age of the log: each segment begins behind a seal, with the last
  * record of every table, each but the first with the intents that were open at that moment, and each chain appears in the folder together with the outcomes of all
@@ -34,31 +38,27 @@ export interface Recovery {
  */
 export async function recoverFolder(folder: string): Promise<Recovery> {
   const newest = (await listChains(folder)).at(-1)
-  if (newest === undefined) return { nextOrdinal: 0, unresolved: [], heads: [], unsealed: [] }
-  const nextOrdinal = newest.ordinal + 1
-  let repair: Recovery['repair']
+  const replayed = await replayJournal(folder, newest)
+  const repairs = replayed ? [replayed] : []
+  const nothing = { unresolved: [], heads: [], unsealed: [], repairs }
+  if (newest === undefined) return { nextOrdinal: 0, ...nothing }
+  const { chain, ordinal, segments } = newest
+  const nextOrdinal = ordinal + 1
   // A crash right after a rotation leaves a last segment without records.
-  for (const file of newest.segments.toReversed()) {
-    const found = await readSegment(join(folder, file), newest.chain)
-    if (found.torn > 0) await cutFile(join(folder, file), found.length)
+  for (const file of segments.toReversed()) {
+    const path = join(folder, file)
+    const found = await readSegment(path, chain)
+    await settleFile(path, found.torn > 0 ? found.length : undefined)
     if (found.torn > 0 || found.damage !== undefined) {
       const damage = found.damage === undefined ? {} : { damage: found.damage }
-      repair ??= { file, bytesCut: found.torn, ...damage }
+      repairs.push({ file, bytesCut: found.torn, ...damage })
     }
     if (found.end) {
       const { end: previous, open: unresolved, heads, unsealed } = found
-      return { nextOrdinal, previous, unresolved, heads, unsealed, ...(repair && { repair }) }
+      return { nextOrdinal, previous, unresolved, heads, unsealed, repairs }
     }
   }
-  const nothing = { chain: newest.chain, seq: -1, hash: noHash }
-  return {
-    nextOrdinal,
-    previous: nothing,
-    unresolved: [],
-    heads: [],
-    unsealed: [],
-    ...(repair && { repair }),
-  }
+  return { nextOrdinal, previous: { chain, seq: -1, hash: noHash }, ...nothing }
 }
 
 interface SegmentEnd {
@@ -111,10 +111,11 @@ function misplacedAfter(record: Misplaceable, end: ChainEnd | undefined, chain: 
   return misplaced(record, { chain, seq: end ? end.seq + 1 : record.seq, prev: end ? end.hash : record.prev })
 }
 
-async function cutFile(path: string, length: number): Promise<void> {
+/** Cuts the file to that length, if one is given. What was read of it may have been in memory alone. */
+async function settleFile(path: string, length: number | undefined): Promise<void> {
   const handle = await open(path, 'r+')
   try {
-    await handle.truncate(length)
+    if (length !== undefined) await handle.truncate(length)
     await handle.datasync()
   } finally {
     await handle.close()

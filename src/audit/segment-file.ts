@@ -1,31 +1,39 @@
-import { constants, write, type Stats } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { open, rename, stat, type FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { syncFolder } from '../identity/sync-folder.ts'
+import type { Journal } from './journal.ts'
 import { ignoreMissing } from './system-error.ts'
 import type { FileTrouble } from './records.ts'
+import { writeAll } from './write-all.ts'
 
-/**
- * Whether a file can be opened so that a write returns when it is durable, as if fdatasync followed (open(2)). That
- * saves a wait for each group. On macOS such a write stays in the cache of the disk, where fdatasync does not let it.
- */
-const writesAreDurable = process.platform === 'linux'
 const openFlags =
   constants.O_RDWR |
   // Where somebody cuts or continues the file, writes of ours do not hide it: its length stays another.
   constants.O_APPEND |
   constants.O_CREAT |
-  constants.O_TRUNC |
-  (writesAreDurable ? constants.O_DSYNC : 0)
+  constants.O_TRUNC
 
-/** A file that grows by whole groups of lines, each of them durable or not there at all. */
+/**
+ * A file that grows by whole groups of lines, each of them durable or not there at all. With a journal, a group is
+ * durable there first, and the file is synced now and then; without one, for each group. Whoever reads the file may see
+ * lines that are not durable yet.
+ */
 export class SegmentFile {
   #handle: FileHandle
   /** The file that the handle holds, whatever stands under its name. */
   #own: FileIdentity
   #path: string
+  #journal: Journal | undefined
+  /** The bytes that are durable, in the file or in the journal. */
   #length = 0
+  /** Those that are durable in the file, and the groups behind, which the journal holds. */
+  #synced = 0
+  #unsynced: Buffer[] = []
+  /** Whether something may stand behind the length, in the file or in the journal. */
   #leftover = false
+  /** Whether a sync failed: then what it was to write may be gone, though it can still be read (fsync(2)). */
+  #isDoubtful = false
 
   private constructor(handle: FileHandle, own: FileIdentity, path: string) {
     this.#handle = handle
@@ -42,6 +50,14 @@ export class SegmentFile {
       await handle.close()
       throw error
     }
+  }
+
+  /**
+   * From now on, groups are durable there first; undefined: each is synced by itself. What the journal holds must stand
+   * for good in files that were written before.
+   */
+  useJournal(journal: Journal | undefined): void {
+    this.#journal = journal
   }
 
   /** Gives the file its name for good. */
@@ -63,15 +79,26 @@ export class SegmentFile {
   async append(bytes: Buffer): Promise<void> {
     if (this.#leftover) await this.#cutBack()
     try {
-      await writeAll(this.#handle.fd, bytes)
-      if (!writesAreDurable) await this.#handle.datasync()
+      if (this.#journal?.hasRoom(basename(this.#path), bytes.length))
+        await this.#appendJournaled(bytes, this.#journal)
+      else await this.#appendSynced(bytes)
     } catch (error) {
       this.#leftover = true
       // Its own failure is met again, and reported, by the next append.
       await this.#cutBack().catch(() => undefined)
       throw error
     }
-    this.#length += bytes.length
+  }
+
+  /** Resolves when all is durable in the file itself, and the journal is not needed for it any more. */
+  async checkpoint(): Promise<void> {
+    if (this.#leftover) return this.#cutBack()
+    try {
+      await this.#sync()
+    } catch (error) {
+      this.#leftover = true
+      throw error
+    }
   }
 
   /** What somebody else did to the file; undefined where it is as it was written. */
@@ -104,6 +131,7 @@ export class SegmentFile {
     await this.#handle.close()
     this.#handle = copy.#handle
     this.#own = copy.#own
+    this.#noteSynced()
     return foreign
   }
 
@@ -111,39 +139,62 @@ export class SegmentFile {
     return this.#handle.close()
   }
 
+  /** Both at once: what the one waits for is not what the other waits for. */
+  async #appendJournaled(bytes: Buffer, journal: Journal): Promise<void> {
+    const entry = { file: basename(this.#path), offset: this.#length, bytes }
+    // The one that takes long begins first; the error of the other says more.
+    const journaled = journal.write(entry)
+    const results = await Promise.allSettled([writeAll(this.#handle.fd, bytes, null), journaled])
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+    this.#unsynced.push(bytes)
+    this.#length += bytes.length
+  }
+
+  async #appendSynced(bytes: Buffer): Promise<void> {
+    await writeAll(this.#handle.fd, bytes, null)
+    await this.#sync()
+    this.#length += bytes.length
+    this.#noteSynced()
+  }
+
+  async #sync(): Promise<void> {
+    this.#isDoubtful = true
+    await this.#handle.datasync()
+    this.#isDoubtful = false
+    this.#noteSynced()
+  }
+
+  #noteSynced(): void {
+    this.#synced = this.#length
+    this.#unsynced = []
+    this.#journal?.restart()
+  }
+
   async #copyTo(copy: SegmentFile): Promise<void> {
     const buffer = Buffer.allocUnsafe(1024 * 1024)
-    while (copy.#length < this.#length) {
-      const wanted = Math.min(buffer.length, this.#length - copy.#length)
+    while (copy.#length < this.#synced) {
+      const wanted = Math.min(buffer.length, this.#synced - copy.#length)
       const { bytesRead } = await this.#handle.read(buffer, 0, wanted, copy.#length)
       if (bytesRead === 0) throw new Error('The file of the audit log was cut short by somebody else.')
       await copy.append(buffer.subarray(0, bytesRead))
     }
+    if (this.#unsynced.length > 0) await copy.append(Buffer.concat(this.#unsynced))
   }
 
   /** Durable before anything is written again: a crash must not leave old bytes behind shorter new ones. */
   async #cutBack(): Promise<void> {
-    await this.#handle.truncate(this.#length)
-    await this.#handle.datasync()
+    if (this.#isDoubtful) await this.#writeAgain()
+    else await this.#handle.truncate(this.#length)
+    await this.#sync()
+    await this.#journal?.clear()
     this.#leftover = false
   }
-}
 
-/**
- * Writes all of it: a disk that fills up takes part of a write before it fails. By callback, as the promises of
- * `FileHandle` cost twice as much.
- */
-function writeAll(file: number, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const writeFrom = (written: number): void => {
-      write(file, bytes, written, bytes.length - written, null, (error, more) => {
-        if (error) reject(error)
-        else if (written + more < bytes.length) writeFrom(written + more)
-        else resolve()
-      })
-    }
-    writeFrom(0)
-  })
+  /** A sync that is tried again says nothing of what the one before failed to write. */
+  async #writeAgain(): Promise<void> {
+    await this.#handle.truncate(this.#synced)
+    for (const bytes of this.#unsynced) await writeAll(this.#handle.fd, bytes, null)
+  }
 }
 
 /** What tells a file from every other one that is there. */

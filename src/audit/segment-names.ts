@@ -21,14 +21,23 @@ export function segmentFileName(chain: string, index: number): string {
   return `${chain}-${String(index).padStart(4, '0')}.jsonl`
 }
 
+/** What the name of a segment says; undefined for another file. */
+export function parseSegmentName(
+  file: string,
+): { readonly chain: string; readonly ordinal: number; readonly index: number } | undefined {
+  const [, chain, ordinal, index] = segmentName.exec(file) ?? []
+  return chain === undefined ? undefined : { chain, ordinal: Number(ordinal), index: Number(index) }
+}
+
 /** The chains of a folder, oldest first. Other files are passed over. */
 export async function listChains(folder: string): Promise<ChainFiles[]> {
   const chains = new Map<string, { ordinal: number; segments: { file: string; index: number }[] }>()
   for (const file of await readdir(folder)) {
-    const [, chain, ordinal, index] = segmentName.exec(file) ?? []
-    if (chain === undefined) continue
-    const entry = chains.get(chain) ?? { ordinal: Number(ordinal), segments: [] }
-    entry.segments.push({ file, index: Number(index) })
+    const name = parseSegmentName(file)
+    if (name === undefined) continue
+    const { chain, ordinal, index } = name
+    const entry = chains.get(chain) ?? { ordinal, segments: [] }
+    entry.segments.push({ file, index })
     chains.set(chain, entry)
   }
   return [...chains]

@@ -72,7 +72,7 @@ function resultOf(record: StoredRecord): string {
     case 'resolved':
       return `${record.result}: ${record.evidence}`
     case 'recovered':
-      return `${record.file}: ${record.bytesCut} bytes cut off`
+      return `${record.file}: ${record.bytesCut} bytes cut off, ${record.bytesRestored ?? 0} restored`
     case 'pruned':
       return `${record.files.length} files removed`
     case 'seal':

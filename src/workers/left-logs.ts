@@ -26,7 +26,8 @@ export async function completeLeftLogs(audit: AuditSettings, workers: number): P
 async function leavesOpen(folder: string): Promise<boolean> {
   const lock = await lockFolder(folder)
   try {
-    return (await recoverFolder(folder)).unresolved.length > 0
+    const { unresolved, repairs } = await recoverFolder(folder)
+    return unresolved.length > 0 || repairs.some(({ damage }) => damage !== undefined)
   } finally {
     await lock.release()
   }

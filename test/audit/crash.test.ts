@@ -49,7 +49,7 @@ it('a torn last line is cut, wherever it was torn, and the next chain says so', 
     expect(await verifyAuditLog(folder)).toMatchObject({ ok: true, records: 6, tornTail: { file, bytes } })
     // Cutting waits for the disk.
     if (bytes % 32 !== 1) continue
-    expect((await recoverFolder(folder)).repair).toEqual({ file, bytesCut: bytes })
+    expect((await recoverFolder(folder)).repairs).toEqual([{ file, bytesCut: bytes }])
     expect(await readFile(path)).toEqual(good)
   }
   await writeFile(path, Buffer.concat([good, lastLine.subarray(0, 97)]))

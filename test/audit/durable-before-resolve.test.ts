@@ -1,29 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { verifyAuditLog } from '../../src/audit/verify.ts'
 import { logOptions, ofKind, recordsOf, temporaryFolder } from './entries.ts'
-
-/** Runs a writer, kills it at a random moment, and returns what it printed in whole lines. */
-async function killedWriter(folder: string): Promise<string[]> {
-  const program = join(import.meta.dirname, 'writing-process.ts')
-  const child = spawn(process.execPath, ['--import', 'tsx', program, folder], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const exited = once(child, 'exit')
-  const lines = 1 + Math.floor(Math.random() * 1_500)
-  let printed = ''
-  let count = 0
-  for await (const chunk of child.stdout) {
-    printed += String(chunk)
-    count = printed.split('\n').length
-    if (count > lines) child.kill('SIGKILL')
-  }
-  await exited
-  return printed.split('\n').slice(0, -1)
-}
+import { killedWriter } from './killed-writer.ts'
 
 it('what a killed writer had reported is in the log', async () => {
   const folder = await temporaryFolder()

@@ -45,7 +45,7 @@ it('a crash is recovered from the last segment alone', async () => {
   // Recovery reads none but the last, so it does not see that the first is damaged; verification does.
   await writeFile(join(crashed, files[0] ?? ''), 'not read')
   const next = await openAuditLog(logOptions(crashed))
-  expect(next.recovery.repair).toBeUndefined()
+  expect(next.recovery.repairs).toEqual([])
   expect(next.recovery.unresolved).toEqual([early, late])
   await next.close()
   expect((await verifyAuditLog(crashed)).problem).toMatchObject({ file: files[0], line: 1 })
@@ -64,7 +64,7 @@ it('a crash in the middle of a rotation is recovered from the segment before', a
   expect(next.recovery).toMatchObject({
     previous: { seq: 2 },
     unresolved: [receipt],
-    repair: { bytesCut: 19 },
+    repairs: [{ bytesCut: 19 }],
   })
   await next.close()
   expect(await verifyAuditLog(crashed)).toMatchObject({ ok: true, chains: 2, unresolved: 0 })

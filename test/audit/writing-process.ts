@@ -4,8 +4,13 @@ import { openAuditLog } from '../../src/audit/log.ts'
 import { isCode } from '../../src/audit/system-error.ts'
 import { anIntent, committed } from './intents.ts'
 
-const [folder = ''] = process.argv.slice(2)
-const log = await openAuditLog({ folder, gateway: 'gateway-0', software: '0.1.0', segmentBytes: 50_000 })
+const [folder = '', segmentBytes] = process.argv.slice(2)
+const log = await openAuditLog({
+  folder,
+  gateway: 'gateway-0',
+  software: '0.1.0',
+  segmentBytes: Number(segmentBytes),
+})
 
 async function writeForever(loop: number): Promise<void> {
   for (let count = 0; ; count += 1) {

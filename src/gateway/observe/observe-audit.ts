@@ -1,5 +1,5 @@
 import { Gauge, type Aggregator, type Registry } from 'prom-client'
-import type { AuditNote } from '../../audit/chain-writer.ts'
+import type { AuditNote } from '../../audit/audit-note.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
@@ -81,6 +81,12 @@ export function logAuditNotes(log: Logger, logHeads: boolean): (note: AuditNote)
         return
       case 'unpruned':
         log.error({ error: String(note.error) }, 'old files of the audit log not removed')
+        return
+      case 'recovered':
+        log.warn({ ...note.repair }, 'the audit log had not ended in order, and was recovered')
+        return
+      case 'unjournaled':
+        log.warn({ error: String(note.error) }, 'no journal could be made for the audit log: it is slower')
     }
   }
 }

@@ -1,0 +1,120 @@
+import { open, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { checkLine, misplaced, type ChainPlace } from './chain.ts'
+import { journalName, readJournal } from './journal.ts'
+import type { JournalEntry } from './journal-entry.ts'
+import { readLines } from './lines.ts'
+import type { RecordBodies } from './records.ts'
+import { parseSegmentName, type ChainFiles } from './segment-names.ts'
+import { writeAll } from './write-all.ts'
+
+/** What was put right, and what could not be. */
+export type Repair = RecordBodies['recovered']
+
+/**
+ * Sees to it that the newest chain holds what the journal of the folder says: what a crash of the machine took from the
+ * end of its segment is put back, and durable. Only lines that continue the chain are taken. Answers what was wrong;
+ * undefined where nothing was. The journal stays as it is, so that this can be done again.
+ */
+export async function replayJournal(
+  folder: string,
+  newest: ChainFiles | undefined,
+): Promise<Repair | undefined> {
+  const entries = await readJournal(folder)
+  if (typeof entries === 'string') return { file: journalName, bytesCut: 0, damage: entries }
+  const [first] = entries
+  // Where a chain follows, the start that began it has taken what the journal held of the one before.
+  if (first === undefined || isOlder(first.file, newest)) return undefined
+  const { file, offset } = first
+  const damaged = (damage: string): Repair => ({ file, bytesCut: 0, damage })
+  if (!newest?.segments.includes(file)) return damaged('it is not there, and the journal holds records of it')
+  const path = join(folder, file)
+  const kept = contiguous(entries)
+  const bytes = Buffer.concat(kept.map((entry) => entry.bytes))
+  const wrong = await wrongContinuation(path, offset, bytes, newest.chain)
+  if (wrong !== undefined) return damaged(`the journal does not continue it: ${wrong}`)
+  const handle = await open(path, 'r+')
+  try {
+    const bytesRestored = await missingBytes(handle, { offset, bytes })
+    // What can be read may be in memory alone, so all of it is written again.
+    await writeAll(handle.fd, bytes, offset)
+    await handle.datasync()
+    const lost = await anyMissing(handle, entries.slice(kept.length))
+    if (bytesRestored === 0 && !lost) return undefined
+    const damage = lost ? { damage: 'records are lost: the journal is damaged' } : {}
+    return { file, bytesCut: 0, bytesRestored, ...damage }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What is not the name of a segment is not older. */
+function isOlder(file: string, newest: ChainFiles | undefined): boolean {
+  return newest !== undefined && (parseSegmentName(file)?.ordinal ?? Infinity) < newest.ordinal
+}
+
+/** The first of the entries that lie one behind the other; behind a gap one was damaged. */
+function contiguous(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+  const gap = entries.findIndex(({ file, offset }, index) => {
+    const before = entries[index - 1]
+    return before && (file !== before.file || offset !== before.offset + before.bytes.length)
+  })
+  return gap === -1 ? entries : entries.slice(0, gap)
+}
+
+/** Why the lines do not belong in that place; undefined where they do. The first of a segment are taken as they come. */
+async function wrongContinuation(
+  path: string,
+  offset: number,
+  bytes: Buffer,
+  chain: string,
+): Promise<string | undefined> {
+  let place: ChainPlace | undefined
+  if (offset > 0) {
+    const line = await lineUpTo(path, offset)
+    const checked = line === undefined ? 'the file ends before' : checkLine(line)
+    if (typeof checked === 'string') return checked
+    place = { chain, seq: checked.record.seq + 1, prev: checked.hash }
+  }
+  for (let begin = 0; begin < bytes.length;) {
+    const newline = bytes.indexOf(10, begin)
+    if (newline === -1) return 'a line is not finished'
+    const checked = checkLine(bytes.subarray(begin, newline))
+    if (typeof checked === 'string') return checked
+    const { record, hash } = checked
+    const what = misplaced(record, place ?? { chain, seq: record.seq, prev: record.prev })
+    if (what !== undefined) return what
+    place = { chain, seq: record.seq + 1, prev: hash }
+    begin = newline + 1
+  }
+  return undefined
+}
+
+/** The line that ends there. */
+async function lineUpTo(path: string, offset: number): Promise<Buffer | undefined> {
+  for await (const line of readLines(path)) {
+    const end = line.offset + line.bytes.length + 1
+    if (end >= offset) return end === offset && line.end === 'newline' ? Buffer.from(line.bytes) : undefined
+  }
+  return undefined
+}
+
+/** How many of the bytes the file does not hold. */
+async function missingBytes(
+  handle: FileHandle,
+  { offset, bytes }: Pick<JournalEntry, 'offset' | 'bytes'>,
+): Promise<number> {
+  const there = Buffer.alloc(bytes.length)
+  let length = 0
+  for (let read = -1; read !== 0; length += read) {
+    ;({ bytesRead: read } = await handle.read(there, length, there.length - length, offset + length))
+  }
+  let missing = bytes.length - length
+  for (let at = 0; at < length; at += 1) if (there[at] !== bytes[at]) missing += 1
+  return missing
+}
+
+async function anyMissing(handle: FileHandle, entries: readonly JournalEntry[]): Promise<boolean> {
+  for (const entry of entries) if ((await missingBytes(handle, entry)) > 0) return true
+  return false
+}
