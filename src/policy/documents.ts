@@ -16,6 +16,7 @@ import {
   textOf,
   type Report,
 } from './yaml-fields.ts'
+import { usualPolicyReader } from './usual-layout.ts'
 import type { YamlNode } from './yaml-node.ts'
 import { locator, readYaml, readYamlByLibrary, type Locate, type ReadYaml } from './yaml-text.ts'
 
@@ -62,7 +63,13 @@ function parseWith(read: ReadYaml, text: string, file: string): ParsedPolicies {
     const policy = documentOf(field, file, locate, report, tests)
     if (policy !== undefined) documents.push(policy)
   }
-  read(text, { root, fault: report })
+  const readUsual = usualPolicyReader(text, file)
+  const document = (from: number, to: number): boolean => {
+    const policy = readUsual(from, to)
+    if (policy !== undefined) documents.push(policy)
+    return policy !== undefined
+  }
+  read(text, { document, root, fault: report })
   problems.sort(
     (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
   )

@@ -1,5 +1,6 @@
 import { permissionGroups, type Permission } from '../interface/permissions.ts'
 import { about, type Finding } from './finding.ts'
+import { lintJointCover } from './lint-joint-cover.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { namesOfPermissions } from './permission-names.ts'
 import { documentsAbove, indexDocuments, type DocumentIndex } from './rule-reach.ts'
@@ -14,19 +15,26 @@ const risky: ReadonlySet<Permission> = new Set(
   ['admin', 'drop', 'credentials'].flatMap((group) => permissionGroups.get(group) ?? []),
 )
 
-/** Rules that cannot decide, that another one makes needless, or that allow everybody what few should do. */
+/** Rules that cannot decide, that others make needless, or that allow everybody what few should do. */
 export function lintRules(documents: readonly PolicyDocument[]): readonly Finding[] {
   const index = indexDocuments(documents)
   const forAnonymous = placedRules(documents).filter(({ rule }) => isGrantToAnonymous(rule))
   const order = new Map(documents.flatMap(({ rules }) => rules).map((rule, place) => [rule, place]))
-  return documents.flatMap((document) =>
-    document.rules.flatMap((rule) => [
-      ...(rule.effect === 'allow' ? powerless({ document, rule }, index) : []),
-      ...needless({ document, rule }, index, order),
-      ...forEverybody({ document, rule }),
-      ...notForAnonymous({ document, rule }, forAnonymous, index),
-    ]),
+  const needlessRules = new Set<PolicyRule>()
+  const findings = documents.flatMap((document) =>
+    document.rules.flatMap((rule) => {
+      const placed = { document, rule }
+      const said = needless(placed, index, order)
+      if (said.length > 0) needlessRules.add(rule)
+      return [
+        ...(rule.effect === 'allow' ? powerless(placed, index) : []),
+        ...said,
+        ...forEverybody(placed),
+        ...notForAnonymous(placed, forAnonymous, index),
+      ]
+    }),
   )
+  return [...findings, ...lintJointCover(documents, index, needlessRules)]
 }
 
 /** Operations of a rule that allows which a namespace above reserves, or which a rule denies to all it allows. */

@@ -75,19 +75,20 @@ export function* subtree(top: PolicyNode): Generator<PolicyNode> {
   const pending = [top]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     yield node
-    if (node.children) pending.push(...node.children.values())
+    if (node.children) for (const child of node.children.values()) pending.push(child)
   }
 }
 
 /** Numbers the nodes of a tree, which must not grow any more, in the order in which it returns them. */
 export function numberNodes(root: PolicyNode): readonly PolicyNode[] {
   const nodes = [...subtree(root)]
-  for (const [number, node] of nodes.entries()) {
+  let number = 0
+  for (const node of nodes) {
     node.number = number
-    node.end = number + 1
+    node.end = ++number
   }
-  for (let number = nodes.length - 1; number >= 0; number--) {
-    const node = nodes[number]
+  for (let last = nodes.length - 1; last >= 0; last--) {
+    const node = nodes[last]
     if (node?.parent !== undefined) node.parent.end = Math.max(node.parent.end, node.end)
   }
   return nodes

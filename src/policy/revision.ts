@@ -46,7 +46,12 @@ function contentOfRule(rule: PolicyRule, spell: Spell): string {
 }
 
 function namesOf({ users, groups, keys }: NamedSubjects): string {
-  return `[${json(users)},${json(groups)},${json(keys)}]`
+  return `[${listOf(users)},${listOf(groups)},${listOf(keys)}]`
+}
+
+/** Most lists are empty: two of three in most rules. */
+function listOf(names: readonly string[]): string {
+  return names.length === 0 ? '[]' : json(names)
 }
 
 /** Groups of operations are spelled out: if what a group holds changes, so does the revision. */

@@ -24,7 +24,8 @@ import {
 const readRule = fieldsReader(ruleFields)
 const readEffect = choiceReader(['allow', 'deny'])
 
-const nameGrammar = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+/** What names of policies and of rules look like. */
+export const nameGrammar = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
 /** The rule that begins in that line, or undefined where it cannot be read; every fault in it is reported. */
 export function ruleOf(field: Field, line: number, report: Report): PolicyRule | undefined {
@@ -50,14 +51,20 @@ export function ruleOf(field: Field, line: number, report: Report): PolicyRule |
 function conditionOf(field: Field, report: Report): Condition | undefined {
   const text = textOf(field, report)
   if (text === undefined || field.node?.kind !== 'scalar') return undefined
+  const condition = conditionNamed(text)
+  if (!isFault(condition)) return condition
+  report(offsetIn(field.file, field.node, condition.index), `${field.name}: ${condition.message}`)
+  return undefined
+}
+
+/** The condition of that text, or what is wrong with it. */
+export function conditionNamed(text: string): Condition | ConditionFault {
   let condition = compiled.get(text)
   if (condition === undefined) {
     condition = compileCondition(text)
     compiled.set(text, condition)
   }
-  if (!isFault(condition)) return condition
-  report(offsetIn(field.file, field.node, condition.index), `${field.name}: ${condition.message}`)
-  return undefined
+  return condition
 }
 
 /** Many rules have the same conditions; each is compiled once. */
@@ -83,7 +90,11 @@ export function namespaceOf(field: Field, report: Report): Identifier {
 
 /** Operations and groups of them, spelled out. */
 export function permissionsOf(field: Field, report: Report): ReadonlySet<Permission> {
-  const names = someTextsOf(field, '[read, InsertIntoTable]', report, faultOfPermission)
+  return permissionsNamed(someTextsOf(field, '[read, InsertIntoTable]', report, faultOfPermission))
+}
+
+/** What operations and groups of them stand for; names that are neither stand for nothing. */
+export function permissionsNamed(names: readonly string[]): ReadonlySet<Permission> {
   const key = names.join(' ')
   let permissions = spelledOut.get(key)
   if (permissions === undefined) {
@@ -93,8 +104,13 @@ export function permissionsOf(field: Field, report: Report): ReadonlySet<Permiss
   return permissions
 }
 
+/** Whether that is an operation or a group of them. */
+export function isPermissionName(name: string): boolean {
+  return members.has(name)
+}
+
 function faultOfPermission(name: string): ReturnType<FaultOfText> {
-  if (members.has(name)) return undefined
+  if (isPermissionName(name)) return undefined
   const suggestion = didYouMean(name, [...permissionNames, ...permissionGroups.keys()])
   return (item) => `${item}: no operation or group is called ${JSON.stringify(name)}${suggestion}`
 }

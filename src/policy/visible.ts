@@ -58,7 +58,7 @@ export function visibilityOf(
   packed: PackedTree,
   subjects: SubjectNumbers,
 ) {
-  const rules = nodes.flatMap(describingRules)
+  const rules = describingRules(nodes)
   // Where the names of tables, and where ids, tell apart what is seen and what is not.
   const tellingTables = nodesWhere(rules, ({ tables }) => tables !== undefined)
   const tellingIds = withAllBeneath(
@@ -184,9 +184,11 @@ function placeOf(kind: Kind, isThere: boolean): keyof typeof remembered {
   return isThere ? 'itself' : 'beneath'
 }
 
-function describingRules(node: PolicyNode): readonly PlacedRule[] {
+function describingRules(nodes: readonly PolicyNode[]): readonly PlacedRule[] {
   const placed: PlacedRule[] = []
-  for (const rule of node.rules) if (meet(rule, describingBits)) placed.push({ rule, node })
+  for (const node of nodes) {
+    for (const rule of node.rules) if (meet(rule, describingBits)) placed.push({ rule, node })
+  }
   return placed
 }
 

@@ -8,6 +8,8 @@ export type Locate = (offset: number) => { readonly line: number; readonly colum
 
 /** Takes what is found in a text, in its order. */
 interface YamlVisitor {
+  /** May read a document by itself, from where it begins to where it ends, and answers whether it did. */
+  readonly document?: (from: number, to: number) => boolean
   /** What a document holds that is not empty, and not so broken that the rest of it means nothing. */
   readonly root: (node: YamlNode) => void
   /** A fault of the text itself, whatever it is about. */
@@ -31,7 +33,9 @@ export const readYaml: ReadYaml = (text, visitor) => {
   const readPlain = plainYamlReader(text)
   for (let start = 0, end = 0; start < text.length; start = end) {
     end = endOfDocument(text, start)
-    const root = readPlain(afterMarker(text, start), end)
+    const first = afterMarker(text, start)
+    if (visitor.document?.(first, end) === true) continue
+    const root = readPlain(first, end)
     if (root === notPlain) readByLibrary(text.slice(start, end), start, visitor)
     else if (root !== undefined) visitor.root(root)
   }
