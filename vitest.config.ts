@@ -27,6 +27,8 @@ if (!hasObjectStore) {
 
 export default defineConfig({
   test: {
+    // What is kept of a long run is what went wrong.
+    reporters: process.stdout.isTTY ? ['default'] : ['dot'],
     // Real servers, real files and a real engine: patient with a busy machine, never with a hang.
     testTimeout: isThorough ? 300_000 : 60_000,
     hookTimeout: 60_000,
