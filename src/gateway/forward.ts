@@ -5,6 +5,7 @@ import { AuditUnavailable } from '../audit/unavailable.ts'
 import { requestIdHeader } from '../interface/headers.ts'
 import { shedClassOf } from '../limits/shed-class.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
+import { atEndOfTurn } from './end-of-turn.ts'
 import { callUpstream } from './upstream/call-upstream.ts'
 import type { Client, UpstreamAnswer, UpstreamRequest } from './upstream/exchange.ts'
 import { list, type ListingParts } from './listing/list.ts'
@@ -100,7 +101,7 @@ function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response:
     const error = errorOf(answer)
     const { headers, body } = errorAnswer(error, answeredFor(request))
     response.writeHead(error.status, headers)
-    response.end(body)
+    atEndOfTurn(() => response.end(body))
     return
   }
   const body = request.withholdsCredentials ? withoutCredentials(held) : held
@@ -110,5 +111,5 @@ function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response:
   // RFC 9110 section 8.6: an answer 204 has no content-length.
   const length = status === 204 ? [] : ['content-length', String(body.length)]
   response.writeHead(status, [...headers, ...length])
-  response.end(body)
+  atEndOfTurn(() => response.end(body))
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { InterfaceError } from '../interface/errors.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
+import { atEndOfTurn } from './end-of-turn.ts'
 import { announcesBody, BodyTooSlow, expectsContinue } from './edge/client-body.ts'
 
 /** How much of a body that nobody wants is read before the connection is cut, and for how long. */
@@ -55,7 +56,7 @@ export function refuse(
     response.write(body)
     request.once('end', () => response.end())
   } else {
-    response.end(body)
+    atEndOfTurn(() => response.end(body))
   }
 }
 

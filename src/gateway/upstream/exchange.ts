@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { hopByHopHeaders } from '../../interface/headers.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import { gatewayHeaders } from '../answered-for.ts'
+import { atEndOfTurn } from '../end-of-turn.ts'
 import { ClientGone } from '../edge/client-gone.ts'
 import type { AnswerHead } from './client/answer-head.ts'
 import type { AnswerHandler, Exchange } from './client/exchange-control.ts'
@@ -179,9 +180,10 @@ class Relay implements AnswerHandler {
   }
 
   #endAnswer(last: Buffer | undefined): void {
+    const { response } = this.#client
     // As text of one byte a character it goes into one write with the head of a short answer.
-    if (last === undefined) this.#client.response.end()
-    else this.#client.response.end(last.toString('latin1'), 'latin1')
+    const text = last?.toString('latin1')
+    atEndOfTurn(() => response.end(text, 'latin1'))
     this.#answer()
   }
 

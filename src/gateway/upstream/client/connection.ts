@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { AnswerHead } from './answer-head.ts'
+import { atEndOfTurn } from '../../end-of-turn.ts'
 import { AnswerReader } from './answer-reader.ts'
 import type { Connector } from './connector.ts'
 import type { Carrier, Exchange } from './exchange-control.ts'
@@ -80,7 +81,8 @@ export class Connection implements Carrier {
   carry(exchange: Exchange): void {
     this.#exchange = exchange
     exchange.carriedBy(this)
-    this.#begin(exchange)
+    this.#quietSince = performance.now()
+    atEndOfTurn(() => this.#begin(exchange))
   }
 
   flowChanged(): void {
@@ -126,7 +128,9 @@ export class Connection implements Carrier {
     if (this.#exchange) this.#begin(this.#exchange)
   }
 
+  /** Unless it has ended already. */
   #begin(exchange: Exchange): void {
+    if (exchange !== this.#exchange) return
     this.#isAnswered = false
     this.#quietSince = performance.now()
     this.#reader = new AnswerReader({ head: this.#head, data: this.#data, end: this.#end })
@@ -250,6 +254,7 @@ export class Connection implements Carrier {
     this.#exchange?.carriedBy(undefined)
     this.#exchange = undefined
     this.#reader?.stop()
+    this.#reader = undefined
     this.#leaveBody?.()
     this.#leaveBody = undefined
     this.#loan?.end()
