@@ -51,14 +51,21 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
       .catch(() => lost(lines.length))
       .then(() => {
         writing = undefined
-        if (characters > 0) flush()
+        flushInTime()
       })
   }
 
-  async function settled(): Promise<void> {
+  /** Many at once: to write one by itself costs more than all else about it. */
+  function flushInTime(): void {
+    if (characters >= enough) flush()
+    else if (characters > 0) timer ??= setTimeout(flush, patienceMs).unref()
+  }
+
+  async function writeAll(): Promise<void> {
+    flush()
     if (writing === undefined) return
     await writing
-    await settled()
+    await writeAll()
   }
 
   function take(): string[] {
@@ -80,12 +87,10 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
       }
       waiting.push(line)
       characters += line.length
-      if (characters >= enough) flush()
-      else timer ??= setTimeout(flush, patienceMs).unref()
+      flushInTime()
     },
     async close() {
-      flush()
-      await settled()
+      await writeAll()
       process.off('exit', writeRest)
     },
   }
