@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import type { AuditLog } from '../audit/log.ts'
 import type { OutcomeEntry } from '../audit/records.ts'
 import { AuditUnavailable } from '../audit/unavailable.ts'
@@ -6,6 +5,7 @@ import { requestIdHeader } from '../interface/headers.ts'
 import { shedClassOf } from '../limits/shed-class.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
 import { atEndOfTurn } from './end-of-turn.ts'
+import type { ClientAnswer } from './edge/client-answer.ts'
 import { callUpstream } from './upstream/call-upstream.ts'
 import type { Client, UpstreamAnswer, UpstreamRequest } from './upstream/exchange.ts'
 import { list, type ListingParts } from './listing/list.ts'
@@ -23,7 +23,7 @@ import { answerToFailure } from './upstream/upstream-failure.ts'
  */
 export async function forward(
   request: Recorded,
-  response: ServerResponse,
+  response: ClientAnswer,
   audit: AuditLog,
   listing: ListingParts,
 ): Promise<void> {
@@ -95,7 +95,7 @@ async function recordOutcome(
   else written.catch(() => undefined)
 }
 
-function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response: ServerResponse): void {
+function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response: ClientAnswer): void {
   const { status } = answer
   if (status >= 300) {
     const error = errorOf(answer)

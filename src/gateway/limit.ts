@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http'
 import type { Share } from '../limits/limit.ts'
 import type { Limits } from '../limits/limits.ts'
 import type { Shedding } from '../limits/shedding.ts'
+import type { ClientAnswer } from './edge/client-answer.ts'
 import { ClientGone } from './edge/client-gone.ts'
 import type { Permitted } from './stages.ts'
 
@@ -21,10 +21,10 @@ const countEveryMs = 250
  */
 export function limit(
   request: Permitted,
-  response: ServerResponse,
+  response: ClientAnswer,
   { fairness, shedding }: LimitParts,
 ): Share | undefined {
-  if (response.destroyed) throw new ClientGone('the client closed the connection before it was let in')
+  if (response.isDestroyed) throw new ClientGone('the client closed the connection before it was let in')
   shedding.admit(request.upstream.name, request.meaning.operation.name)
   const share = fairness.admit(request)
   if (share === undefined) return undefined
@@ -37,8 +37,8 @@ export function limit(
 }
 
 /** Tells how many bytes of an answer have been sent since it was told last; answers what tells the rest and ends. */
-function countSent(response: ServerResponse, sent: (bytes: number) => void): () => void {
-  const { socket } = response.req
+function countSent(response: ClientAnswer, sent: (bytes: number) => void): () => void {
+  const { socket } = response.request
   let told = socket.bytesWritten
   const count = (): void => {
     const now = socket.bytesWritten

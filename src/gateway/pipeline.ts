@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AuditLog } from '../audit/log.ts'
 import type { Authenticator } from '../identity/authenticate.ts'
 import type { Dialect } from '../interface/headers.ts'
@@ -11,7 +10,9 @@ import { authorize } from './authorize.ts'
 import { assertReachable } from './upstream/call-upstream.ts'
 import type { ChangeTracking } from './changes/change-tracking.ts'
 import { check, type BodyLimits } from './check.ts'
+import type { ClientAnswer } from './edge/client-answer.ts'
 import type { ClientBody } from './edge/client-body.ts'
+import type { ClientRequest } from './edge/client-request.ts'
 import { forward } from './forward.ts'
 import { identify } from './identify.ts'
 import { limit } from './limit.ts'
@@ -53,13 +54,12 @@ export interface Admitted {
  * wait to know who calls.
  */
 export function admit(
-  request: IncomingMessage,
-  response: ServerResponse,
-  target: string,
+  request: ClientRequest,
+  response: ClientAnswer,
   parts: PipelineParts,
   trace: Trace,
 ): Admitted | Promise<Admitted> {
-  const received = receive(request, target, parts, trace.requestId)
+  const received = receive(request, parts, trace.requestId)
   trace.enter('match')
   const matched = match(received, parts.upstreams)
   trace.meaning = matched.meaning
@@ -73,7 +73,7 @@ export function admit(
 /** The rest of it, when it is known who calls. */
 function admitCaller(
   authenticated: Authenticated,
-  response: ServerResponse,
+  response: ClientAnswer,
   parts: PipelineParts,
   trace: Trace,
 ): Admitted {
@@ -91,7 +91,7 @@ function admitCaller(
 export function pass(
   { permitted, policies, share }: Admitted,
   body: ClientBody,
-  response: ServerResponse,
+  response: ClientAnswer,
   parts: PipelineParts,
   trace: Trace,
 ): Promise<void> {
@@ -111,7 +111,7 @@ async function passConsistent(
   consistent: Consistent,
   policies: PolicySet,
   body: ClientBody,
-  response: ServerResponse,
+  response: ClientAnswer,
   { upstreams, pageTokens, audit, tracking }: PipelineParts,
   trace: Trace,
 ): Promise<void> {

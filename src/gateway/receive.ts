@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest } from './edge/client-request.ts'
 import {
   apiKeyHeader,
   assertionHeader,
@@ -66,22 +66,21 @@ export interface ReceiveOptions {
  * header that matters, an underscore spelling of one, a reserved context key, a dialect that is not accepted.
  */
 export function receive(
-  request: IncomingMessage,
-  target: string,
+  request: ClientRequest,
   { dialects: accepted, maximumHeaders }: ReceiveOptions,
   requestId: string,
 ): Received {
   const single = new Map<string, string>()
   const headers: string[] = []
   const connectionTokens: string[] = []
-  const raw = request.rawHeaders
+  const { method, target, version, headers: raw } = request.head
   if (raw.length / 2 > maximumHeaders) {
     throw invalidInput(`the request has more than the ${maximumHeaders} headers that are accepted`, {
       status: 431,
     })
   }
   for (let index = 0; index < raw.length; index += 2) {
-    const name = (raw[index] ?? '').toLowerCase()
+    const name = raw[index] ?? ''
     const value = raw[index + 1] ?? ''
     if (name === 'connection') connectionTokens.push(...value.toLowerCase().split(','))
     const dialect = dialectOf(name)
@@ -96,19 +95,18 @@ export function receive(
       if (mayPass(name)) headers.push(name, value)
     }
   }
-  const { httpVersion, httpVersionMinor } = request
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw invalidInput(`the request is of HTTP/${httpVersion}; expected HTTP/1.1`, { status: 505 })
+  if (version !== '1.1' && version !== '1.0') {
+    throw invalidInput(`the request is of HTTP/${version}; expected HTTP/1.1`, { status: 505 })
   }
   const transferEncoding = single.get('transfer-encoding')
   // Whatever speaks HTTP/1.0 before us knows no chunks, and may have seen another end of the body (RFC 9112, 6.1).
-  if (transferEncoding !== undefined && httpVersionMinor === 0) {
+  if (transferEncoding !== undefined && version === '1.0') {
     throw invalidInput('a request of HTTP/1.0 has no transfer-encoding, but one was sent')
   }
   if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
     throw invalidInput(`the transfer-encoding is ${show(transferEncoding)}; only chunked is understood`)
   }
-  if (!single.has('host') && httpVersionMinor > 0) {
+  if (!single.has('host') && version === '1.1') {
     throw invalidInput('the request has no host header, which HTTP/1.1 demands')
   }
   const expectation = single.get('expect')
@@ -120,8 +118,8 @@ export function receive(
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
   return received({
     requestId,
-    client: request.socket.remoteAddress ?? '',
-    method: request.method ?? '',
+    client: request.client,
+    method,
     target,
     credentials: {
       apiKey: single.get(apiKeyHeader),

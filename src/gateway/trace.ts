@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../identity/principal.ts'
 import type { InterfaceError } from '../interface/errors.ts'
 import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
 import type { Target } from '../interface/target.ts'
 import type { Allowed } from '../policy/decision.ts'
 import type { RequestSpans } from '../telemetry/request-spans.ts'
-import { soleRawHeader } from './edge/raw-header.ts'
+import type { ClientRequest } from './edge/client-request.ts'
 
 /** The stages of the way of a request, in order. */
 export const stages = [
@@ -88,7 +87,7 @@ export class Trace {
 }
 
 /** Begins the trace of a request, before anything of it has been judged. */
-export function beginTrace(request: IncomingMessage): Trace {
-  const requestId = requestIdOf(soleRawHeader(request, requestIdHeader))
-  return new Trace(requestId, request.socket.remoteAddress ?? '', performance.now())
+export function beginTrace(request: ClientRequest): Trace {
+  const requestId = requestIdOf(request.soleHeader(requestIdHeader))
+  return new Trace(requestId, request.client, performance.now())
 }

@@ -31,13 +31,23 @@ export function closeBehind(socket: Duplex, lastBytes = ''): void {
   socket.end(lastBytes)
 }
 
-/** An error of the HTTP parser as one of the interface (400, 408 or 431); the error is its cause. */
+/** What was wrong with something that is no request. */
+export type Unparsed = 'too large' | 'too slow' | 'malformed'
+
+/** It as an error of the interface (400, 408 or 431). */
+export function unparsedRefusal(what: Unparsed, cause: Error): InterfaceError {
+  if (what === 'too large')
+    return invalidInput('the head of the request is too large', { status: 431, cause })
+  if (what === 'too slow') return invalidInput('the request did not arrive in time', { status: 408, cause })
+  return invalidInput('the request is not well-formed HTTP/1.1', { cause })
+}
+
+const codes: Readonly<Record<string, Unparsed>> = {
+  HPE_HEADER_OVERFLOW: 'too large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'too slow',
+}
+
+/** An error of the HTTP parser of node as one of the interface; the error is its cause. */
 export function refuseUnparsed(error: NodeJS.ErrnoException): InterfaceError {
-  if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return invalidInput('the head of the request is too large', { status: 431, cause: error })
-  }
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return invalidInput('the request did not arrive in time', { status: 408, cause: error })
-  }
-  return invalidInput('the request is not well-formed HTTP/1.1', { cause: error })
+  return unparsedRefusal(codes[error.code ?? ''] ?? 'malformed', error)
 }

@@ -82,8 +82,7 @@ it('garbage behind a request is not answered in its place', async () => {
     yield 'garbage\r\n\r\n'
     finish.resolve(undefined)
   }
-  const [first] = await exchangeRaw(gateway.url, parts())
-  expect([undefined, 200]).toContain(first?.status)
+  expect((await exchangeRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
 })
 
 it('a request that breaks off behind another one does not keep the connection open', async () => {
@@ -97,10 +96,10 @@ it('a request that breaks off behind another one does not keep the connection op
     yield rawRequest([...lines, 'content-length: 0'])
     await eventually(() => expect(upstream.arrivals).toHaveLength(1))
     yield rawRequest([...lines, 'transfer-encoding: chunked'], '2\r\n{}zz')
-    await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
     finish.resolve(undefined)
+    await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
   }
-  expect((await exchangeRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200])
+  expect((await exchangeRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
 })
 
 it('a body that turns out malformed behind its answer is not answered a second time', async () => {
@@ -147,11 +146,10 @@ it('garbage behind a request does not get into an answer that has begun', async 
     yield rawRequest(['POST /v1/table/orders/query HTTP/1.1', 'host: g', key, 'content-length: 0'])
     await begun.promise
     yield 'garbage\r\n\r\n'
-    await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
     finish.resolve(undefined)
+    await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
   }
   const text = String(await readRaw(gateway.url, parts()))
   const [, body = ''] = text.split('\r\n\r\n')
-  expect(body).toMatch(/^a*$/)
-  expect(text.length).toBeGreaterThan(0)
+  expect(body).toMatch(/^a{1000}HTTP\/1\.1 400 /)
 })

@@ -40,7 +40,7 @@ it.each([
   else connection.write(rawRequest([...head, 'content-length: 100000'], '{"'))
   if (bytes !== '') trickle(connection, bytes)
   expect(await connection.end()).toMatch(tooSlow)
-  expect(connection.received()).toContain('Connection: close')
+  expect(connection.received()).toContain('connection: close')
   expect(await refusalsCounted(gateway, 'body_too_slow')).toBe(1)
   expect(upstream.arrivals).toEqual([])
 })

@@ -70,7 +70,7 @@ it.each<[what: string, bytes: string, ExpectedError]>([
     `POST /v1/table/sandbox$orders/describe HTTP/1.0\r\ntransfer-encoding: chunked\r\n\r\n${chunked}`,
     { kind: 'InvalidInput', says: 'HTTP/1.0 has no transfer-encoding' },
   ],
-  ['HTTP/0.9', 'GET /v1/table\r\n\r\n', { kind: 'InvalidInput', status: 505, says: 'expected HTTP/1.1' }],
+  ['HTTP/0.9', 'GET /v1/table\r\n\r\n', malformed],
   [
     'HTTP/2.0 in the words of HTTP/1.1',
     'GET /v1/table HTTP/2.0\r\nhost: g\r\n\r\n',

@@ -1,8 +1,8 @@
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
+import type { ClientAnswer } from '../../src/gateway/edge/client-answer.ts'
 import { ClientGone } from '../../src/gateway/edge/client-gone.ts'
+import { limitsSchema, timeoutsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { createListener } from '../../src/gateway/edge/listener.ts'
 import { readJson } from '../../src/gateway/upstream/read-json.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { openUpstream, type Upstream } from '../../src/gateway/upstream/upstream.ts'
@@ -26,15 +26,18 @@ async function catalog() {
 
 /** Asks for a client of which nothing is known but that it waits, until it does not. */
 async function reading(upstream: Upstream) {
-  const answering = deferred<ServerResponse>()
-  const server = createServer((_request, response) => answering.resolve(response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const answering = deferred<ClientAnswer>()
+  const settings = { limits: limitsSchema.parse({}), timeouts: timeoutsSchema.parse({}), tls: undefined }
+  const listener = createListener(settings, {
+    request: (_request, response) => answering.resolve(response),
+    turnedAway: () => undefined,
+  })
+  const port = await listener.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
+    listener.destroyAll()
+    return listener.stopAccepting()
   })
   const leave = new AbortController()
-  const { port } = server.address() as AddressInfo
   fetch(`http://127.0.0.1:${port}`, { signal: leave.signal }).catch(() => undefined)
   const response = await answering.promise
   const listing = readJson(upstream, target, {
@@ -50,7 +53,7 @@ it('reads what the upstream lists, as the gateway and for that request', async (
   recording.answering = answers(200, { namespaces: ['a', 'b'], page_token: 'b' })
   const { listing, response } = await reading(upstream)
   expect(await listing).toEqual({ namespaces: ['a', 'b'], page_token: 'b' })
-  expect(response.headersSent).toBe(false)
+  expect(response.hasHead).toBe(false)
   const [arrival = { rawHeaders: [] }] = recording.arrivals
   expect(arrival).toMatchObject({
     method: 'GET',

@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { InterfaceError } from '../../interface/errors.ts'
 import { ClientGone } from './client-gone.ts'
-import { rawHeader } from './raw-header.ts'
+import type { ClientAnswer } from './client-answer.ts'
+import type { BodyTaker, ClientRequest } from './client-request.ts'
 
 /** How slow a client may be with a body. */
 export interface BodyPace {
@@ -54,7 +54,7 @@ const beginningBytes = 16 * 1024
  * A client that waits for `100 Continue` is told so with the first read: it has been admitted by then, and its body is
  * wanted.
  */
-export function clientBody(request: IncomingMessage, response: ServerResponse, pace: BodyPace): ClientBody {
+export function clientBody(request: ClientRequest, response: ClientAnswer, pace: BodyPace): ClientBody {
   let stream: Readable | undefined
   let watcher: ((piece: Buffer) => void) | undefined
   let arrival: Arrival | undefined
@@ -89,7 +89,7 @@ export function clientBody(request: IncomingMessage, response: ServerResponse, p
     begun() {
       const opened = this.stream
       if (opened.errored) return Promise.reject(opened.errored)
-      if (taken >= beginningBytes || request.complete) return Promise.resolve()
+      if (taken >= beginningBytes || request.isComplete) return Promise.resolve()
       return new Promise((resolve, reject) => {
         settleBegun = (error) => (error ? reject(error) : resolve())
         opened.read(0)
@@ -145,9 +145,9 @@ interface Taker {
 }
 
 /** Takes the body of a request from its connection, when it is wanted. */
-class Arrival {
-  readonly #request: IncomingMessage
-  readonly #response: ServerResponse
+class Arrival implements BodyTaker {
+  readonly #request: ClientRequest
+  readonly #response: ClientAnswer
   readonly #pace: BodyPace
   readonly #taker: Taker
   #patience: number
@@ -155,7 +155,7 @@ class Arrival {
   #timer: NodeJS.Timeout | undefined
   #isOver = false
 
-  constructor(request: IncomingMessage, response: ServerResponse, pace: BodyPace, taker: Taker) {
+  constructor(request: ClientRequest, response: ClientAnswer, pace: BodyPace, taker: Taker) {
     this.#request = request
     this.#response = response
     this.#pace = pace
@@ -166,79 +166,59 @@ class Arrival {
   /** More is wanted. */
   want(): void {
     if (this.#isOver) return
-    if (this.#timer === undefined) this.#begin()
     this.#waitingSince ??= performance.now()
-    this.#request.resume()
+    if (this.#timer === undefined) this.#begin()
+    else this.#request.resume()
   }
 
   /** Nothing is wanted any more. */
   stop(): void {
     if (this.#isOver) return
     this.#leave()
-    this.#request.pause()
+    this.#request.leave(this)
+  }
+
+  piece(bytes: Buffer): void {
+    const now = performance.now()
+    const earned = (bytes.length * 1000) / this.#pace.bytesPerSecond
+    this.#patience = Math.min(this.#pace.patienceMs, this.#left(now) + earned)
+    const takesMore = this.#taker.piece(bytes)
+    this.#waitingSince = takesMore ? now : undefined
+    if (!takesMore) this.#request.pause()
+  }
+
+  end(): void {
+    this.#leave()
+    this.#taker.end()
+  }
+
+  broken(): void {
+    this.#leave()
+    this.#taker.failed(new ClientGone('the client broke off its body'))
   }
 
   #begin(): void {
     this.#timer = setTimeout(this.#look, this.#pace.patienceMs).unref()
-    this.#request
-      .on('data', this.#take)
-      .on('end', this.#end)
-      .on('error', this.#broken)
-      .on('close', this.#broken)
-    if (this.#request.destroyed) this.#broken()
-    else if (expectsContinue(this.#request) && !this.#response.headersSent) this.#response.writeContinue()
+    if (this.#request.head.expectsContinue && !this.#request.isComplete) this.#response.writeContinue()
+    this.#request.take(this)
   }
 
   #leave(): void {
     this.#isOver = true
     clearTimeout(this.#timer)
-    this.#request
-      .off('data', this.#take)
-      .off('end', this.#end)
-      .off('error', this.#broken)
-      .off('close', this.#broken)
-  }
-
-  readonly #take = (chunk: Buffer): void => {
-    const now = performance.now()
-    const earned = (chunk.length * 1000) / this.#pace.bytesPerSecond
-    this.#patience = Math.min(this.#pace.patienceMs, this.#left(now) + earned)
-    const takesMore = this.#taker.piece(chunk)
-    this.#waitingSince = takesMore ? now : undefined
-    if (!takesMore) this.#request.pause()
   }
 
   #left(now: number): number {
     return this.#patience - (this.#waitingSince === undefined ? 0 : now - this.#waitingSince)
   }
 
-  readonly #end = (): void => {
-    this.#leave()
-    this.#taker.end()
-  }
-
-  readonly #broken = (error?: Error): void => {
-    this.#taker.failed(new ClientGone('the client broke off its body', { cause: error }))
-  }
-
   readonly #look = (): void => {
     // After a pause of this process the bytes of the client may lie there unread: they are read first.
     setImmediate(() => {
-      if (this.#isOver || this.#request.complete) return
+      if (this.#isOver) return
       const remaining = this.#left(performance.now())
       if (remaining <= 0) this.#taker.failed(new BodyTooSlow())
       else this.#timer = setTimeout(this.#look, remaining).unref()
     })
   }
-}
-
-/** Whether the client holds its body back until it is told to continue (RFC 9110, section 10.1.1). */
-export function expectsContinue(request: IncomingMessage): boolean {
-  return request.httpVersionMinor > 0 && rawHeader(request, 'expect')?.toLowerCase() === '100-continue'
-}
-
-/** Whether a body follows the head, or may: what both headers say is for others to judge. */
-export function announcesBody(request: IncomingMessage): boolean {
-  const length = rawHeader(request, 'content-length')
-  return (length !== undefined && length !== '0') || rawHeader(request, 'transfer-encoding') !== undefined
 }

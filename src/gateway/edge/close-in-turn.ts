@@ -1,17 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Connections } from './connections.ts'
+import type { Listener } from './listener.ts'
 
 /** What there is to end, and how long each step may take. */
 export interface ClosingSteps {
-  readonly connections: Connections
+  readonly listener: Listener
   /** Milliseconds in which load balancers see that no more requests are wanted. */
   readonly delayMs: number
   /** Milliseconds for what is under way. */
   readonly graceMs: number
   /** Whether any request is on its way to an upstream or back, though its client may have left. */
   readonly isPassing: () => boolean
-  /** Resolves when no connection is left. */
-  readonly stopAccepting: () => Promise<unknown>
   /** Breaks off what is still under way with the upstreams. */
   readonly endExchanges: () => void
   /** The grace is over, and there are requests that are now cut off. */
@@ -29,15 +27,15 @@ const lookMs = 10
  * closes, then takes no new connections, then waits for what is under way, and at last closes what is left.
  */
 export async function closeInTurn(steps: ClosingSteps): Promise<void> {
-  const { connections, isPassing } = steps
-  connections.closeWhenAnswered()
+  const { listener, isPassing } = steps
+  listener.closeWhenAnswered()
   await pause(steps.delayMs)
-  await until(() => connections.open() === 0, lingerMs)
-  const closed = steps.stopAccepting()
-  const isOver = (): boolean => !connections.isBusy() && !isPassing()
-  await until(() => isOver() && connections.open() === 0, lingerMs)
+  await until(() => listener.open() === 0, lingerMs)
+  const closed = listener.stopAccepting()
+  const isOver = (): boolean => !listener.isBusy() && !isPassing()
+  await until(() => isOver() && listener.open() === 0, lingerMs)
   if (!(await until(isOver, steps.graceMs))) steps.stragglers()
-  connections.destroyAll()
+  listener.destroyAll()
   if (isPassing()) {
     steps.endExchanges()
     await until(() => !isPassing(), breakOffMs)

@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Server as HttpServer } from 'node:http'
+import type { Server } from 'node:net'
 import { createSecureContext, type SecureContextOptions, type Server as TlsServer } from 'node:tls'
 import { watchFile } from '../../identity/watch-file.ts'
 import type { Logger } from '../../telemetry/log.ts'
@@ -33,13 +33,12 @@ export async function readCertificates(settings: TlsSettings): Promise<SecureCon
  * told of new ones.
  */
 export async function followCertificates(
-  server: HttpServer,
+  server: Server,
   settings: TlsSettings,
   log: Logger,
   taken: (context: SecureContextOptions) => void,
 ): Promise<{ close(): void }> {
-  // With TLS it is both, though its type does not say so.
-  const listener = server as HttpServer & TlsServer
+  const listener = server as TlsServer
   const failed = (cause: unknown): void =>
     log.error({ error: String(cause) }, 'certificates not reloaded: the last good ones stay in force')
   const reload = (): void => {

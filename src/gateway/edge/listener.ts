@@ -1,65 +1,183 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls'
+import type { ClientAnswer } from './client-answer.ts'
+import { ClientConnection, type ConnectionBounds } from './client-connection.ts'
+import type { ClientRequest } from './client-request.ts'
 import type { LimitSettings, TimeoutSettings, TlsSettings } from './edge-settings.ts'
+import type { UnparsedReason } from './no-request.ts'
+
+/** Why a connection was closed without an answer to a request. */
+export type TurnedAwayReason =
+  | UnparsedReason
+  | 'answer_not_read'
+  | 'certificate'
+  | 'too_many_connections'
+  | 'too_many_connections_of_client'
 
 /** What a listener is made of. */
 export interface ListenerOptions {
-  readonly limits: LimitSettings
+  readonly limits: Pick<LimitSettings, 'headerBytes' | 'connections' | 'connectionsPerClient'>
   readonly timeouts: TimeoutSettings
   /** Undefined for plain HTTP. */
   readonly tls: { readonly settings: TlsSettings; readonly context: SecureContextOptions } | undefined
-  /** The certificate that a client offered is not good; the connection is closed. */
-  readonly certificateRefused: (client: string | undefined, cause: string) => void
 }
 
-/** How often node looks for heads that take too long; it knows no timer for each. */
-const mostOftenMs = 1_000
+/** Who is told what comes to a listener. */
+export interface ListenerEvents {
+  readonly request: (request: ClientRequest, answer: ClientAnswer) => void
+  /** What came was no request, or its connection was closed without an answer; the cause says more, where it is known. */
+  readonly turnedAway: (reason: TurnedAwayReason, client: string | undefined, cause?: string) => void
+}
 
-/**
- * The HTTP server of the gateway, with or without TLS, before it listens. Every request comes to the handler, also
- * those with an Expect header: nobody is told to continue before the handler says so.
- */
-export function createListener(handler: RequestListener, options: ListenerOptions): Server {
+/** An HTTP/1.1 server, and its connections. */
+export interface Listener {
+  /** The server beneath, for those who follow its certificates. */
+  readonly server: Server
+  /** Resolves with the port when connections are taken. */
+  listen(where: { readonly host: string; readonly port: number }): Promise<number>
+  readonly isListening: boolean
+  /** From now on each connection is closed behind the answer that is under way on it, or the next one. */
+  closeWhenAnswered(): void
+  /** Takes no new connections, and closes those without a request under way. Resolves when no connection is left. */
+  stopAccepting(): Promise<void>
+  /** How many connections there are. */
+  open(): number
+  /** Whether any request is under way. */
+  isBusy(): boolean
+  destroyAll(): void
+}
+
+/** How often connections are looked at that wait for too long. */
+const mostOftenMs = 1_000
+const backlog = 511
+
+/** The HTTP server of the gateway, with or without TLS, before it listens. */
+export function createListener(options: ListenerOptions, events: ListenerEvents): Listener {
   const { limits, timeouts, tls } = options
-  const http: ServerOptions = {
-    maxHeaderSize: limits.headerBytes,
-    headersTimeout: timeouts.headersMs,
-    connectionsCheckingInterval: Math.min(mostOftenMs, Math.ceil(timeouts.headersMs / 4)),
-    // How long a body may take depends on its size: see client-body.ts.
-    requestTimeout: 0,
-    keepAliveTimeout: timeouts.keepAliveMs,
-    keepAlive: true,
-    requireHostHeader: false,
+  const { headersMs, keepAliveMs, unreadMs } = timeouts
+  const bounds: ConnectionBounds = { headerBytes: limits.headerBytes, headersMs, keepAliveMs, unreadMs }
+  // With TLS these are the connections beneath it, also those that have not agreed on it yet.
+  const sockets = new Set<Socket>()
+  const connections = new Set<ClientConnection>()
+  const connectionsOf = new Map<string, number>()
+  let looking: NodeJS.Timeout | undefined
+  const owner = {
+    bounds,
+    isClosing: false,
+    request: events.request,
+    refused: ({ reason, message }: { reason: UnparsedReason; message: string }, client: string) =>
+      events.turnedAway(reason, client, message),
+    unread: (client: string) => events.turnedAway('answer_not_read', client),
+    closed: (connection: ClientConnection) => void connections.delete(connection),
   }
-  const server =
-    tls === undefined
-      ? createServer(http, handler)
-      : // An https.Server has all of an http.Server, though its types do not say so.
-        (createTlsServer(
-          { ...http, ...tlsOptions(tls.settings, timeouts), ...tls.context },
-          handler,
-        ) as Server)
-  server.timeout = timeouts.unreadMs
-  // Node drops what is beyond the number, unseen by any check: one more shows that there were too many.
-  server.maxHeadersCount = limits.headerCount + 1
-  server.on('checkContinue', handler)
-  server.on('checkExpectation', handler)
-  if (tls?.settings.clientCertificate === 'optional') {
-    server.on('secureConnection', (socket: TLSSocket) => {
-      if (socket.authorized || socket.getPeerX509Certificate() === undefined) return
-      options.certificateRefused(socket.remoteAddress, String(socket.authorizationError))
-      socket.destroy()
+  const server = tls === undefined ? createServer(tcpOptions, serve) : createTls(tls.settings, tls.context)
+  server.maxConnections = limits.connections
+  server.on('drop', (data) => events.turnedAway('too_many_connections', data?.remoteAddress))
+  server.prependListener('connection', count)
+  // A connection that the system could not give: there are too many of them, or of files.
+  server.on('error', (error: NodeJS.ErrnoException) => {
+    if (server.listening) events.turnedAway('too_many_connections', undefined, error.code)
+  })
+
+  function createTls(settings: TlsSettings, context: SecureContextOptions): Server {
+    const secure = createTlsServer({ ...tcpOptions, ...tlsOptions(settings, timeouts), ...context })
+    return secure
+      .on('secureConnection', (socket: TLSSocket) => {
+        if (isTrusted(socket, settings)) return serve(socket)
+        events.turnedAway('certificate', socket.remoteAddress, String(socket.authorizationError))
+        socket.destroy()
+      })
+      .on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+        // What the client broke off is no fault.
+        if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE')
+          events.turnedAway('tls_handshake', socket.remoteAddress, error.code)
+        socket.destroy()
+      })
+  }
+
+  function serve(socket: Socket): void {
+    if (socket.destroyed) return
+    connections.add(new ClientConnection(socket, owner))
+    looking ??= setInterval(look, Math.min(mostOftenMs, Math.ceil(headersMs / 4))).unref()
+  }
+
+  function look(): void {
+    // After a pause of this process the bytes of clients may lie there unread: they are read first.
+    setImmediate(() => {
+      const now = performance.now()
+      for (const connection of connections) connection.checkPatience(now)
     })
   }
-  return server
+
+  function count(socket: Socket): void {
+    const client = socket.remoteAddress ?? ''
+    const others = connectionsOf.get(client) ?? 0
+    if (limits.connectionsPerClient !== undefined && others >= limits.connectionsPerClient) {
+      socket.destroy()
+      events.turnedAway('too_many_connections_of_client', client)
+      return
+    }
+    sockets.add(socket)
+    connectionsOf.set(client, others + 1)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      const left = (connectionsOf.get(client) ?? 1) - 1
+      if (left > 0) connectionsOf.set(client, left)
+      else connectionsOf.delete(client)
+    })
+  }
+
+  return {
+    server,
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen({ host, port, backlog }, () => {
+          server.off('error', reject)
+          const address = server.address()
+          resolve(typeof address === 'object' && address !== null ? address.port : port)
+        })
+      }),
+    get isListening() {
+      return server.listening
+    },
+    closeWhenAnswered() {
+      owner.isClosing = true
+      for (const connection of connections) connection.closeWhenAnswered()
+    },
+    stopAccepting() {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => {
+          clearInterval(looking)
+          resolve()
+        })
+      })
+      for (const connection of connections) connection.closeIfIdle()
+      return closed
+    },
+    open: () => sockets.size,
+    isBusy: () => [...connections].some(({ isBusy }) => isBusy),
+    destroyAll() {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
 }
+
+/** A client that ends in the middle of a request is still told so. */
+const tcpOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true }
 
 function tlsOptions({ clientCertificate }: TlsSettings, timeouts: TimeoutSettings) {
   return {
+    ALPNProtocols: ['http/1.1'],
     handshakeTimeout: timeouts.headersMs,
     requestCert: clientCertificate !== 'none',
     // Where a certificate is optional, node would let a bad one pass: it is refused above.
     rejectUnauthorized: clientCertificate === 'required',
   }
+}
+
+function isTrusted(socket: TLSSocket, { clientCertificate }: TlsSettings): boolean {
+  return (
+    clientCertificate !== 'optional' || socket.authorized || socket.getPeerX509Certificate() === undefined
+  )
 }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { invalidInput } from '../../interface/errors.ts'
 import {
   assertIdentifier,
@@ -9,6 +8,7 @@ import {
 import type { Target } from '../../interface/target.ts'
 import type { PolicySet } from '../../policy/trie.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
+import type { ClientAnswer } from '../edge/client-answer.ts'
 import { headersFor } from '../answered-for.ts'
 import type { UpstreamAnswer } from '../upstream/exchange.ts'
 import { readListing, type ListingPosition } from './listing-page.ts'
@@ -38,7 +38,7 @@ const largestPage = 10_000
  */
 export async function list(
   request: Recorded,
-  response: ServerResponse,
+  response: ClientAnswer,
   { policies, upstreams, pageTokens, spans }: ListingParts,
 ): Promise<UpstreamAnswer> {
   const { meaning, principal, facts, requestId } = request

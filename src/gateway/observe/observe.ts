@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Gauge } from 'prom-client'
 import type { AuditLog } from '../../audit/log.ts'
 import { AuditUnavailable } from '../../audit/unavailable.ts'
@@ -12,29 +11,26 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import { limitLines } from '../../telemetry/limit-lines.ts'
 import { remember } from '../../telemetry/remember.ts'
 import { BodyTooSlow } from '../edge/client-body.ts'
-import type { ConnectionRefusal } from '../edge/connections.ts'
+import type { ClientAnswer } from '../edge/client-answer.ts'
+import type { ClientRequest } from '../edge/client-request.ts'
+import type { TurnedAwayReason } from '../edge/listener.ts'
 import { DeniedError } from '../denied-error.ts'
 import { namespaceNamer } from './namespace-label.ts'
 import { stageTimer } from './observe-stages.ts'
 import type { RefusedCredentials } from './refused-credentials.ts'
 import type { RequestReport } from './report-requests.ts'
 import type { Trace } from '../trace.ts'
-import type { UnparsedReason } from '../edge/unparsed-reason.ts'
 
 /** What the server tells as requests come and go. */
 export interface GatewayTelemetry {
   /** A request has arrived. */
-  begun(trace: Trace, request: IncomingMessage): void
+  begun(trace: Trace, request: ClientRequest): void
   /** Its answer is over: now it is counted, and has its line. */
-  ended(trace: Trace, response: ServerResponse): void
+  ended(trace: Trace, response: ClientAnswer): void
   /** A stage refused it. */
   refused(trace: Trace, error: InterfaceError): void
   /** What came over a connection was no request, or its connection was closed without an answer. */
-  readonly turnedAway: (
-    reason: UnparsedReason | ConnectionRefusal | 'certificate' | 'tunnel',
-    client?: string,
-    cause?: string,
-  ) => void
+  readonly turnedAway: (reason: TurnedAwayReason | 'tunnel', client?: string, cause?: string) => void
   /** The gateway closes, and requests that are under way are cut off. */
   readonly stragglers: () => void
 }
@@ -98,13 +94,13 @@ export function observeGateway(
     stragglers: () => log.warn('requests under way are cut off: they took longer than the grace'),
   }
 
-  function ended(trace: Trace, response: ServerResponse): void {
+  function ended(trace: Trace, response: ClientAnswer): void {
     const now = performance.now()
     inProgress.count -= 1
     const operation = trace.meaning?.operation.name ?? 'unknown'
     const { refusal } = trace
     const decision = trace.allowedBy ? 'allow' : refusal?.error instanceof DeniedError ? 'deny' : 'none'
-    const status = response.headersSent ? response.statusCode : 499
+    const status = response.hasHead ? response.status : 499
     const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.meaning)]
     counter(operation, String(status), decision, ...namespace).inc()
     requestTimer(operation).observe((now - trace.startedAt) / 1000, trace.traceId)

@@ -1,6 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { GatewaySettings } from '../../config.ts'
 import type { GatewayLog } from '../../telemetry/log.ts'
+import type { ClientAnswer } from '../edge/client-answer.ts'
+import type { ClientRequest } from '../edge/client-request.ts'
 import type { Traces } from '../../telemetry/traces.ts'
 import type { RequestEnd } from './request-end.ts'
 import { requestLine } from './request-line.ts'
@@ -9,8 +10,8 @@ import type { Trace } from '../trace.ts'
 
 /** Tells of each request by itself, as metrics do not: its line in the log, and its spans where traces are on. */
 export interface RequestReport {
-  begun(trace: Trace, request: IncomingMessage): void
-  ended(trace: Trace, response: ServerResponse, end: RequestEnd): void
+  begun(trace: Trace, request: ClientRequest): void
+  ended(trace: Trace, response: ClientAnswer, end: RequestEnd): void
 }
 
 /** The report that the settings ask for; without traces nothing is done for them. */
@@ -24,14 +25,16 @@ export function reportRequests(
   return {
     begun(trace, request) {
       if (traces === undefined) return
-      trace.spans = traces.begin(request.headers, trace.startedAt)
+      trace.spans = traces.begin(request.headersByName(), trace.startedAt)
       if (trace.spans.isKept) trace.traceId = trace.spans.traceId
       trace.spans.enter(trace.stage, trace.startedAt)
     },
     ended(trace, response, end) {
       writeLine(log, rate, trace, response, end)
       if (trace.spans === undefined) return
-      const attributes = trace.spans.isKept ? spanAttributes(trace, end, response.req.method, include) : {}
+      const attributes = trace.spans.isKept
+        ? spanAttributes(trace, end, response.request.head.method, include)
+        : {}
       const isFailure = end.status >= 500
       trace.spans.end(
         end.operation,
@@ -46,7 +49,7 @@ function writeLine(
   log: Pick<GatewayLog, 'logger' | 'write'>,
   rate: number,
   trace: Trace,
-  response: ServerResponse,
+  response: ClientAnswer,
   end: RequestEnd,
 ): void {
   const level = end.status >= 500 ? 'warn' : 'info'
@@ -59,10 +62,8 @@ function writeLine(
 /** A read that went well. */
 function isUnremarkable(
   { meaning }: Trace,
-  response: ServerResponse,
+  response: ClientAnswer,
   { status, refusal }: RequestEnd,
 ): boolean {
-  return (
-    meaning?.operation.effect === 'read' && status < 400 && refusal === undefined && response.writableFinished
-  )
+  return meaning?.operation.effect === 'read' && status < 400 && refusal === undefined && response.isWhole
 }

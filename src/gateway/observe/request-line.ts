@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import type { InterfaceError } from '../../interface/errors.ts'
+import type { ClientAnswer } from '../edge/client-answer.ts'
 import { carriedSince } from '../edge/connection-bytes.ts'
 import { DeniedError } from '../denied-error.ts'
 import type { RequestEnd } from './request-end.ts'
@@ -12,7 +12,7 @@ import type { Stage, Trace } from '../trace.ts'
  */
 export function requestLine(
   trace: Trace,
-  response: ServerResponse,
+  response: ClientAnswer,
   end: RequestEnd,
   sampleRate: number | undefined,
 ): object {
@@ -20,7 +20,7 @@ export function requestLine(
   const { meaning, principal, upstream, spans } = trace
   const decided =
     trace.allowedBy ?? (refusal?.error instanceof DeniedError ? refusal.error.decision : undefined)
-  const { bytesIn, bytesOut } = carriedSince(response.req.socket)
+  const { bytesIn, bytesOut } = carriedSince(response.request.socket)
   return {
     requestId: trace.requestId,
     traceId: spans?.traceId,
@@ -39,7 +39,7 @@ export function requestLine(
     bytesOut,
     durationMs: milliseconds(endedAt - trace.startedAt),
     stageMs: stageDurations(trace),
-    complete: response.writableFinished,
+    complete: response.isWhole,
     stage: refusal && trace.stage,
     reason: refusal?.reason,
     error: refusal?.error.message,

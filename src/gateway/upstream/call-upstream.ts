@@ -27,7 +27,7 @@ export async function callUpstream(
   const { places, retryBudget } = upstream
   if (!places.take()) await places.wait(client.response, client.yields)
   try {
-    if (client.response.destroyed)
+    if (client.response.isDestroyed)
       throw new ClientGone('the client closed the connection before its turn came')
     retryBudget.earn()
     for (let attempt = 1; ; attempt += 1) {

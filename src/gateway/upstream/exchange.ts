@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http'
 import { hopByHopHeaders } from '../../interface/headers.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import { gatewayHeaders } from '../answered-for.ts'
 import { atEndOfTurn } from '../end-of-turn.ts'
+import type { ClientAnswer } from '../edge/client-answer.ts'
 import { ClientGone } from '../edge/client-gone.ts'
 import type { AnswerHead } from './client/answer-head.ts'
 import type { AnswerHandler, Exchange } from './client/exchange-control.ts'
@@ -26,7 +26,7 @@ export interface UpstreamAnswer {
 
 /** How the client takes part while the exchange runs. */
 export interface Client {
-  readonly response: ServerResponse
+  readonly response: ClientAnswer
   /** Names and values in turn: what the gateway itself says in the head of the answer. */
   readonly headers: readonly string[]
   /** Whether an answer of success is held back until it is complete, for the gateway to read first. Errors always are. */
@@ -163,7 +163,7 @@ class Relay implements AnswerHandler {
       this.#answer()
       return
     }
-    if (this.#client.response.headersSent) this.#client.response.destroy()
+    if (this.#client.response.hasHead) this.#client.response.destroy()
     this.#reject(new ExchangeFailed(this.#progress(), error))
   }
 
@@ -183,7 +183,7 @@ class Relay implements AnswerHandler {
     const { response } = this.#client
     // As text of one byte a character it goes into one write with the head of a short answer.
     const text = last?.toString('latin1')
-    atEndOfTurn(() => response.end(text, 'latin1'))
+    atEndOfTurn(() => response.end(text))
     this.#answer()
   }
 

@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import { InterfaceError } from '../../interface/errors.ts'
+import type { ClientAnswer } from '../edge/client-answer.ts'
 import { ClientGone } from '../edge/client-gone.ts'
 
 /** How many exchanges run at a time, and how many requests may wait for one of them to end. */
@@ -21,7 +21,7 @@ export interface Places {
    * Resolves when a place has been taken. Throws ServiceUnavailable (503 with `retry-after`) where too many wait or
    * it took too long, and ClientGone where the client does not wait.
    */
-  wait(response: ServerResponse, yields: boolean): Promise<void>
+  wait(response: ClientAnswer, yields: boolean): Promise<void>
   give(): void
   taken(): number
   waiting(): number
@@ -44,7 +44,7 @@ export function createPlaces({ maximumConnections, maximumWaiting, waitMs }: Pla
     },
     async wait(response, yields) {
       const queue = yields ? last : first
-      if (response.destroyed) throw new ClientGone('the client closed the connection before its turn came')
+      if (response.isDestroyed) throw new ClientGone('the client closed the connection before its turn came')
       if (waiting() >= maximumWaiting) throw busy()
       await new Promise<void>((resolve, reject) => {
         const leave = (): void => {

@@ -1,8 +1,8 @@
-import type { ServerResponse } from 'node:http'
 import { InterfaceError } from '../../interface/errors.ts'
 import { requestIdHeader } from '../../interface/headers.ts'
 import type { Target } from '../../interface/target.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
+import type { ClientAnswer } from '../edge/client-answer.ts'
 import { callUpstream } from './call-upstream.ts'
 import type { UpstreamAnswer } from './exchange.ts'
 import { targetAt } from '../match.ts'
@@ -16,7 +16,7 @@ export interface ReadFor {
   /** Names and values in turn: what goes upstream besides the credential of the gateway. */
   readonly headers: readonly string[]
   /** The answer that the reading is for; when its client goes away, the reading ends. */
-  readonly response: ServerResponse
+  readonly response: ClientAnswer
   /** Of its request, where traces are on. */
   readonly spans?: RequestSpans | undefined
 }

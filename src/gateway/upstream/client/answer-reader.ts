@@ -1,5 +1,5 @@
 import { readAnswerHead, type AnswerHead } from './answer-head.ts'
-import { ChunkedBody } from './chunked-body.ts'
+import { ChunkedBody } from '../../http/chunked-body.ts'
 import { badAnswer, TransportError } from './transport-error.ts'
 
 /** What takes an answer piece by piece. */
@@ -84,7 +84,7 @@ export class AnswerReader {
   }
 
   #readChunks(bytes: Buffer, from: number): number {
-    const chunked = (this.#chunked ??= new ChunkedBody())
+    const chunked = (this.#chunked ??= new ChunkedBody(badAnswer))
     const at = chunked.read(bytes, from, this.#takePiece)
     if (chunked.isComplete && !this.#isStopped()) this.#part = 'complete'
     return at

@@ -1,4 +1,3 @@
-import { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { RequestHead } from './request-head.ts'
@@ -32,9 +31,7 @@ export function sendBody(
     socket.off('drain', drained)
     body.off('data', write).off('end', end).off('close', closed)
     body.off('error', fail).on('error', ignore)
-    // To destroy what node:http gave us would close the connection of the client.
-    if (body instanceof IncomingMessage) body.pause()
-    else body.destroy()
+    body.destroy()
   }
   const fail = (error: Error): void => {
     if (isLeft) return

@@ -1,0 +1,188 @@
+import { EventEmitter } from 'node:events'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { headerNameGrammar } from '../../interface/headers.ts'
+import { httpDate } from './http-date.ts'
+import type { ClientRequest } from './client-request.ts'
+
+/** As text of one byte a character they go into one write with the head. */
+const smallBytes = 16 * 1024
+/** They say where an answer ends and what becomes of its connection: nobody else writes them. */
+const own: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+const forbidden = /[^\t\x20-\x7e\x80-\xff]/
+
+/** Whose answer it is, and what the connection does with it. */
+interface AnswerOwner {
+  /** Seconds for which the client may wait with its next request. */
+  readonly keepAliveSeconds: number
+  /** The answer is over; whole, or cut off with its connection. */
+  answered(): void
+}
+
+/**
+ * The answer to a request. `close` is emitted once, when all of it has been given to the system or the connection has
+ * closed; `drain` when it takes more after `write` answered false.
+ */
+export class ClientAnswer extends EventEmitter<{ close: []; drain: [] }> {
+  readonly request: ClientRequest
+  /** 0 before the head is known. */
+  status = 0
+  /** Whether the client may send its next request over the connection; to be changed before the head is written. */
+  keepsAlive: boolean
+  readonly #owner: AnswerOwner
+  readonly #socket: Socket
+  #state: 'open' | 'ended' | 'whole' | 'destroyed' = 'open'
+  #body: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
+  #left = 0
+  /** What has not been written yet of the head. */
+  #head = ''
+
+  constructor(request: ClientRequest, owner: AnswerOwner) {
+    super()
+    this.request = request
+    this.keepsAlive = request.head.isPersistent
+    this.#owner = owner
+    this.#socket = request.socket
+  }
+
+  /** Whether its head is known, and cannot be another. */
+  get hasHead(): boolean {
+    return this.status !== 0
+  }
+
+  /** Whether all of it has been given to the system. */
+  get isWhole(): boolean {
+    return this.#state === 'whole'
+  }
+
+  /** Whether its connection is closed, or about to be. */
+  get isDestroyed(): boolean {
+    return this.#state === 'destroyed'
+  }
+
+  /** Tells the client to send the body that it holds back. */
+  writeContinue(): void {
+    if (this.#state === 'open' && !this.hasHead) this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
+  }
+
+  /**
+   * The head: it goes out with the first of the body, or with the end. The headers are names in lower case and values,
+   * in turn; those of the connection are written here. Throws for what would not be one head any more.
+   */
+  writeHead(status: number, headers: readonly string[]): void {
+    if (this.hasHead || this.#state !== 'open') return
+    const { method, version } = this.request.head
+    let length: string | undefined
+    let isDated = false
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] ?? ''
+      const value = headers[index + 1] ?? ''
+      if (!headerNameGrammar.test(name) || own.has(name) || forbidden.test(value))
+        throw new Error(`the header ${name} cannot be sent`)
+      if (name === 'content-length') length = value
+      else if (name === 'date') isDated = true
+      text += `${name}: ${value}\r\n`
+    }
+    if (method === 'HEAD' || status === 204 || status === 304) this.#body = 'none'
+    else if (length !== undefined) this.#body = 'sized'
+    else if (version === '1.1') this.#body = 'chunked'
+    else this.#body = 'until closed'
+    this.#left = Number(length ?? 0)
+    if (this.#body === 'until closed') this.keepsAlive = false
+    if (this.#body === 'chunked') text += 'transfer-encoding: chunked\r\n'
+    text += this.keepsAlive
+      ? `connection: keep-alive\r\nkeep-alive: timeout=${this.#owner.keepAliveSeconds}\r\n`
+      : 'connection: close\r\n'
+    this.status = status
+    // Whoever made the answer says when (RFC 9110, section 6.6.1).
+    this.#head = isDated ? `${text}\r\n` : `${text}date: ${httpDate()}\r\n\r\n`
+  }
+
+  /** Sends a piece of the body. Answers whether it takes more at once; `written` is called when the system has it. */
+  write(piece: Buffer, written?: (error?: Error | null) => void): boolean {
+    if (this.#state !== 'open' || !this.hasHead) {
+      written?.(new Error('the answer is over'))
+      return true
+    }
+    const socket = this.#socket
+    if (this.#body === 'none' || piece.length === 0) {
+      written?.()
+      return true
+    }
+    // More than it said would be read as the next answer.
+    if (this.#body === 'sized' && piece.length > this.#left) this.destroy()
+    if (socket.destroyed) {
+      written?.(new Error('the connection is closed'))
+      return true
+    }
+    this.#left -= piece.length
+    socket.cork()
+    const before = this.#takeHead() + (this.#body === 'chunked' ? `${piece.length.toString(16)}\r\n` : '')
+    if (before !== '') socket.write(before, 'latin1')
+    let takesMore = socket.write(piece, written)
+    if (this.#body === 'chunked') takesMore = socket.write('\r\n', 'latin1')
+    socket.uncork()
+    return takesMore
+  }
+
+  /** Ends it, with the last of its body: text is of one byte a character. Cuts it off where that is not all of it. */
+  end(last: Buffer | string = ''): void {
+    if (this.#state !== 'open') return
+    if (!this.hasHead) throw new Error('the answer has no head')
+    const bytes = this.#body === 'none' ? 0 : last.length
+    if ((this.#body === 'sized' && this.#left !== bytes) || this.#socket.destroyed) {
+      this.destroy()
+      return
+    }
+    this.#state = 'ended'
+    this.#writeLast(bytes === 0 ? '' : last)
+    // What the system took at once is written when it returns.
+    if (this.#socket.writableLength === 0) this.#finish()
+    else this.#socket.write('', 'latin1', (error) => (error ? this.destroy() : this.#finish()))
+  }
+
+  /** Closes the connection, so that half an answer never looks whole; but HTTP/1.0 without a length cannot show it. */
+  destroy(): void {
+    this.#socket.destroy()
+    this.closed()
+  }
+
+  /** For the connection: it is closed. */
+  closed(): void {
+    if (this.#state === 'whole' || this.#state === 'destroyed') return
+    this.#state = 'destroyed'
+    this.emit('close')
+    this.#owner.answered()
+  }
+
+  #writeLast(last: Buffer | string): void {
+    const socket = this.#socket
+    const isChunked = this.#body === 'chunked'
+    const before = this.#takeHead() + (isChunked && last.length > 0 ? `${last.length.toString(16)}\r\n` : '')
+    const after = isChunked ? (last.length > 0 ? '\r\n0\r\n\r\n' : '0\r\n\r\n') : ''
+    if (typeof last === 'string' || last.length <= smallBytes) {
+      const text = before + (typeof last === 'string' ? last : last.toString('latin1')) + after
+      if (text !== '') socket.write(text, 'latin1')
+      return
+    }
+    socket.cork()
+    if (before !== '') socket.write(before, 'latin1')
+    socket.write(last)
+    if (after !== '') socket.write(after, 'latin1')
+    socket.uncork()
+  }
+
+  #takeHead(): string {
+    const head = this.#head
+    this.#head = ''
+    return head
+  }
+
+  #finish(): void {
+    if (this.#state !== 'ended') return
+    this.#state = 'whole'
+    this.emit('close')
+    this.#owner.answered()
+  }
+}

@@ -1,0 +1,219 @@
+import type { Socket } from 'node:net'
+import { answerUnparsed, closeBehind } from '../../interface/unparsed-requests.ts'
+import { ClientAnswer } from './client-answer.ts'
+import { ClientRequest } from './client-request.ts'
+import { NoRequest } from './no-request.ts'
+import type { RequestHead } from './request-head.ts'
+import { RequestReader } from './request-reader.ts'
+
+/** What a connection keeps to. */
+export interface ConnectionBounds {
+  readonly headerBytes: number
+  /** Milliseconds from the start of a connection or of a request to the end of the head. */
+  readonly headersMs: number
+  /** Milliseconds between an answer and the next request. */
+  readonly keepAliveMs: number
+  /** Milliseconds without anything taken of what was sent. */
+  readonly unreadMs: number
+}
+
+/** Who has connections, and is told what comes over them. */
+export interface ConnectionOwner {
+  readonly bounds: ConnectionBounds
+  /** Whether each answer from now on is the last of its connection. */
+  readonly isClosing: boolean
+  request(request: ClientRequest, answer: ClientAnswer): void
+  /** What came is no request; the connection is closed behind what it is answered. */
+  refused(fault: NoRequest, client: string): void
+  /** The connection is closed, as the client takes nothing of an answer. */
+  unread(client: string): void
+  closed(connection: ClientConnection): void
+}
+
+/**
+ * A connection of a client. It carries one request after the other: what is sent ahead waits unread until the request
+ * before is answered and has come whole.
+ */
+export class ClientConnection {
+  readonly client: string
+  readonly keepAliveSeconds: number
+  readonly #socket: Socket
+  readonly #owner: ConnectionOwner
+  readonly #reader: RequestReader
+  #request: ClientRequest | undefined
+  #answer: ClientAnswer | undefined
+  /** Read, and not for anybody yet. */
+  #held: Buffer | undefined
+  #isReading = false
+  #isStopped = false
+  #isEnding = false
+  /** When the wait began that the client is in: for a head, or for its end. */
+  #waitingSince = performance.now()
+  #hasServed = false
+
+  constructor(socket: Socket, owner: ConnectionOwner) {
+    this.#socket = socket
+    this.#owner = owner
+    this.client = socket.remoteAddress ?? ''
+    this.keepAliveSeconds = Math.floor(owner.bounds.keepAliveMs / 1000)
+    this.#reader = new RequestReader(
+      { head: this.#begin, piece: (bytes) => this.#request?.arrived(bytes), end: this.#bodyEnded },
+      owner.bounds.headerBytes,
+    )
+    socket.setTimeout(owner.bounds.unreadMs)
+    socket
+      .on('data', this.#take)
+      .on('drain', () => this.#answer?.emit('drain'))
+      .on('timeout', this.#quiet)
+      .on('end', this.#clientEnded)
+      // What it was is told by the end that follows.
+      .on('error', () => undefined)
+      .on('close', this.#closed)
+  }
+
+  /** Whether a request is under way. */
+  get isBusy(): boolean {
+    return this.#answer !== undefined
+  }
+
+  /** The answer under way is the last one. */
+  closeWhenAnswered(): void {
+    if (this.#answer !== undefined && !this.#answer.hasHead) this.#answer.keepsAlive = false
+  }
+
+  /** Closes it where no request is under way, and it does not close already. */
+  closeIfIdle(): void {
+    if (!this.isBusy && !this.#isEnding) this.#socket.destroy()
+  }
+
+  /** Ends it where the client has been silent for too long. */
+  checkPatience(now: number): void {
+    if (this.#request !== undefined || this.#isEnding) return
+    const { headersMs, keepAliveMs } = this.#owner.bounds
+    const waitedMs = now - this.#waitingSince
+    if (this.#reader.hasBegunHead) {
+      if (waitedMs > headersMs) this.#refuse(new NoRequest('head_too_slow', 'the head did not come in time'))
+    } else if (!this.#hasServed) {
+      if (waitedMs > headersMs) this.#refuse(new NoRequest('idle', 'nothing came'))
+    } else if (waitedMs > keepAliveMs) {
+      this.#socket.destroy()
+    }
+  }
+
+  /** For the answer: it is over. */
+  answered(): void {
+    if (this.#answer === undefined) return
+    const { keepsAlive } = this.#answer
+    this.#answer = undefined
+    if (this.#isEnding || !keepsAlive || this.#socket.destroyed) this.#end()
+    else if (this.#request?.isComplete === true) this.#next()
+  }
+
+  readonly #take = (bytes: Buffer): void => {
+    // Behind the end it is read only to be out of the way.
+    if (this.#isEnding) return
+    this.#held = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
+    this.#readOn()
+  }
+
+  /** Reads what is held, as far as it is for somebody; the client is not read on before that. */
+  readonly #readOn = (): void => {
+    if (this.#isReading) return
+    this.#isReading = true
+    try {
+      while (this.#held !== undefined && this.#mayRead()) this.#readNext(this.#held)
+    } catch (error) {
+      if (!(error instanceof NoRequest)) throw error
+      this.#refuse(error)
+    } finally {
+      this.#isReading = false
+    }
+    const isStopped = this.#held !== undefined && !this.#isEnding
+    if (isStopped === this.#isStopped) return
+    this.#isStopped = isStopped
+    if (isStopped) this.#socket.pause()
+    else this.#socket.resume()
+  }
+
+  #readNext(bytes: Buffer): void {
+    if (this.#hasServed && this.#request === undefined && !this.#reader.hasBegunHead)
+      this.#waitingSince = performance.now()
+    const end = this.#reader.read(bytes, 0)
+    this.#held = end === bytes.length || this.#isEnding ? undefined : bytes.subarray(end)
+  }
+
+  #mayRead(): boolean {
+    if (this.#isEnding) return false
+    return this.#request === undefined || (!this.#request.isComplete && this.#request.wantsBody)
+  }
+
+  readonly #begin = (head: RequestHead): void => {
+    const request = new ClientRequest(head, this.#socket, this.client, this.#readOn)
+    const answer = new ClientAnswer(request, this)
+    if (this.#owner.isClosing) answer.keepsAlive = false
+    this.#request = request
+    this.#answer = answer
+    this.#owner.request(request, answer)
+  }
+
+  readonly #bodyEnded = (): void => {
+    this.#request?.ended('complete')
+    if (this.#answer === undefined) this.#next()
+  }
+
+  #next(): void {
+    this.#request = undefined
+    this.#hasServed = true
+    this.#waitingSince = performance.now()
+    this.#readOn()
+  }
+
+  /** What came is no request, or no body of one. */
+  #refuse(fault: NoRequest): void {
+    const answer = this.#answer
+    this.#isEnding = true
+    this.#held = undefined
+    this.#owner.refused(fault, this.client)
+    this.#request?.ended('broken')
+    // A second answer would be taken for that to the next request.
+    if (answer?.hasHead === true) return
+    const isAnswered = answer === undefined && this.#request !== undefined
+    this.#answer = undefined
+    answer?.closed()
+    const { refusal } = fault
+    if (isAnswered) closeBehind(this.#socket)
+    else if (refusal === undefined) this.#socket.destroy()
+    else answerUnparsed(this.#socket, refusal)
+  }
+
+  /** Closes it behind its last answer. */
+  #end(): void {
+    this.#isEnding = true
+    this.#held = undefined
+    this.#request?.ended('broken')
+    if (this.#isStopped) this.#socket.resume()
+    closeBehind(this.#socket)
+  }
+
+  /** Whoever sends no more takes no more either. */
+  readonly #clientEnded = (): void => {
+    if (this.#isEnding) return
+    if (this.#reader.hasBegunHead || this.#request?.isComplete === false)
+      this.#refuse(new NoRequest('cut_short', 'the request ended before it was complete'))
+    else this.#socket.end()
+  }
+
+  readonly #quiet = (): void => {
+    if (this.#answer === undefined || this.#socket.writableLength === 0) return
+    this.#owner.unread(this.client)
+    this.#socket.destroy()
+  }
+
+  readonly #closed = (): void => {
+    this.#isEnding = true
+    this.#held = undefined
+    this.#request?.ended('broken')
+    this.#answer?.closed()
+    this.#owner.closed(this)
+  }
+}

@@ -1,0 +1,133 @@
+import { METHODS } from 'node:http'
+import { headerNameGrammar } from '../../interface/headers.ts'
+import { malformed } from './no-request.ts'
+
+/** What the head of a request says. */
+export interface RequestHead {
+  readonly method: string
+  /** As it was sent. */
+  readonly target: string
+  /** Of HTTP, as `1.1`. */
+  readonly version: string
+  /** Names in lower case and values, in turn. */
+  readonly headers: readonly string[]
+  /**
+   * Where the body ends: after so many bytes, or with its last chunk. What is unclear is nothing to read on from: the
+   * request is refused, and its connection is of no more use.
+   */
+  readonly body: number | 'chunked' | 'unclear'
+  /** Whether the client wants to use its connection again. */
+  readonly isPersistent: boolean
+  /** Whether the client holds its body back until it is told to continue (RFC 9110, section 10.1.1). */
+  readonly expectsContinue: boolean
+}
+
+const methods: ReadonlySet<string> = new Set(METHODS)
+const requestLine = /^([A-Z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/([0-9]\.[0-9])$/
+/** Of a request line that has not come whole. */
+const beginning =
+  /^[A-Z-]{1,32}(?: (?:[\x21-\x7e\x80-\xff]+(?: (?:H(?:T(?:T(?:P(?:\/(?:[0-9](?:\.[0-9]?)?)?)?)?)?)?)?)?)?)?\r?$/
+/** Controls but the tab, and the ends of lines that are none: one reader would see a line where another sees none. */
+const forbidden = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
+const digits = /^[0-9]{1,15}$/
+
+/**
+ * Reads the head of a request, without the empty line at its end, by RFC 9112. Throws NoRequest for everything that is
+ * not exactly as it should be: what one reader takes for the end of a request another may not.
+ */
+export function readRequestHead(text: string): RequestHead {
+  if (forbidden.test(text)) throw malformed('the head holds characters that it may not')
+  const found = text.indexOf('\r\n')
+  const lineEnd = found === -1 ? text.length : found
+  const line = readRequestLine(text.slice(0, lineEnd))
+  const headers = readHeaders(text, lineEnd + 2)
+  return { ...line, headers, ...meaningOf(line.version, headers) }
+}
+
+/**
+ * Throws NoRequest where no head begins with that line, or with what there is of it: it ends with `\r\n` where it is
+ * whole.
+ */
+export function assertBeginsHead(line: string): void {
+  if (line.endsWith('\r\n')) readRequestLine(line.slice(0, -2))
+  else if (!beginning.test(line)) throw noRequestLine()
+}
+
+function readRequestLine(line: string): Pick<RequestHead, 'method' | 'target' | 'version'> {
+  const match = requestLine.exec(line)
+  if (match === null) throw noRequestLine()
+  const [, method = '', target = '', version = ''] = match
+  if (!methods.has(method)) throw malformed('the method is none of HTTP')
+  return { method, target, version }
+}
+
+function noRequestLine(): Error {
+  return malformed('the head does not begin with a request line')
+}
+
+function readHeaders(text: string, from: number): string[] {
+  const headers: string[] = []
+  for (let at = from; at < text.length;) {
+    const found = text.indexOf('\r\n', at)
+    const end = found === -1 ? text.length : found
+    const colon = text.indexOf(':', at)
+    const name = colon === -1 || colon >= end ? '' : text.slice(at, colon)
+    if (!headerNameGrammar.test(name)) throw malformed('a header has a name that is none')
+    headers.push(name.toLowerCase(), withoutBlanks(text, colon + 1, end))
+    at = end + 2
+  }
+  return headers
+}
+
+/** The text from there to there, without spaces and tabs around it. */
+function withoutBlanks(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1
+  while (start < end && isBlank(text.charCodeAt(end - 1))) end -= 1
+  return text.slice(start, end)
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+type Meaning = Pick<RequestHead, 'body' | 'isPersistent' | 'expectsContinue'>
+
+function meaningOf(version: string, headers: readonly string[]): Meaning {
+  let length: string | undefined
+  let coding: string | undefined
+  let connection = ''
+  let expectsContinue = false
+  for (let index = 0; index < headers.length; index += 2) {
+    const value = headers[index + 1] ?? ''
+    switch (headers[index] ?? '') {
+      case 'content-length':
+        if (length !== undefined || !digits.test(value)) throw malformed('the content-length is unclear')
+        length = value
+        break
+      case 'transfer-encoding':
+        coding = coding === undefined ? value.toLowerCase() : 'several'
+        break
+      case 'connection':
+        connection += `,${value}`
+        break
+      case 'expect':
+        expectsContinue = version === '1.1' && value.toLowerCase() === '100-continue'
+    }
+  }
+  if (coding !== undefined && length !== undefined)
+    throw malformed('there is both a content-length and a transfer-encoding')
+  // Of other versions than these nobody knows where a request ends.
+  const isKnown = version === '1.1' || (version === '1.0' && coding === undefined)
+  const isUnclear = !isKnown || (coding !== undefined && coding !== 'chunked')
+  const body = isUnclear ? 'unclear' : coding === undefined ? Number(length ?? 0) : 'chunked'
+  return { body, isPersistent: !isUnclear && staysOpen(version, connection), expectsContinue }
+}
+
+/** Whether the connection outlives the request (RFC 9112, section 9.3): all its headers are one list. */
+function staysOpen(version: string, connection: string): boolean {
+  if (connection === '') return version === '1.1'
+  const options = connection.split(',').map((option) => option.trim().toLowerCase())
+  return !options.includes('close') && (version === '1.1' || options.includes('keep-alive'))
+}

@@ -1,0 +1,111 @@
+import fc from 'fast-check'
+import { writtenRequest } from './written-requests.ts'
+
+/** Bytes at which readers differ. */
+const odd = oneOfThese(
+  '\0|\t|\n|\r|\r\n|\x0b|\x0c| |"|,|:|;|=|+|-|0|a|g|X|\x7f|\x80|\x85|\xa0|\xff|0x|\r\n |\n\n|\r\r\n|\r\n\r\n',
+)
+const nameOfFraming = oneOfThese(
+  'Content-Length|content-length|Transfer-Encoding|transfer-encoding|transfer_encoding|Connection|Expect|Upgrade|TE|' +
+    'Content-Length | Transfer-Encoding',
+)
+const valueOfFraming = oneOfThese(
+  '0|1|3|03|+3|-3|3 3|3, 3|3,|0x3|3;|| |\t3\t|3\x0b|1e1|99999999999999999999|18446744073709551617|' +
+    'chunked|Chunked|CHUNKED| chunked |chunked,|,chunked|chunked, chunked|gzip, chunked|chunked, gzip|chunked;a=b|' +
+    '"chunked"|xchunked|chunked\x0b|\x0bchunked|identity|chun ked|' +
+    'close|keep-alive|close, keep-alive|Keep-Alive,Close|upgrade|closed|websocket|h2c|100-continue|200-ok',
+)
+const framingLine = fc
+  .tuple(
+    nameOfFraming,
+    oneOfThese(':|: | :|:\t|:\r\n |'),
+    valueOfFraming,
+    oneOfThese('\r\n|\r\n|\r\n|\n|\r|\r\r\n'),
+  )
+  .map((parts) => parts.join(''))
+const size = oneOfThese(
+  '0|00|1|3| 3|3 |3\t|3 ;a|3;|3;;|3;a="\\"|3;a=b;c|0x3|+3|-3|g||' +
+    'ffffffffffffffff|10000000000000003|00000000000000000003|3\x0b|3,|3;\xff',
+)
+const version = oneOfThese(
+  'HTTP/1.0|HTTP/0.9|HTTP/2.0|HTTP/1.2|HTTP/1.10|http/1.1|HTTP/1,1| HTTP/1.1|ICE/1.0|',
+)
+const someMethod = oneOfThese('get|PRI|FOO|CONNECT|GETX|G||DESCRIBE|SOURCE')
+const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+
+type Change = (text: string) => string
+
+function at(place: number, change: (text: string, position: number) => string): Change {
+  return (text) => change(text, Math.floor(place * (text.length + 1)))
+}
+
+/** One of the texts between the bars. */
+function oneOfThese(texts: string): fc.Arbitrary<string> {
+  return fc.constantFrom(...texts.split('|'))
+}
+
+/** Replaces one of the passages that match. */
+function oneOf(pattern: RegExp, place: number, replacement: (passage: string) => string): Change {
+  return (text) => {
+    const found = [...text.matchAll(pattern)]
+    const match = found[Math.floor(place * found.length)]
+    if (match === undefined) return text
+    return text.slice(0, match.index) + replacement(match[0]) + text.slice(match.index + match[0].length)
+  }
+}
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc
+    .tuple(share, odd)
+    .map(([place, bytes]) =>
+      at(place, (text, position) => text.slice(0, position) + bytes + text.slice(position)),
+    ),
+  fc
+    .tuple(share, odd)
+    .map(([place, bytes]) =>
+      at(place, (text, position) => text.slice(0, position) + bytes + text.slice(position + 1)),
+    ),
+  fc
+    .tuple(share, fc.integer({ min: 1, max: 4 }))
+    .map(([place, count]) =>
+      at(place, (text, position) => text.slice(0, position) + text.slice(position + count)),
+    ),
+  share.map((place) => at(place, (text, position) => text.slice(0, position))),
+  fc
+    .tuple(share, fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', ''))
+    .map(([place, end]) => oneOf(/\r\n/g, place, () => end)),
+  fc.tuple(share, odd).map(([place, bytes]) => oneOf(/[:;,= ]/g, place, (mark) => mark + bytes)),
+  fc.tuple(share, odd).map(([place, bytes]) => oneOf(/[:;,= ]/g, place, (mark) => bytes + mark)),
+  fc.tuple(share, framingLine).map(([place, line]) => oneOf(/host: g\r\n/g, place, (host) => host + line)),
+  fc
+    .tuple(share, valueOfFraming, fc.boolean())
+    .map(([place, value, isKept]) =>
+      oneOf(
+        /(content-length|transfer-encoding): [^\r]*\r\n/g,
+        place,
+        (line) => (isKept ? line : '') + `${line.slice(0, line.indexOf(':'))}: ${value}\r\n`,
+      ),
+    ),
+  fc
+    .tuple(share, oneOfThese('content-length: 0|content-length: 3|transfer-encoding: chunked'), fc.boolean())
+    .map(([place, other, isBehind]) =>
+      oneOf(/(?:content-length|transfer-encoding): [^\r]*\r\n/g, place, (line) =>
+        isBehind ? `${line}${other}\r\n` : `${other}\r\n${line}`,
+      ),
+    ),
+  fc
+    .tuple(share, size)
+    .map(([place, other]) => oneOf(/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, place, () => other)),
+  fc.tuple(share, version).map(([place, other]) => oneOf(/HTTP\/1\.1/g, place, () => other)),
+  fc.tuple(share, someMethod).map(([place, other]) => oneOf(/[A-Z-]+(?= \/)/g, place, () => other)),
+)
+
+/** Good requests, one behind the other, in which something has been changed: one byte a character. */
+export const oddRequests: fc.Arbitrary<string> = fc
+  .tuple(
+    fc.array(writtenRequest, { minLength: 1, maxLength: 3 }),
+    fc.array(change, { minLength: 1, maxLength: 3 }),
+  )
+  .map(([requests, changes]) =>
+    changes.reduce((text, apply) => apply(text), requests.map(({ bytes }) => bytes).join('')),
+  )
