@@ -29,8 +29,8 @@ interface LoadTime {
   readonly 'parse unchanged': string
 }
 
-const processes = 5
-const rounds = 5
+const processes = 3
+const rounds = 3
 const program = fileURLToPath(new URL('load-policies-once.ts', import.meta.url))
 
 /** Loads the policies from one file and from a file for each. */

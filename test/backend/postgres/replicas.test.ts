@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, inject, test } from 'vitest'
+import { isThorough } from '../../thorough.ts'
 import { backendSettings } from '../backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { temporaryFolder } from '../running-backend.ts'
@@ -125,7 +126,7 @@ test(
   },
 )
 
-test(
+test.runIf(isThorough)(
   'a replica that is killed takes nothing with it, and one that starts takes nothing away',
   { timeout: 120_000 },
   async () => {
@@ -174,35 +175,40 @@ test(
   },
 )
 
-test('replicas go on after the server has ended all their connections', { timeout: 120_000 }, async () => {
-  const { folder, replicas, one } = await twoReplicas()
-  await one.post('table/t/create', streamOf(orders(0)))
-  const server = new pg.Client(inject('postgresUrl'))
-  await server.connect()
-  const { schema } = backendSettings(folder).store.postgres ?? {}
-  let acknowledged = 0
-  const over = new AbortController()
-  const work = Array.from({ length: 4 }, async (_, index) => {
-    while (!over.signal.aborted) {
-      const answer = await replicas[index % 2]?.post('table/t/insert', streamOf(orders(1)))
-      if (answer?.status === 200) acknowledged += 1
-      else expect(answer?.status).toBe(503)
+test.runIf(isThorough)(
+  'replicas go on after the server has ended all their connections',
+  { timeout: 120_000 },
+  async () => {
+    const { folder, replicas, one } = await twoReplicas()
+    await one.post('table/t/create', streamOf(orders(0)))
+    const server = new pg.Client(inject('postgresUrl'))
+    await server.connect()
+    const { schema } = backendSettings(folder).store.postgres ?? {}
+    let acknowledged = 0
+    const over = new AbortController()
+    const work = Array.from({ length: 4 }, async (_, index) => {
+      while (!over.signal.aborted) {
+        const answer = await replicas[index % 2]?.post('table/t/insert', streamOf(orders(1)))
+        if (answer?.status === 200) acknowledged += 1
+        else expect(answer?.status).toBe(503)
+      }
+    })
+    for (let round = 0; round < 5; round += 1) {
+      await setTimeout(100)
+      await server.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1',
+        [`catalog-gateway ${schema}`],
+      )
     }
-  })
-  for (let round = 0; round < 5; round += 1) {
     await setTimeout(100)
-    await server.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
-      `catalog-gateway ${schema}`,
-    ])
-  }
-  await setTimeout(100)
-  over.abort()
-  await Promise.all(work)
-  await server.end()
-  expect(acknowledged).toBeGreaterThan(0)
-  for (const { post } of replicas) {
-    const { status, json } = await post('table/t/count_rows')
-    expect(status).toBe(200)
-    expect(json).toBeGreaterThanOrEqual(acknowledged)
-  }
-})
+    over.abort()
+    await Promise.all(work)
+    await server.end()
+    expect(acknowledged).toBeGreaterThan(0)
+    for (const { post } of replicas) {
+      const { status, json } = await post('table/t/count_rows')
+      expect(status).toBe(200)
+      expect(json).toBeGreaterThanOrEqual(acknowledged)
+    }
+  },
+)
