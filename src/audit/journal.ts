@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { syncFolder } from '../identity/sync-folder.ts'
 import { decodeEntries, encodeEntry, entrySize, type JournalEntry } from './journal-entry.ts'
 import type { FileTrouble } from './records.ts'
+import { readInto } from './read-into.ts'
 import { ignoreMissing } from './system-error.ts'
 import { writeAll } from './write-all.ts'
 
@@ -119,12 +120,7 @@ export async function readJournal(folder: string): Promise<JournalEntry[] | stri
   if (handle === undefined) return []
   try {
     const content = Buffer.alloc(journalBytes)
-    let length = 0
-    for (;;) {
-      const { bytesRead } = await handle.read(content, length, content.length - length, length)
-      if (bytesRead === 0) return decodeEntries(content.subarray(0, length))
-      length += bytesRead
-    }
+    return decodeEntries(content.subarray(0, await readInto(handle, content, 0)))
   } finally {
     await handle.close()
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { checkLine, misplaced, type ChainPlace } from './chain.ts'
 import { journalName, readJournal } from './journal.ts'
 import type { JournalEntry } from './journal-entry.ts'
+import { readInto } from './read-into.ts'
 import { readLines } from './lines.ts'
 import type { RecordBodies } from './records.ts'
 import { parseSegmentName, type ChainFiles } from './segment-names.ts'
@@ -105,10 +106,7 @@ async function missingBytes(
   { offset, bytes }: Pick<JournalEntry, 'offset' | 'bytes'>,
 ): Promise<number> {
   const there = Buffer.alloc(bytes.length)
-  let length = 0
-  for (let read = -1; read !== 0; length += read) {
-    ;({ bytesRead: read } = await handle.read(there, length, there.length - length, offset + length))
-  }
+  const length = await readInto(handle, there, offset)
   let missing = bytes.length - length
   for (let at = 0; at < length; at += 1) if (there[at] !== bytes[at]) missing += 1
   return missing

@@ -152,15 +152,15 @@ export class SegmentFile {
 
   async #appendSynced(bytes: Buffer): Promise<void> {
     await writeAll(this.#handle.fd, bytes, null)
-    await this.#sync()
-    this.#length += bytes.length
-    this.#noteSynced()
+    await this.#sync(bytes.length)
   }
 
-  async #sync(): Promise<void> {
+  /** With it, so many bytes that were just written count as durable too. */
+  async #sync(more = 0): Promise<void> {
     this.#isDoubtful = true
     await this.#handle.datasync()
     this.#isDoubtful = false
+    this.#length += more
     this.#noteSynced()
   }
 

@@ -45,15 +45,10 @@ export class ClientRequest {
     return this.#taker !== undefined && !this.#isPaused
   }
 
-  /** The value of the first header of that name (in lower case). */
-  header(name: string): string | undefined {
-    const { headers } = this.head
-    for (let index = 0; index < headers.length; index += 2)
-      if (headers[index] === name) return headers[index + 1]
-    return undefined
-  }
-
-  /** The same of a header that was sent once; undefined where it was repeated: nobody can tell which one is meant. */
+  /**
+   * The value of the header of that name (in lower case) where it was sent once; undefined where it was repeated, as
+   * nobody can tell which one is meant.
+   */
   soleHeader(name: string): string | undefined {
     const { headers } = this.head
     let sole: string | undefined

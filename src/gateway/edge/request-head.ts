@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { headerNameGrammar } from '../../interface/headers.ts'
+import { forbiddenInHead, lengthGrammar, readHeaderFields } from '../http/header-fields.ts'
 import { malformed } from './no-request.ts'
 
 /** What the head of a request says. */
@@ -27,20 +27,17 @@ const requestLine = /^([A-Z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/([0-9]\.[0-9])$/
 /** Of a request line that has not come whole. */
 const beginning =
   /^[A-Z-]{1,32}(?: (?:[\x21-\x7e\x80-\xff]+(?: (?:H(?:T(?:T(?:P(?:\/(?:[0-9](?:\.[0-9]?)?)?)?)?)?)?)?)?)?)?\r?$/
-/** Controls but the tab, and the ends of lines that are none: one reader would see a line where another sees none. */
-const forbidden = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
-const digits = /^[0-9]{1,15}$/
 
 /**
  * Reads the head of a request, without the empty line at its end, by RFC 9112. Throws NoRequest for everything that is
  * not exactly as it should be: what one reader takes for the end of a request another may not.
  */
 export function readRequestHead(text: string): RequestHead {
-  if (forbidden.test(text)) throw malformed('the head holds characters that it may not')
+  if (forbiddenInHead.test(text)) throw malformed('the head holds characters that it may not')
   const found = text.indexOf('\r\n')
   const lineEnd = found === -1 ? text.length : found
   const line = readRequestLine(text.slice(0, lineEnd))
-  const headers = readHeaders(text, lineEnd + 2)
+  const headers = readHeaderFields(text, lineEnd + 2, (has) => malformed(`the request has ${has}`))
   return { ...line, headers, ...meaningOf(line.version, headers) }
 }
 
@@ -65,33 +62,6 @@ function noRequestLine(): Error {
   return malformed('the head does not begin with a request line')
 }
 
-function readHeaders(text: string, from: number): string[] {
-  const headers: string[] = []
-  for (let at = from; at < text.length;) {
-    const found = text.indexOf('\r\n', at)
-    const end = found === -1 ? text.length : found
-    const colon = text.indexOf(':', at)
-    const name = colon === -1 || colon >= end ? '' : text.slice(at, colon)
-    if (!headerNameGrammar.test(name)) throw malformed('a header has a name that is none')
-    headers.push(name.toLowerCase(), withoutBlanks(text, colon + 1, end))
-    at = end + 2
-  }
-  return headers
-}
-
-/** The text from there to there, without spaces and tabs around it. */
-function withoutBlanks(text: string, from: number, to: number): string {
-  let start = from
-  let end = to
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1
-  while (start < end && isBlank(text.charCodeAt(end - 1))) end -= 1
-  return text.slice(start, end)
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09
-}
-
 type Meaning = Pick<RequestHead, 'body' | 'isPersistent' | 'expectsContinue'>
 
 function meaningOf(version: string, headers: readonly string[]): Meaning {
@@ -103,7 +73,8 @@ function meaningOf(version: string, headers: readonly string[]): Meaning {
     const value = headers[index + 1] ?? ''
     switch (headers[index] ?? '') {
       case 'content-length':
-        if (length !== undefined || !digits.test(value)) throw malformed('the content-length is unclear')
+        if (length !== undefined || !lengthGrammar.test(value))
+          throw malformed('the content-length is unclear')
         length = value
         break
       case 'transfer-encoding':

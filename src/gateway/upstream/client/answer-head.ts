@@ -1,4 +1,4 @@
-import { headerNameGrammar } from '../../../interface/headers.ts'
+import { forbiddenInHead, lengthGrammar, readHeaderFields } from '../../http/header-fields.ts'
 import { badAnswer } from './transport-error.ts'
 
 /** What the head of an answer says. */
@@ -21,49 +21,22 @@ const maximumKeepAliveMs = 600_000
 const keepAliveMarginMs = 2_000
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/
-/** Controls but the tab, and the ends of lines that are none: one reader would see a line where another sees none. */
-const forbidden = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
-const digits = /^[0-9]{1,15}$/
 
 /**
  * Reads the head of an answer, without the empty line at its end, by RFC 9112. Throws TransportError for everything
  * that is not exactly as it should be: what one reader takes for the end of a body another may not.
  */
 export function readAnswerHead(text: string): AnswerHead {
-  if (forbidden.test(text)) throw badAnswer('the head of the answer holds characters that it may not')
+  if (forbiddenInHead.test(text)) throw badAnswer('the head of the answer holds characters that it may not')
   const lineEnd = text.indexOf('\r\n')
   const match = statusLine.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
   if (match === null) throw badAnswer('the answer does not begin with a status line of HTTP/1.1')
   const status = Number(match[2])
-  const headers = lineEnd === -1 ? [] : readHeaders(text, lineEnd + 2)
+  const headers =
+    lineEnd === -1
+      ? []
+      : readHeaderFields(text, lineEnd + 2, (has) => badAnswer(`the answer has ${has}`), maximumHeaders)
   return { status, headers, ...framing(status, match[1] === '1', headers) }
-}
-
-function readHeaders(text: string, from: number): string[] {
-  const headers: string[] = []
-  for (let at = from; at < text.length;) {
-    const found = text.indexOf('\r\n', at)
-    const end = found === -1 ? text.length : found
-    const colon = text.indexOf(':', at)
-    const name = colon === -1 || colon >= end ? '' : text.slice(at, colon)
-    if (!headerNameGrammar.test(name)) throw badAnswer('the answer has a header whose name is none')
-    if (headers.length === maximumHeaders * 2) throw badAnswer('the answer has too many headers')
-    headers.push(name.toLowerCase(), withoutBlanks(text, colon + 1, end))
-    at = end + 2
-  }
-  return headers
-}
-
-function withoutBlanks(text: string, from: number, to: number): string {
-  let start = from
-  let end = to
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1
-  while (start < end && isBlank(text.charCodeAt(end - 1))) end -= 1
-  return text.slice(start, end)
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09
 }
 
 type Framing = Pick<AnswerHead, 'body' | 'keepAliveMs'>
@@ -77,7 +50,7 @@ function framing(status: number, isCurrent: boolean, headers: readonly string[])
     const value = headers[index + 1] ?? ''
     switch (name) {
       case 'content-length':
-        if (length !== undefined || !digits.test(value))
+        if (length !== undefined || !lengthGrammar.test(value))
           throw badAnswer('the length of the answer is unclear')
         length = value
         break

@@ -1,0 +1,11 @@
+import type { FileHandle } from 'node:fs/promises'
+
+/** Fills the buffer from that position of the file on; answers how many bytes there were. */
+export async function readInto(handle: FileHandle, buffer: Buffer, position: number): Promise<number> {
+  let length = 0
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, position + length)
+    if (bytesRead === 0) return length
+    length += bytesRead
+  }
+}
