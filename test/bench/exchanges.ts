@@ -15,6 +15,9 @@ export const smallAnswer = JSON.stringify({
   versions: [{ version: 7, timestamp: '2026-01-01T00:00:00Z', metadata: { rows: '1000' } }],
 })
 
+/** What every commit is answered. */
+export const commitAnswer = JSON.stringify({ version: { version: 7 } })
+
 /** A request with this header is answered the SHA-256 of its body instead. */
 export const digestHeader = 'x-bench-digest'
 

@@ -50,30 +50,55 @@ export async function runLoad(
     ...(credential === 'key' ? [`x-api-key: ${callers.apiKey}`] : []),
     ...(credential === 'token' ? [`authorization: Bearer ${callers.tokens[0]}`] : []),
   ]
-  const [program, ...parameters] = onCore(core, [
-    'wrk',
-    '-t1',
-    `-c${connections}`,
-    `-d${seconds}s`,
-    '--timeout=60s',
-    `--script=${script}`,
-    ...headers.flatMap((header) => ['-H', header]),
-    `http://127.0.0.1:${port}${path}`,
-  ])
-  const { stdout } = await promisify(execFile)(program, parameters, {
+  const result = await runWrk({
+    connections,
+    seconds,
+    headers,
+    url: `http://127.0.0.1:${port}${path}`,
+    core,
     signal,
-    env: {
-      ...process.env,
-      BENCH_METHOD: 'POST',
+    environment: {
       ...(body !== undefined && { BENCH_BODY_FILE: bodies.file(body) }),
       ...(isChunked && { BENCH_CHUNKED: '1' }),
       ...(credential === 'tokens' && { BENCH_TOKENS_FILE: callers.tokensFile }),
     },
   })
-  const result = resultSchema.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''))
   const unexpected = isRefused ? result.requests - result.refused : result.refused
   if (unexpected > 0)
     throw new Error(`${unexpected} of ${result.requests} answers had another status than expected`)
   if (result.broken > 0) throw new Error(`${result.broken} requests were not answered`)
   return result
+}
+
+/** What wrk is told. */
+export interface WrkRun {
+  readonly connections: number
+  readonly seconds: number
+  readonly headers: readonly string[]
+  readonly url: string
+  /** The core that it runs on; undefined for any. */
+  readonly core: number | undefined
+  /** Ends it. */
+  readonly signal?: AbortSignal
+  /** What `wrk.lua` asks for besides the method. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** Sends POST requests of one kind for so long. Rejects where wrk fails; what the answers are worth, the result says. */
+export async function runWrk(run: WrkRun): Promise<LoadResult> {
+  const [program, ...parameters] = onCore(run.core, [
+    'wrk',
+    '-t1',
+    `-c${run.connections}`,
+    `-d${run.seconds}s`,
+    '--timeout=60s',
+    `--script=${script}`,
+    ...run.headers.flatMap((header) => ['-H', header]),
+    run.url,
+  ])
+  const { stdout } = await promisify(execFile)(program, parameters, {
+    signal: run.signal,
+    env: { ...process.env, BENCH_METHOD: 'POST', ...run.environment },
+  })
+  return resultSchema.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''))
 }

@@ -6,6 +6,7 @@ import { createServer, type Socket } from 'node:net'
 import {
   bodySizes,
   bytesCountPath,
+  commitAnswer,
   digestHeader,
   downloadOf,
   smallAnswer,
@@ -15,6 +16,7 @@ import {
 const [port, ...sizes] = process.argv.slice(2)
 const chunkBytes = 64 * 1024
 const small = answerOf(Buffer.from(smallAnswer))
+const committed = answerOf(Buffer.from(commitAnswer))
 const downloads = new Map<string, Buffer>(
   sizes.flatMap((size) => {
     const body = downloadOf(bodySizes[size as BodySize])
@@ -100,6 +102,7 @@ function serve(socket: Socket): void {
 function answerTo(head: string): Buffer {
   const path = head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP'))
   if (path === bytesCountPath) return answerOf(Buffer.from(`{"bytes":${bodyBytes}}`))
+  if (path.endsWith('/version/create')) return committed
   return downloads.get(path.slice(path.search(/\$|%24/)).replace('%24', '$')) ?? small
 }
 
