@@ -29,7 +29,7 @@ export function limit(
   const share = fairness.admit(request)
   if (share === undefined) return undefined
   const counted = share.sent && countSent(response, (bytes) => share.sent?.(bytes))
-  response.once('close', () => {
+  response.closing.add(() => {
     counted?.()
     share.end()
   })

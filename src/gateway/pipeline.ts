@@ -10,6 +10,7 @@ import { authorize } from './authorize.ts'
 import { assertReachable } from './upstream/call-upstream.ts'
 import type { ChangeTracking } from './changes/change-tracking.ts'
 import { check, type BodyLimits } from './check.ts'
+import { DeniedError } from './denied-error.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
 import type { ClientBody } from './edge/client-body.ts'
 import type { ClientRequest } from './edge/client-request.ts'
@@ -50,15 +51,15 @@ export interface Admitted {
 
 /**
  * The first half of the way of a request: everything that is decided before a byte of its body is read.
- * Each stage takes what the one before returns, and refuses by throwing an InterfaceError; a promise only where it must
- * wait to know who calls.
+ * Each stage takes what the one before returns, and refuses by throwing an InterfaceError; only what the policies deny
+ * is returned. A promise only where it must wait to know who calls.
  */
 export function admit(
   request: ClientRequest,
   response: ClientAnswer,
   parts: PipelineParts,
   trace: Trace,
-): Admitted | Promise<Admitted> {
+): Admitted | DeniedError | Promise<Admitted | DeniedError> {
   const received = receive(request, parts, trace.requestId)
   trace.enter('match')
   const matched = match(received, parts.upstreams)
@@ -76,12 +77,13 @@ function admitCaller(
   response: ClientAnswer,
   parts: PipelineParts,
   trace: Trace,
-): Admitted {
+): Admitted | DeniedError {
   trace.principal = authenticated.principal
   trace.enter('authorize')
   const policies = parts.policies.current()
   trace.policyRevision = policies.revision
   const permitted = authorize(authenticated, policies)
+  if (permitted instanceof DeniedError) return permitted
   trace.enter('limit')
   const share = limit(permitted, response, parts)
   return { permitted, policies, share }

@@ -2,6 +2,7 @@ import { keySetPath } from '../identity/assertions.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import { openApiPath, openApiText } from '../interface/openapi.ts'
 import { answerUnparsed } from '../interface/unparsed-requests.ts'
+import { DeniedError } from './denied-error.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
 import { clientBody, noBody, type BodyPace } from './edge/client-body.ts'
 import type { ClientRequest } from './edge/client-request.ts'
@@ -63,7 +64,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       return
     }
     const trace = beginTrace(request)
-    response.once('close', () => telemetry.ended(trace, response))
+    response.closing.add(() => telemetry.ended(trace, response))
     telemetry.begun(trace, request)
     void answer(request, response, trace)
   }
@@ -74,6 +75,10 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     try {
       const admission = admit(request, response, options, trace)
       const admitted = admission instanceof Promise ? await admission : admission
+      if (admitted instanceof DeniedError) {
+        fail(request, response, trace, admitted)
+        return
+      }
       if (admitted.permitted.hasBody) body = clientBody(request, response, bodyPace)
       await pass(admitted, body, response, options, trace)
       body.release()

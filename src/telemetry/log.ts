@@ -29,10 +29,10 @@ export const logSchema = z.strictObject({
 export interface GatewayLog {
   readonly logger: Logger
   /**
-   * A line like those of the logger, for what is logged with each request: it takes half the time. Some member is
-   * defined; those that are not are left out. The message is plain: nothing in it has to be escaped.
+   * A line like those of the logger, for what is logged with each request: it takes a fraction of the time. Members
+   * are JSON, each with the comma before it. The message is plain: nothing in it has to be escaped.
    */
-  write(level: 'info' | 'warn', members: object, message: string): void
+  write(level: 'info' | 'warn', members: string, message: string): void
   /** Resolves when every line is written. Lines that come later are written when the process ends, if it ends well. */
   close(): Promise<void>
 }
@@ -57,10 +57,8 @@ export function openLog(level: LogLevel, lost: (lines: number) => void): Gateway
     logger,
     write(lineLevel, members, message) {
       if (!logger.isLevelEnabled(lineLevel)) return
-      // To put the members into one object with the others made a line three times as dear: it grew into a hash table.
-      const inner = JSON.stringify(members).slice(1, -1)
       const level = logger.levels.values[lineLevel]
-      lines.write(`{"level":${level},"time":"${time()}",${inner},"msg":"${message}"}\n`)
+      lines.write(`{"level":${level},"time":"${time()}"${members},"msg":"${message}"}\n`)
     },
     close: () => lines.close(),
   }

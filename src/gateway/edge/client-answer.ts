@@ -1,9 +1,9 @@
-import { EventEmitter } from 'node:events'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { headerNameGrammar } from '../../interface/headers.ts'
 import { httpDate } from './http-date.ts'
 import type { ClientRequest } from './client-request.ts'
+import { Listeners } from './listeners.ts'
 
 /** As text of one byte a character they go into one write with the head. */
 const smallBytes = 16 * 1024
@@ -19,12 +19,13 @@ interface AnswerOwner {
   answered(): void
 }
 
-/**
- * The answer to a request. `close` is emitted once, when all of it has been given to the system or the connection has
- * closed; `drain` when it takes more after `write` answered false.
- */
-export class ClientAnswer extends EventEmitter<{ close: []; drain: [] }> {
+/** The answer to a request. */
+export class ClientAnswer {
   readonly request: ClientRequest
+  /** Told once, when all of it has been given to the system or the connection has closed. */
+  readonly closing = new Listeners()
+  /** Told when it takes more after `write` answered false. */
+  readonly draining = new Listeners()
   /** 0 before the head is known. */
   status = 0
   /** Whether the client may send its next request over the connection; to be changed before the head is written. */
@@ -38,7 +39,6 @@ export class ClientAnswer extends EventEmitter<{ close: []; drain: [] }> {
   #head = ''
 
   constructor(request: ClientRequest, owner: AnswerOwner) {
-    super()
     this.request = request
     this.keepsAlive = request.head.isPersistent
     this.#owner = owner
@@ -152,7 +152,7 @@ export class ClientAnswer extends EventEmitter<{ close: []; drain: [] }> {
   closed(): void {
     if (this.#state === 'whole' || this.#state === 'destroyed') return
     this.#state = 'destroyed'
-    this.emit('close')
+    this.closing.tell()
     this.#owner.answered()
   }
 
@@ -182,7 +182,7 @@ export class ClientAnswer extends EventEmitter<{ close: []; drain: [] }> {
   #finish(): void {
     if (this.#state !== 'ended') return
     this.#state = 'whole'
-    this.emit('close')
+    this.closing.tell()
     this.#owner.answered()
   }
 }

@@ -63,7 +63,7 @@ export class ClientConnection {
     socket.setTimeout(owner.bounds.unreadMs)
     socket
       .on('data', this.#take)
-      .on('drain', () => this.#answer?.emit('drain'))
+      .on('drain', () => this.#answer?.draining.tell())
       .on('timeout', this.#quiet)
       .on('end', this.#clientEnded)
       // What it was is told by the end that follows.

@@ -36,9 +36,11 @@ export function readRequestHead(text: string): RequestHead {
   if (forbiddenInHead.test(text)) throw malformed('the head holds characters that it may not')
   const found = text.indexOf('\r\n')
   const lineEnd = found === -1 ? text.length : found
-  const line = readRequestLine(text.slice(0, lineEnd))
+  const { method, target, version } = readRequestLine(text.slice(0, lineEnd))
   const headers = readHeaderFields(text, lineEnd + 2, (has) => malformed(`the request has ${has}`))
-  return { ...line, headers, ...meaningOf(line.version, headers) }
+  const { body, isPersistent, expectsContinue } = meaningOf(version, headers)
+  // To spread the parts into one took longer than to read them: it grew member by member.
+  return { method, target, version, headers, body, isPersistent, expectsContinue }
 }
 
 /**

@@ -1,68 +1,68 @@
+import { idText, member } from '../../audit/json-text.ts'
 import type { InterfaceError } from '../../interface/errors.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
 import { carriedSince } from '../edge/connection-bytes.ts'
 import { DeniedError } from '../denied-error.ts'
 import type { RequestEnd } from './request-end.ts'
-import type { Stage, Trace } from '../trace.ts'
+import { stages, type Refusal, type Trace } from '../trace.ts'
 
 /**
- * The line of a request in the log, in the words of the design. It holds no header, no query and no body: what of
- * them a message quotes is their structure, never a value that could be a secret. Whoever counts lines counts each as
- * one divided by its sample rate.
+ * The line of a request in the log, in the words of the design, as the text of JSON members, each with the comma before
+ * it. It holds no header, no query and no body: what of them a message quotes is their structure, never a value that
+ * could be a secret. Whoever counts lines counts each as one divided by its sample rate.
  */
 export function requestLine(
   trace: Trace,
   response: ClientAnswer,
   end: RequestEnd,
   sampleRate: number | undefined,
-): object {
+): string {
   const { operation, status, decision, refusal, endedAt } = end
   const { meaning, principal, upstream, spans } = trace
   const decided =
     trace.allowedBy ?? (refusal?.error instanceof DeniedError ? refusal.error.decision : undefined)
   const { bytesIn, bytesOut } = carriedSince(response.request.socket)
-  return {
-    requestId: trace.requestId,
-    traceId: spans?.traceId,
-    client: trace.client,
-    principal: principal?.name,
-    authentication: principal?.method,
-    operation,
-    id: meaning?.id,
-    decision,
-    policy: decided?.rule?.policy,
-    rule: decided?.rule?.rule,
-    policyRevision: decided?.revision,
-    upstream,
-    status,
-    bytesIn,
-    bytesOut,
-    durationMs: milliseconds(endedAt - trace.startedAt),
-    stageMs: stageDurations(trace),
-    complete: response.isWhole,
-    stage: refusal && trace.stage,
-    reason: refusal?.reason,
-    error: refusal?.error.message,
-    cause: refusal && causeOf(refusal.error),
-    sampleRate,
+  return (
+    member('requestId', trace.requestId) +
+    member('traceId', spans?.traceId) +
+    member('client', trace.client) +
+    member('principal', principal?.name) +
+    member('authentication', principal?.method) +
+    member('operation', operation) +
+    (meaning === undefined ? '' : `,"id":${idText(meaning.id)}`) +
+    member('decision', decision) +
+    member('policy', decided?.rule?.policy) +
+    member('rule', decided?.rule?.rule) +
+    member('policyRevision', decided?.revision) +
+    member('upstream', upstream) +
+    `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
+    `,"durationMs":${milliseconds(endedAt - trace.startedAt)},"stageMs":{${stageDurations(trace)}}` +
+    `,"complete":${response.isWhole}` +
+    (refusal === undefined ? '' : refusalMembers(trace, refusal)) +
+    member('sampleRate', sampleRate)
+  )
+}
+
+function refusalMembers({ stage }: Trace, { reason, error }: Refusal): string {
+  return (
+    member('stage', stage) +
+    member('reason', reason) +
+    member('error', error.message) +
+    member('cause', causeOf(error))
+  )
+}
+
+function stageDurations(trace: Trace): string {
+  let text = ''
+  for (const stage of stages) {
+    const tookMs = trace.tookMs(stage)
+    if (tookMs !== undefined) text += `${text === '' ? '' : ','}"${stage}":${milliseconds(tookMs)}`
   }
+  return text
 }
 
-function stageDurations(trace: Trace): object {
-  return {
-    receive: milliseconds(trace.tookMs('receive')),
-    match: milliseconds(trace.tookMs('match')),
-    authenticate: milliseconds(trace.tookMs('authenticate')),
-    authorize: milliseconds(trace.tookMs('authorize')),
-    limit: milliseconds(trace.tookMs('limit')),
-    check: milliseconds(trace.tookMs('check')),
-    audit: milliseconds(trace.tookMs('audit')),
-    forward: milliseconds(trace.tookMs('forward')),
-  } satisfies Record<Stage, number | undefined>
-}
-
-function milliseconds(duration: number | undefined): number | undefined {
-  return duration === undefined ? undefined : Math.round(duration * 1000) / 1000
+function milliseconds(duration: number): number {
+  return Math.round(duration * 1000) / 1000
 }
 
 /** Of a failure that is ours, where it happened. What is said of broken JSON quotes it, secrets included. */

@@ -116,7 +116,7 @@ class Relay implements AnswerHandler {
     this.#resolve = resolve
     this.#reject = reject
     this.#deadline = setTimeout(() => this.#giveUp(new ExchangeTimedOut('it took too long')), totalMs)
-    if (client.endsWithClient) client.response.on('close', this.#clientClosed)
+    if (client.endsWithClient) client.response.closing.add(this.#clientClosed)
   }
 
   /** A repeat does not go over a connection that may have ended unnoticed, like that of the attempt before it. */
@@ -199,7 +199,7 @@ class Relay implements AnswerHandler {
 
   /** A piece that is lent is given back when the client has it; where the client went away, nobody may reuse it. */
   #pass(piece: Buffer, giveBack: (() => void) | undefined): void {
-    if (!this.#isPassing) this.#client.response.on('drain', this.#resume)
+    if (!this.#isPassing) this.#client.response.draining.add(this.#resume)
     this.#isPassing = true
     const isTaken = this.#client.response.write(piece, giveBack && ((error) => !error && giveBack()))
     if (!isTaken) this.#exchange?.pause()
@@ -225,8 +225,8 @@ class Relay implements AnswerHandler {
   #detach(): void {
     clearTimeout(this.#deadline)
     clearTimeout(this.#stall)
-    if (this.#client.endsWithClient) this.#client.response.off('close', this.#clientClosed)
-    if (this.#isPassing) this.#client.response.off('drain', this.#resume)
+    if (this.#client.endsWithClient) this.#client.response.closing.delete(this.#clientClosed)
+    if (this.#isPassing) this.#client.response.draining.delete(this.#resume)
   }
 
   readonly #resume = (): void => this.#exchange?.resume()

@@ -50,7 +50,7 @@ export function createPlaces({ maximumConnections, maximumWaiting, waitMs }: Pla
         const leave = (): void => {
           queue.delete(enter)
           clearTimeout(timer)
-          response.off('close', clientClosed)
+          response.closing.delete(clientClosed)
         }
         const enter = (): void => {
           leave()
@@ -64,7 +64,7 @@ export function createPlaces({ maximumConnections, maximumWaiting, waitMs }: Pla
           leave()
           reject(busy())
         }, waitMs)
-        response.once('close', clientClosed)
+        response.closing.add(clientClosed)
         queue.set(enter, performance.now())
       })
     },

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import type { ClientAnswer } from '../../../src/gateway/edge/client-answer.ts'
 import { openRaw } from '../raw-connection.ts'
@@ -14,7 +13,7 @@ async function send(answer: ClientAnswer, written: () => void): Promise<void> {
   answer.writeHead(200, ['content-length', String(pieces * piece.length)])
   for (let count = 0; count < pieces; count += 1) {
     written()
-    if (!answer.write(piece)) await once(answer, 'drain')
+    if (!answer.write(piece)) await new Promise<void>((resolve) => answer.draining.add(resolve))
   }
   answer.end()
 }
@@ -23,7 +22,7 @@ it('a client that reads nothing is sent no more than the system holds, and all o
   let written = 0
   const whole = deferred<boolean>()
   const { url } = await runListener((request, answer) => {
-    answer.once('close', () => whole.resolve(answer.isWhole))
+    answer.closing.add(() => whole.resolve(answer.isWhole))
     void send(answer, () => {
       written += 1
       expect(request.socket.writableLength).toBeLessThan(4 * piece.length)
@@ -57,7 +56,7 @@ it.each([
     const closed = deferred<boolean>()
     const body = Buffer.alloc(32 * 1024 * 1024)
     const { url, listener } = await runListener((_, answer) => {
-      answer.once('close', () => closed.resolve(answer.isWhole))
+      answer.closing.add(() => closed.resolve(answer.isWhole))
       answer.writeHead(200, ['content-length', String(body.length)])
       give(answer, body)
     })

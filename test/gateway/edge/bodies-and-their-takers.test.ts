@@ -105,7 +105,7 @@ it.each([
   const [request, answer] = await first
   const told = listen(request)
   let closes = 0
-  answer.on('close', () => (closes += 1))
+  answer.closing.add(() => (closes += 1))
   await eventually(() => expect(told.text).toBe('ab'))
   spoil(
     () => connection.socket.resetAndDestroy(),

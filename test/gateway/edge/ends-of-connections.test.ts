@@ -94,7 +94,7 @@ it('what is cut off is told so once, and leaves nothing behind', async () => {
   })
   await taken.promise
   let closings = 0
-  answer.on('close', () => {
+  answer.closing.add(() => {
     closings += 1
     closes.resolve(answer.isWhole)
   })

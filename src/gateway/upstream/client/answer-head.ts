@@ -36,7 +36,8 @@ export function readAnswerHead(text: string): AnswerHead {
     lineEnd === -1
       ? []
       : readHeaderFields(text, lineEnd + 2, (has) => badAnswer(`the answer has ${has}`), maximumHeaders)
-  return { status, headers, ...framing(status, match[1] === '1', headers) }
+  const { body, keepAliveMs } = framing(status, match[1] === '1', headers)
+  return { status, headers, body, keepAliveMs }
 }
 
 type Framing = Pick<AnswerHead, 'body' | 'keepAliveMs'>
