@@ -3,7 +3,7 @@ import type { Decision } from './decision.ts'
 import type { NameMatcher } from './name-pattern.ts'
 import type { PermissionBits } from './permission-bits.ts'
 import type { Inquiry } from './question.ts'
-import type { NumberedCaller } from './subject-numbers.ts'
+import type { NumberedCaller, NumberWriter } from './subject-numbers.ts'
 
 /** A rule made ready to be asked; its bits are the permissions that it concerns. */
 export interface CompiledRule extends PermissionBits {
@@ -13,6 +13,8 @@ export interface CompiledRule extends PermissionBits {
   /** Whom it concerns, and whom of these it does not concern all the same, as subject-numbers.ts numbers them. */
   readonly subjects: readonly number[]
   readonly except: readonly number[]
+  /** Writes the numbers of `subjects`, without a list of them. */
+  writeSubjects(to: NumberWriter): void
   /** Undefined for the namespace itself and everything beneath it. */
   readonly tables: readonly NameMatcher[] | undefined
   /** For each of `tables` a name that stands for all that it matches (name-pattern.ts). */

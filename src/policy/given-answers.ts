@@ -20,9 +20,9 @@ const maximumAsked = 32
 export function conditionsBeforehand(rules: readonly PlacedRule[]): AskBeforehand {
   const bySubject = new Map<number, Set<Condition>>()
   for (const { rule } of rules) {
-    const { condition, subjects } = rule
+    const { condition } = rule
     if (condition === undefined || condition.needs.object) continue
-    for (const subject of subjects) {
+    for (const subject of rule.subjects) {
       const conditions = bySubject.get(subject)
       if (conditions === undefined) bySubject.set(subject, new Set([condition]))
       else conditions.add(condition)

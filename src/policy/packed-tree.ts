@@ -2,6 +2,7 @@ import type { Identifier } from '../interface/identifiers.ts'
 import { createChildTable } from './child-table.ts'
 import { applies, type Asked, type CompiledRule, type TableQuestion } from './compiled-rule.ts'
 import { meet, type PermissionBits } from './permission-bits.ts'
+import { NumberList } from './number-list.ts'
 import type { PolicyNode } from './policy-node.ts'
 
 /** Where a namespace begins among the numbers of a packed tree. */
@@ -43,6 +44,9 @@ const headLength = 3
 const [ruleAt, subjectCount] = [2, 3]
 const ruleLength = 4
 
+/** How many numbers most namespaces take, or fewer. */
+const usualLength = 48
+
 /** Of so many subjects, those of the caller are looked up instead of going through all. */
 const many = 48
 /** Stands for the count where the rules lie by their subjects. */
@@ -50,13 +54,13 @@ const isBySubject = -1
 
 /** Packs the nodes of a tree, the root, which has no name, first and each behind the one above it, and tells them their places. */
 export function packTree(nodes: readonly PolicyNode[]): PackedTree {
-  const written: number[] = []
+  const written = new NumberList(usualLength * nodes.length)
   const rules: CompiledRule[] = []
   const bySubject = new Map<Place, ReadonlyMap<number, readonly CompiledRule[]>>()
   const children = createChildTable(nodes.length, isChild)
 
   for (const node of nodes) writeNode(node)
-  const words = new Int32Array(written)
+  const words = written.toArray()
   return {
     nearest,
     decisiveRule,
@@ -69,32 +73,52 @@ export function packTree(nodes: readonly PolicyNode[]): PackedTree {
     node.place = written.length
     if (parent !== undefined) children.add(parent.place, name, node.place)
     const above = parent?.place ?? isNowhere
-    written.push(above, depth, Number(isBoundary), final.low, final.high, name.length, 0)
+    written.push(above)
+    written.push(depth)
+    written.push(Number(isBoundary))
+    written.push(final.low)
+    written.push(final.high)
+    written.push(name.length)
+    written.push(0)
     writeRules(node.rules, 'deny')
-    written[node.place + field.allows] = written.length
+    written.set(node.place + field.allows, written.length)
     writeRules(node.rules, 'allow')
   }
 
   function writeRules(all: readonly CompiledRule[], effect: CompiledRule['effect']): void {
     const place = written.length
-    let [low, high, rulesHere, subjectsHere] = [0, 0, 0, 0]
+    written.push(0)
+    written.push(0)
+    written.push(0)
+    const firstRule = written.length
+    let low = 0
+    let high = 0
+    let rulesHere = 0
     for (const rule of all) {
       if (rule.effect !== effect) continue
       low |= rule.low
       high |= rule.high
       rulesHere++
-      subjectsHere += rule.subjects.length
+      writeRule(rule)
     }
-    const isMany = subjectsHere > many
-    written.push(low, high, isMany ? isBySubject : rulesHere)
-    if (isMany) bySubject.set(place, groupedBySubject(all.filter((rule) => rule.effect === effect)))
-    else for (const rule of all) if (rule.effect === effect) writeRule(rule)
+    const isMany = written.length - firstRule - ruleLength * rulesHere > many
+    if (isMany) {
+      written.cutOff(firstRule)
+      bySubject.set(place, groupedBySubject(all.filter((rule) => rule.effect === effect)))
+    }
+    written.set(place, low)
+    written.set(place + 1, high)
+    written.set(place + count, isMany ? isBySubject : rulesHere)
   }
 
   function writeRule(rule: CompiledRule): void {
-    const { low, high, subjects } = rule
-    written.push(low, high, rules.length, subjects.length)
-    for (const subject of subjects) written.push(subject)
+    written.push(rule.low)
+    written.push(rule.high)
+    written.push(rules.length)
+    const countAt = written.length
+    written.push(0)
+    rule.writeSubjects(written)
+    written.set(countAt, written.length - countAt - 1)
     rules.push(rule)
   }
 

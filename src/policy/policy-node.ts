@@ -16,7 +16,7 @@ export interface PolicyNode {
   final: PermissionBits
   onDeny: DenialStatus | undefined
   /** Of both effects, in order. */
-  readonly rules: CompiledRule[]
+  rules: CompiledRule[]
   /** Undefined where no policy speaks of a namespace beneath. */
   children: Map<string, PolicyNode> | undefined
   /** Its number among all nodes, and that of the first behind it that is not beneath it. */
@@ -59,6 +59,12 @@ export function reach(root: PolicyNode, namespace: Identifier): PolicyNode {
   return node
 }
 
+/** Adds the rules of a policy; most namespaces have one policy, whose list, no longer than it must be, becomes theirs. */
+export function addRules(node: PolicyNode, rules: CompiledRule[]): void {
+  if (node.rules.length === 0) node.rules = rules
+  else for (const rule of rules) node.rules.push(rule)
+}
+
 /** The namespace of the first `depth` parts of the id, or the nearest above it that a policy speaks of. */
 export function nearest(root: PolicyNode, id: Identifier, depth: number): PolicyNode {
   let node = root
@@ -81,11 +87,13 @@ export function* subtree(top: PolicyNode): Generator<PolicyNode> {
 
 /** Numbers the nodes of a tree, which must not grow any more, in the order in which it returns them. */
 export function numberNodes(root: PolicyNode): readonly PolicyNode[] {
-  const nodes = [...subtree(root)]
-  let number = 0
-  for (const node of nodes) {
-    node.number = number
-    node.end = ++number
+  const nodes: PolicyNode[] = []
+  const pending = [root]
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    node.number = nodes.length
+    nodes.push(node)
+    node.end = nodes.length
+    if (node.children !== undefined) for (const child of node.children.values()) pending.push(child)
   }
   for (let last = nodes.length - 1; last >= 0; last--) {
     const node = nodes[last]

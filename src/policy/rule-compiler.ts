@@ -4,7 +4,7 @@ import type { Decision, RuleReference } from './decision.ts'
 import { matcherOf, sampleOf, type NameMatcher } from './name-pattern.ts'
 import { bitsOf } from './permission-bits.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
-import type { SubjectNumbers } from './subject-numbers.ts'
+import type { NumberWriter, SubjectNumbers } from './subject-numbers.ts'
 
 /** Takes the errors of conditions: an allow did not apply, or a deny applied, because it could not be told. */
 export type ConditionFailed = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
@@ -43,7 +43,6 @@ class RuleOfSet implements CompiledRule {
   readonly order: number
   readonly low: number
   readonly high: number
-  readonly subjects: readonly number[]
   readonly samples: readonly string[] | undefined
   private readonly rule: PolicyRule
   private readonly document: PolicyDocument
@@ -60,11 +59,19 @@ class RuleOfSet implements CompiledRule {
     this.order = order
     this.low = low
     this.high = high
-    this.subjects = set.subjects.of(subjects)
     this.samples = tables?.map(sampleOf)
     this.rule = rule
     this.document = document
     this.set = set
+  }
+
+  /** Looked up again, as few rules are asked for it once the tree is packed. */
+  get subjects(): readonly number[] {
+    return this.set.subjects.of(this.rule.subjects)
+  }
+
+  writeSubjects(to: NumberWriter): void {
+    this.set.subjects.write(this.rule.subjects, to)
   }
 
   get decision(): Decision {

@@ -24,8 +24,9 @@ import {
 const readRule = fieldsReader(ruleFields)
 const readEffect = choiceReader(['allow', 'deny'])
 
-/** What names of policies and of rules look like. */
-export const nameGrammar = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+/** How long a name of a policy or of a rule may be. */
+export const maximumLabelLength = 128
+const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maximumLabelLength - 1}}$`)
 
 /** The rule that begins in that line, or undefined where it cannot be read; every fault in it is reported. */
 export function ruleOf(field: Field, line: number, report: Report): PolicyRule | undefined {
@@ -73,10 +74,10 @@ const compiled = new LRUCache<string, Condition | ConditionFault>({ max: 1000 })
 /** A name that can stand in a log line: of a policy or of a rule. */
 export function labelOf(field: Field, report: Report): string | undefined {
   const label = textOf(field, report)
-  if (label === undefined || nameGrammar.test(label)) return label
+  if (label === undefined || labelGrammar.test(label)) return label
   report(
     field.offset,
-    `${field.name} is ${JSON.stringify(label)}; expected 1 to 128 letters, digits or any of . _ -`,
+    `${field.name} is ${JSON.stringify(label)}; expected 1 to ${maximumLabelLength} letters, digits or any of . _ -`,
   )
   return undefined
 }

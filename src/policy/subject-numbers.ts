@@ -9,12 +9,22 @@ export interface NumberedCaller {
   readonly key: string
 }
 
+/** Whom a rule names, exceptions aside, or excepts. */
+type Named = NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>
+
 /** Gives a number to everybody whom policies name, so that a decision compares numbers alone. */
 export interface SubjectNumbers {
-  /** The numbers of those whom a rule names, exceptions aside; new ones where they have none. */
-  of(subjects: NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>): readonly number[]
+  /** Writes the numbers of those who are named, in order; new ones where they have none. */
+  write(subjects: Named, to: NumberWriter): void
+  /** What `write` writes. */
+  of(subjects: Named): readonly number[]
   /** Who a caller is. Remembered for as long as the principal is there; nobody is numbered after the first question. */
   callerOf(principal: Principal): NumberedCaller
+}
+
+/** Takes numbers, one after the other. */
+export interface NumberWriter {
+  push(number: number): void
 }
 
 /** Every authenticated caller, and every caller without a credential. */
@@ -29,11 +39,20 @@ export function numberSubjects(): SubjectNumbers {
   const callers = new WeakMap<Principal, NumberedCaller>()
   let next = anonymousNumber + 1
 
-  function addNumbers(all: number[], names: readonly string[], numbers: Map<string, number>): void {
-    for (const name of names) {
+  function write({ any, anonymous, users: named, groups: own, keys: held }: Named, to: NumberWriter): void {
+    if (any === true) to.push(anyNumber)
+    if (anonymous === true) to.push(anonymousNumber)
+    writeNumbers(named, users, to)
+    writeNumbers(own, groups, to)
+    writeNumbers(held, keys, to)
+  }
+
+  function writeNumbers(names: readonly string[], numbers: Map<string, number>, to: NumberWriter): void {
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] ?? ''
       let number = numbers.get(name)
       if (number === undefined) numbers.set(name, (number = next++))
-      all.push(number)
+      to.push(number)
     }
   }
 
@@ -45,14 +64,11 @@ export function numberSubjects(): SubjectNumbers {
   }
 
   return {
+    write,
     of(subjects) {
-      const all: number[] = []
-      if (subjects.any === true) all.push(anyNumber)
-      if (subjects.anonymous === true) all.push(anonymousNumber)
-      addNumbers(all, subjects.users, users)
-      addNumbers(all, subjects.groups, groups)
-      addNumbers(all, subjects.keys, keys)
-      return distinct(all)
+      const numbers: number[] = []
+      write(subjects, numbers)
+      return numbers
     },
     callerOf(principal) {
       let caller = callers.get(principal)
@@ -63,13 +79,4 @@ export function numberSubjects(): SubjectNumbers {
       return caller
     },
   }
-}
-
-/** Of so many, a look at those before is sooner done than a set is made. */
-const few = 16
-
-function distinct(numbers: readonly number[]): readonly number[] {
-  const areDistinct =
-    numbers.length <= few && numbers.every((number, index) => numbers.indexOf(number) === index)
-  return areDistinct ? numbers.slice() : [...new Set(numbers)]
 }

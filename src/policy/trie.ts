@@ -5,12 +5,12 @@ import type { Allowed, Decision } from './decision.ts'
 import { packTree, type PackedTree } from './packed-tree.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import { bitOf, bitsOf, withBits } from './permission-bits.ts'
-import { emptyRoot, nearest, numberNodes, reach, subtree, type PolicyNode } from './policy-node.ts'
+import { addRules, emptyRoot, nearest, numberNodes, reach, subtree, type PolicyNode } from './policy-node.ts'
 import type { EarlyQuestion, Inquiry, Question } from './question.ts'
 import { ruleCompiler, type CompileRule, type ConditionFailed } from './rule-compiler.ts'
 import { revisionOf } from './revision.ts'
 import { numberSubjects } from './subject-numbers.ts'
-import { visibilityOf, type Sight, type View, type Viewer } from './visible.ts'
+import { visibilityOf, type Sight, type View, type Viewer, type Visibility } from './visible.ts'
 
 /** The policies of a folder, ready to decide; never changes. */
 export interface PolicySet {
@@ -105,15 +105,22 @@ export function compilePolicies(
     return denied ?? (isStoppedBeneath(packed, node, asked) ? noRule : own)
   }
 
-  const visibility = visibilityOf(root, nodes, packed, subjects)
+  // Made when something is first listed or concealed, which then takes longer once: many sets are never asked.
+  let madeVisibility: Visibility | undefined
+  function visibility(): Visibility {
+    return (madeVisibility ??= visibilityOf(root, nodes, packed, subjects))
+  }
+
+  const showsBeneath = (sight: Sight): Allowed | undefined => visibility().showsBeneath(sight)
   return Object.freeze({
     revision,
     size: documents.length,
     decide,
     foresee,
     decideBeneath,
-    ...visibility,
-    ...concealmentOf(root, decide, visibility.showsBeneath),
+    viewOf: (viewer: Viewer) => visibility().viewOf(viewer),
+    showsBeneath,
+    ...concealmentOf(root, decide, showsBeneath),
   })
 }
 
@@ -149,7 +156,10 @@ function buildTree(documents: readonly PolicyDocument[], compile: CompileRule): 
     if (document.final.size > 0) node.final = withBits(node.final, bitsOf(document.final))
     // Of two policies for one namespace, the one that hides more is heard.
     if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404
-    for (const rule of document.rules) node.rules.push(compile(rule, document, order++))
+    addRules(
+      node,
+      document.rules.map((rule) => compile(rule, document, order++)),
+    )
   }
   return root
 }

@@ -2,7 +2,7 @@ import type { Permission } from '../interface/permissions.ts'
 import { isFault, type Condition } from './condition.ts'
 import { refused, scalarAt } from './plain-scalar.ts'
 import type { PolicyDocument, PolicyRule, Subjects } from './policy-document.ts'
-import { conditionNamed, isPermissionName, nameGrammar, permissionsNamed } from './rule-fields.ts'
+import { conditionNamed, isPermissionName, maximumLabelLength, permissionsNamed } from './rule-fields.ts'
 
 /** Answers the policy that stands there, or undefined where it must be read otherwise. */
 type ReadUsualPolicy = (from: number, to: number) => PolicyDocument | undefined
@@ -19,6 +19,9 @@ export function usualPolicyReader(text: string, file: string): ReadUsualPolicy {
   // A line, from 1, and where it begins.
   let line = 1
   let start = 0
+  // What was found last; a list that is cut from it takes no more memory than it must.
+  const foundNames: string[] = []
+  const foundRules: PolicyRule[] = []
   const permissionsOf = remembered((names: string) => permissionsIn(namesIn(names)))
   const conditionOf = remembered(conditionIn)
 
@@ -30,7 +33,7 @@ export function usualPolicyReader(text: string, file: string): ReadUsualPolicy {
     const name = found[inHead.name] ?? ''
     const lineOfName = lineOf(from + headBeforeName.length)
     const rules = rulesBetween(head.lastIndex, to)
-    if (rules === undefined || !nameGrammar.test(name)) return undefined
+    if (rules === undefined || name.length > maximumLabelLength) return undefined
     return {
       name,
       isShadow: false,
@@ -46,8 +49,7 @@ export function usualPolicyReader(text: string, file: string): ReadUsualPolicy {
   }
 
   function rulesBetween(from: number, to: number): readonly PolicyRule[] | undefined {
-    const rules: PolicyRule[] = []
-    const ids = new Set<string>()
+    let count = 0
     let indent: string | undefined
     for (let at = from; at < to; at = ruleLayout.lastIndex) {
       ruleLayout.lastIndex = at
@@ -57,10 +59,10 @@ export function usualPolicyReader(text: string, file: string): ReadUsualPolicy {
       const rule = ruleOf(found)
       // What is indented more goes on with the rule before.
       if (rule === undefined || indent !== found[inRule.indent]) return undefined
-      ids.add(rule.id)
-      rules.push(rule)
+      foundRules[count++] = rule
     }
-    return rules.length === 0 || ids.size < rules.length ? undefined : rules
+    const rules = foundRules.slice(0, count)
+    return count === 0 || haveRepeatedIds(rules) ? undefined : rules
   }
 
   function ruleOf(found: RegExpExecArray): PolicyRule | undefined {
@@ -70,7 +72,7 @@ export function usualPolicyReader(text: string, file: string): ReadUsualPolicy {
     const permissions = permissionsOf(listIn(found, inRule.operations))
     const condition = when === undefined ? undefined : conditionOf(when)
     const isUnread = permissions === undefined || (when !== undefined && condition === undefined)
-    if (isUnread || subjects === undefined || !nameGrammar.test(id)) return undefined
+    if (isUnread || subjects === undefined || id.length > maximumLabelLength) return undefined
     const effect = found[inRule.effect] === 'allow' ? 'allow' : 'deny'
     const place = lineOf(found.index)
     return { id: same(id), effect, subjects, permissions, tables: undefined, condition, line: place }
@@ -90,14 +92,14 @@ export function usualPolicyReader(text: string, file: string): ReadUsualPolicy {
   function namesIn(list: string): readonly string[] {
     if (list === '') return none
     const separator = list.startsWith('\n') ? list.slice(0, list.indexOf('-') + 2) : ', '
-    const names: string[] = []
+    let count = 0
     for (let at = separator === ', ' ? 0 : separator.length; ;) {
       const end = list.indexOf(separator, at)
       if (end < 0) {
-        names.push(same(list.slice(at)))
-        return names
+        foundNames[count++] = same(list.slice(at))
+        return foundNames.slice(0, count)
       }
-      names.push(same(list.slice(at, end)))
+      foundNames[count++] = same(list.slice(at, end))
       at = end + separator.length
     }
   }
@@ -117,6 +119,10 @@ export function usualPolicyReader(text: string, file: string): ReadUsualPolicy {
     if (known === undefined) sameText.set(text, text)
     return known ?? text
   }
+}
+
+function haveRepeatedIds(rules: readonly PolicyRule[]): boolean {
+  return rules.length > 1 && new Set(rules.map(({ id }) => id)).size < rules.length
 }
 
 /** The list in the one style or the other whose groups begin there; empty where there is none. */

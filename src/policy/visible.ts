@@ -29,6 +29,14 @@ export interface Sight extends Viewer {
 /** Whether a listing shows an object to a viewer. */
 export type View = (kind: Kind, id: Identifier) => boolean
 
+/** Tells who sees what. */
+export interface Visibility {
+  /** What listings show to a viewer. */
+  viewOf(viewer: Viewer): View
+  /** The decision that makes something beneath a namespace visible. */
+  showsBeneath(sight: Sight): Allowed | undefined
+}
+
 /** What is asked to know whether a listing shows an object: the description that anybody else would ask for. */
 const describing: Readonly<
   Record<Kind, { readonly permission: Permission; readonly operation: OperationFacts }>
@@ -57,7 +65,7 @@ export function visibilityOf(
   nodes: readonly PolicyNode[],
   packed: PackedTree,
   subjects: SubjectNumbers,
-) {
+): Visibility {
   const rules = describingRules(nodes)
   // Where the names of tables, and where ids, tell apart what is seen and what is not.
   const tellingTables = nodesWhere(rules, ({ tables }) => tables !== undefined)
@@ -203,6 +211,7 @@ function withAllBeneath(
   tops: ReadonlySet<PolicyNode>,
   nodes: readonly PolicyNode[],
 ): ReadonlySet<PolicyNode> {
+  if (tops.size === 0) return tops
   const all = new Set(tops)
   for (const node of nodes) if (node.parent !== undefined && all.has(node.parent)) all.add(node)
   return all

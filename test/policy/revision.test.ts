@@ -81,3 +81,24 @@ it('is the hash of what the documents say, in JSON: the same from release to rel
   const { documents } = parsePolicies(textOf([escaped]), 'x.yaml')
   expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
 })
+
+it('is the same hash where texts are long, of many bytes each, or written otherwise in JSON', () => {
+  const names = Array.from(
+    { length: 5000 },
+    (_, index) => `${'é\u{1f600}x"\\'.charAt(index % 6)}name-${index}`,
+  )
+  const subjects = {
+    users: names,
+    groups: [`g${'x'.repeat(70_000)}`, `é${'é'.repeat(70_000)}`],
+    keys: ['\ud800'],
+  }
+  const written = ['one', 'two', 'three'].map((name) => ({
+    ...one,
+    name,
+    namespace: ['ä', name],
+    rules: one.rules.map((rule) => ({ ...rule, subjects })),
+  }))
+  const { documents } = parsePolicies(textOf(written), 'x.yaml')
+  expect(documents).toHaveLength(3)
+  expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
+})
