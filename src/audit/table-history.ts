@@ -40,6 +40,8 @@ interface Line {
 interface Table {
   readonly open: Set<number>
   readonly lines: Map<string, Line>
+  /** The history began anew there: what was begun before may have been made before or after what nobody knows. */
+  anewFrom: number
 }
 
 const rememberedTables = 10_000
@@ -91,7 +93,7 @@ export class TableHistory {
       const table = this.#tables.get(key)
       if (table === undefined) continue
       table.open.delete(change.ticket)
-      if (how !== 'nothing') this.#note(table, id, how === 'unclear' ? [] : how, change.request)
+      if (how !== 'nothing') this.#note(table, id, how === 'unclear' ? [] : how, change)
       const gaps = gapsOf(id, table)
       if (gaps.length > 0) outOfBand = [...outOfBand, ...gaps]
     }
@@ -114,25 +116,29 @@ export class TableHistory {
 
   #table(key: string): Table {
     let table = this.#tables.get(key)
-    if (table === undefined) this.#tables.set(key, (table = { open: new Set(), lines: new Map() }))
+    if (table === undefined)
+      this.#tables.set(key, (table = { open: new Set(), lines: new Map(), anewFrom: 0 }))
     return table
   }
 
   /** The versions of it among those that were made; where there are none, it has others, and nobody knows which. */
-  #note(table: Table, id: ObjectId, made: readonly MadeVersion[], request: string): void {
+  #note(table: Table, id: ObjectId, made: readonly MadeVersion[], change: BegunChange): void {
     let isHere = false
     for (const { id: ofTable, branch, version } of made) {
       if (!isSameId(ofTable, id)) continue
       isHere = true
-      this.#see(table, branch ?? '', version, request)
+      this.#see(table, branch ?? '', version, change)
     }
+    if (isHere) return
     // What comes after it may be another table of the same name.
-    if (!isHere) table.lines.clear()
+    table.lines.clear()
+    table.anewFrom = this.#nextTicket
   }
 
-  #see(table: Table, branch: string, version: number, request: string): void {
+  #see(table: Table, branch: string, version: number, { ticket, request }: BegunChange): void {
     const line = table.lines.get(branch)
     if (line === undefined) {
+      if (ticket < table.anewFrom) return
       if (table.lines.size >= rememberedBranches) table.lines.clear()
       table.lines.set(branch, { newest: version, ahead: new Map(), makers: new Map([[version, request]]) })
       return

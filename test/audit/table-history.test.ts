@@ -59,6 +59,16 @@ it('after a change of which nobody knows the version, or a drop, the history beg
   }
 })
 
+it('what was begun before a version that nobody knows, and shows after it, is no beginning', () => {
+  const history = new TableHistory()
+  passed(history, 1)
+  const [second, third] = [begun(history, 'second'), begun(history, 'third, of which nobody knows')]
+  history.end(third, 'unclear')
+  expect(history.end(second, made(2))).toEqual([])
+  expect(passed(history, 4, 5)).toEqual([])
+  expect(passed(history, 7)).toEqual([{ id, from: 6, to: 6 }])
+})
+
 it('branches have versions of their own', () => {
   const history = new TableHistory()
   passed(history, 1)
@@ -78,6 +88,7 @@ it('it says who made a version', () => {
 /** What happens to a table: changes begin and end in any order, and some versions are made elsewhere. */
 const happenings = fc.array(fc.constantFrom('begin', 'make', 'answer', 'fail', 'elsewhere'), {
   maxLength: 60,
+  size: 'max',
 })
 
 it('whatever the order, what is flagged in the end is exactly what was made elsewhere', () => {
@@ -113,5 +124,43 @@ it('whatever the order, what is flagged in the end is exactly what was made else
       expect(flagged).toEqual(elsewhere)
     }),
     { numRuns: 200 },
+  )
+})
+
+it('whatever stays unclear, nothing is flagged that passed', () => {
+  const steps = fc.array(fc.constantFrom('begin', 'make', 'answer', 'lose', 'fail', 'elsewhere'), {
+    maxLength: 60,
+    size: 'max',
+  })
+  fc.assert(
+    fc.property(steps, fc.infiniteStream(fc.nat()), (steps, numbers) => {
+      const history = new TableHistory()
+      const pick = <Item>(items: Item[]): Item | undefined =>
+        items.splice((numbers.next().value ?? 0) % Math.max(1, items.length), 1)[0]
+      const [open, answers]: [BegunChange[], (readonly [BegunChange, number])[]] = [[], []]
+      const [passing, flagged] = [new Set<number>(), new Set<number>()]
+      let newest = 0
+      const end = (change: BegunChange, how: MadeVersion[] | 'nothing' | 'unclear') => {
+        for (const { from, to } of history.end(change, how)) {
+          for (let version = from; version <= to; version += 1) flagged.add(version)
+        }
+      }
+      const perform = (step: string) => {
+        if (step === 'begin') open.push(begun(history, 'x'))
+        if (step === 'elsewhere') newest += 1
+        const change = step === 'make' || step === 'fail' ? pick(open) : undefined
+        const answer = step === 'answer' || step === 'lose' ? pick(answers) : undefined
+        if (change && step === 'make') answers.push([change, (newest += 1)])
+        else if (change) end(change, 'nothing')
+        if (answer) passing.add(answer[1])
+        if (answer) end(answer[0], step === 'lose' ? 'unclear' : made(answer[1]))
+      }
+      for (const step of steps) perform(step)
+      while (open.length > 0) perform('fail')
+      while (answers.length > 0) perform('answer')
+      for (const version of [newest + 1, newest + 2]) end(begun(history, 'last'), made(version))
+      expect([...flagged].filter((version) => passing.has(version))).toEqual([])
+    }),
+    { numRuns: 500 },
   )
 })

@@ -97,6 +97,31 @@ it('a version that another request made is taken, whatever it looks like', async
   ])
 })
 
+it('whose a version is stays open until the upstream was heard of every change that may have made it', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(quickly)
+  let looks = 0
+  upstream.answering = breakingOff((...all) => {
+    looks += 1
+    // The first question is that of the late one; the winner is asked for when that could not be told any more.
+    return answers(looks === 2 ? 503 : 200, { version: final })(...all)
+  })
+  const late = { ...staged, e_tag: 'another' }
+  await Promise.all(
+    [late, staged].map((body) =>
+      gateway.post(commit, { body, headers: { 'x-request-id': body === late ? 'late' : 'winner' } }),
+    ),
+  )
+  const resolved = await eventually(async () => {
+    const resolved = ofKind(await recordsOf(gateway.auditFolder), 'resolved')
+    expect(resolved).toHaveLength(2)
+    return resolved
+  })
+  expect(resolved).toMatchObject([
+    { request: 'winner', result: 'committed' },
+    { request: 'late', result: 'taken', evidence: 'request winner made version 7' },
+  ])
+})
+
 it('retention keeps the intent of an outcome that is looked for', async () => {
   const { gateway, upstream } = await gatewayAndUpstream({
     adjust: async (settings, folder) => {

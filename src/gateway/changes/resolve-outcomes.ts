@@ -40,6 +40,8 @@ interface ResolverParts {
 interface Pending {
   readonly question: OpenQuestion
   looks: number
+  /** Whether the upstream has told something of it. */
+  wasJudged: boolean
   /** When the upstream is asked next, and how long it is left alone after that if it says nothing. */
   nextAt: number
   pauseMs: number
@@ -88,16 +90,27 @@ export function resolveOutcomes(parts: ResolverParts): OutcomeResolver {
   async function askOne(each: Pending): Promise<void> {
     if (each.resolved !== undefined) return conclude(each, each.resolved)
     const { judgement, versions } = await look(each)
+    each.wasJudged = true
     const { result, evidence } = judgement
     const settledAt = each.question.since + times.settleMs
     // What nobody can tell yet may show when changes of others have come to their ends.
     const isEarly = Date.now() < settledAt && (result === 'absent' || result === 'undecided')
     if (isEarly) each.nextAt = settledAt
+    else if (result === 'undecided' && othersMayTell(each)) each.nextAt = Date.now() + firstPauseMs
     else if (result !== 'absent') await decide(each, result, evidence, versions)
     else if (each.absentSince === undefined) {
       each.absentSince = Date.now()
       each.nextAt = each.absentSince + times.settleMs
     } else await decide(each, 'not_committed', evidence, versions)
+  }
+
+  /** Whether the upstream has not been heard yet of another change of the same tables: it may be the one that made a version. */
+  function othersMayTell({ question }: Pending): boolean {
+    const keys = new Set(question.change.places.map(({ key }) => key))
+    for (const other of pending) {
+      if (!other.wasJudged && other.question.change.places.some(({ key }) => keys.has(key))) return true
+    }
+    return false
   }
 
   /** A batch is made as a whole or not at all: the first lookup that decides, decides for all. */
@@ -161,6 +174,7 @@ export function resolveOutcomes(parts: ResolverParts): OutcomeResolver {
       pending.add({
         question,
         looks: 0,
+        wasJudged: false,
         nextAt,
         pauseMs: firstPauseMs,
         absentSince: undefined,

@@ -49,7 +49,11 @@ export interface Listener {
 
 /** How often connections are looked at that wait for too long. */
 const mostOftenMs = 1_000
-const backlog = 511
+/**
+ * How many connections may wait to be taken, as far as the system lets them: node takes one a turn, and what finds no room
+ * comes again after a second.
+ */
+const backlog = 4_096
 
 /** The HTTP server of the gateway, with or without TLS, before it listens. */
 export function createListener(options: ListenerOptions, events: ListenerEvents): Listener {
