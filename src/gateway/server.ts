@@ -4,7 +4,7 @@ import { openApiPath, openApiText } from '../interface/openapi.ts'
 import { answerUnparsed } from '../interface/unparsed-requests.ts'
 import { DeniedError } from './denied-error.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
-import { clientBody, noBody, type BodyPace } from './edge/client-body.ts'
+import { ArrivingBody, noBody, type BodyPace, type ClientBody } from './edge/client-body.ts'
 import type { ClientRequest } from './edge/client-request.ts'
 import { closeInTurn } from './edge/close-in-turn.ts'
 import type { LimitSettings, ListenSettings } from './edge/edge-settings.ts'
@@ -70,7 +70,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   }
 
   async function answer(request: ClientRequest, response: ClientAnswer, trace: Trace): Promise<void> {
-    let body = noBody
+    let body: ClientBody = noBody
     passing += 1
     try {
       const admission = admit(request, response, options, trace)
@@ -79,7 +79,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         fail(request, response, trace, admitted)
         return
       }
-      if (admitted.permitted.hasBody) body = clientBody(request, response, bodyPace)
+      if (admitted.permitted.hasBody) body = new ArrivingBody(request, response, bodyPace)
       await pass(admitted, body, response, options, trace)
       body.release()
       drain(request)

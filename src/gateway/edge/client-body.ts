@@ -52,83 +52,100 @@ const beginningBytes = 16 * 1024
 /**
  * The body of a request, under the clock: only the time counts in which it is being read and the client does not send.
  * A client that waits for `100 Continue` is told so with the first read: it has been admitted by then, and its body is
- * wanted.
+ * wanted. (A class: an object that is written with a getter is one of a kind for V8, which keeps what describes the
+ * kind, and with it the whole request, until the next full collection.)
  */
-export function clientBody(request: ClientRequest, response: ClientAnswer, pace: BodyPace): ClientBody {
-  let stream: Readable | undefined
-  let watcher: ((piece: Buffer) => void) | undefined
-  let arrival: Arrival | undefined
-  let taken = 0
-  let settleBegun: ((error?: Error | null) => void) | undefined
+export class ArrivingBody implements ClientBody {
+  readonly #request: ClientRequest
+  readonly #response: ClientAnswer
+  readonly #pace: BodyPace
+  #stream: Readable | undefined
+  #watcher: ((piece: Buffer) => void) | undefined
+  #arrival: Arrival | undefined
+  #taken = 0
+  #settleBegun: ((error?: Error | null) => void) | undefined
 
-  return {
-    get stream() {
-      return (stream ??= openStream())
-    },
-    watch(one) {
-      watcher = one
-    },
-    whole(arrived) {
-      return new Promise((resolve, reject) => {
-        const pieces: Buffer[] = []
-        arrival = new Arrival(request, response, pace, {
-          piece(chunk) {
-            arrived?.(chunk.length)
-            pieces.push(chunk)
-            return true
-          },
-          end: () => resolve(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)),
-          failed(error) {
-            arrival?.stop()
-            reject(error)
-          },
-        })
-        arrival.want()
-      })
-    },
-    begun() {
-      const opened = this.stream
-      if (opened.errored) return Promise.reject(opened.errored)
-      if (taken >= beginningBytes || request.isComplete) return Promise.resolve()
-      return new Promise((resolve, reject) => {
-        settleBegun = (error) => (error ? reject(error) : resolve())
-        opened.read(0)
-      })
-    },
-    release() {
-      stream?.destroy()
-      arrival?.stop()
-    },
+  constructor(request: ClientRequest, response: ClientAnswer, pace: BodyPace) {
+    this.#request = request
+    this.#response = response
+    this.#pace = pace
   }
 
-  function openStream(): Readable {
+  get stream(): Readable {
+    return (this.#stream ??= this.#openStream())
+  }
+
+  watch(watcher: (piece: Buffer) => void): void {
+    this.#watcher = watcher
+  }
+
+  whole(arrived?: (bytes: number) => void): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const pieces: Buffer[] = []
+      const arrival = this.#arrive({
+        piece(chunk) {
+          arrived?.(chunk.length)
+          pieces.push(chunk)
+          return true
+        },
+        end: () => resolve(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)),
+        failed(error) {
+          arrival.stop()
+          reject(error)
+        },
+      })
+      this.#arrival = arrival
+      arrival.want()
+    })
+  }
+
+  begun(): Promise<void> {
+    const { stream } = this
+    if (stream.errored) return Promise.reject(stream.errored)
+    if (this.#taken >= beginningBytes || this.#request.isComplete) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#settleBegun = (error) => (error ? reject(error) : resolve())
+      stream.read(0)
+    })
+  }
+
+  release(): void {
+    this.#stream?.destroy()
+    this.#arrival?.stop()
+  }
+
+  #arrive(taker: Taker): Arrival {
+    return new Arrival(this.#request, this.#response, this.#pace, taker)
+  }
+
+  #openStream(): Readable {
     const opened = new Readable({
       highWaterMark,
       read: () => arriving.want(),
-      destroy(error, done) {
+      destroy: (error, done) => {
         arriving.stop()
-        settleBegun?.(error)
+        this.#settleBegun?.(error)
         done(error)
       },
     })
     // It may fail while nobody reads it; whoever does is told as well.
     opened.on('error', () => undefined)
-    const arriving = new Arrival(request, response, pace, {
-      piece(chunk) {
+    const arriving = this.#arrive({
+      piece: (chunk) => {
         try {
-          watcher?.(chunk)
+          this.#watcher?.(chunk)
         } catch (error) {
           opened.destroy(error as Error)
           return false
         }
         const takesMore = opened.push(chunk)
-        taken += chunk.length
-        if (taken >= beginningBytes) settleBegun?.()
+        this.#taken += chunk.length
+        if (this.#taken >= beginningBytes) this.#settleBegun?.()
         return takesMore
       },
-      end() {
+      end: () => {
         opened.push(null)
-        settleBegun?.()
+        this.#settleBegun?.()
       },
       failed: (error) => void opened.destroy(error),
     })

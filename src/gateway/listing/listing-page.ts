@@ -84,10 +84,11 @@ export async function readListing(
       await Promise.all(spent.map((cursor) => cursor.fill(size)))
     }
     const first = earliest(cursors)
-    if (first?.head === undefined) return { ids, position: undefined }
+    const next = first?.head()
+    if (first === undefined || next === undefined) return { ids, position: undefined }
     if (ids.length >= limit || characters >= maximumCharacters) return { ids, position: here() }
-    ids.push(first.head)
-    for (const part of first.head) characters += part.length
+    ids.push(next)
+    for (const part of next) characters += part.length
     first.take()
   }
 }
@@ -106,7 +107,7 @@ export function compareIdentifiers(one: Identifier, other: Identifier): number {
 interface Cursor {
   readonly name: string
   /** The next id to show; undefined where the page has none any more. */
-  readonly head: Identifier | undefined
+  head(): Identifier | undefined
   /** Whether another page must be read to know what comes next. */
   isSpent(): boolean
   fill(size: number): Promise<void>
@@ -137,9 +138,7 @@ function openCursor(source: ListingSource, start: SourcePosition, request: Listi
 
   return {
     name: source.name,
-    get head() {
-      return head
-    },
+    head: () => head,
     isSpent: () => at !== undefined && page === undefined,
     async fill(size) {
       const { token, after } = at ?? {}
@@ -178,8 +177,9 @@ function spentOf(cursors: readonly Cursor[]): Cursor[] {
 function earliest([first, ...others]: readonly Cursor[]): Cursor | undefined {
   let found = first
   for (const cursor of others) {
-    if (cursor.head === undefined) continue
-    if (found?.head === undefined || compareIdentifiers(cursor.head, found.head) < 0) found = cursor
+    const [head, least] = [cursor.head(), found?.head()]
+    if (head === undefined) continue
+    if (least === undefined || compareIdentifiers(head, least) < 0) found = cursor
   }
   return found
 }
