@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http'
-import { forbiddenInHead, lengthGrammar, readHeaderFields } from '../http/header-fields.ts'
+import { headGrammar, lengthGrammar, readHeaderFields } from '../http/header-fields.ts'
 import { malformed } from './no-request.ts'
 
 /** What the head of a request says. */
@@ -33,7 +33,7 @@ const beginning =
  * not exactly as it should be: what one reader takes for the end of a request another may not.
  */
 export function readRequestHead(text: string): RequestHead {
-  if (forbiddenInHead.test(text)) throw malformed('the head holds characters that it may not')
+  if (!headGrammar.test(text)) throw malformed('the head holds characters that it may not')
   const found = text.indexOf('\r\n')
   const lineEnd = found === -1 ? text.length : found
   const { method, target, version } = readRequestLine(text.slice(0, lineEnd))

@@ -1,7 +1,10 @@
 import { headerNameGrammar } from '../../interface/headers.ts'
 
-/** Controls but the tab, and the ends of lines that are none: one reader would see a line where another sees none. */
-export const forbiddenInHead = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
+/**
+ * What a head is made of: no controls but the tab, and no ends of lines that are none, as one reader would see a line
+ * where another sees none. Written so that it is read in one go, in a third of the time of looking for what is wrong.
+ */
+export const headGrammar = /^[\t\x20-\x7e\x80-\xff]*(?:\r\n[\t\x20-\x7e\x80-\xff]*)*$/
 /** What a content-length is. */
 export const lengthGrammar = /^[0-9]{1,15}$/
 

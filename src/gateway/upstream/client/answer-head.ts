@@ -1,4 +1,4 @@
-import { forbiddenInHead, lengthGrammar, readHeaderFields } from '../../http/header-fields.ts'
+import { headGrammar, lengthGrammar, readHeaderFields } from '../../http/header-fields.ts'
 import { badAnswer } from './transport-error.ts'
 
 /** What the head of an answer says. */
@@ -27,7 +27,7 @@ const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/
  * that is not exactly as it should be: what one reader takes for the end of a body another may not.
  */
 export function readAnswerHead(text: string): AnswerHead {
-  if (forbiddenInHead.test(text)) throw badAnswer('the head of the answer holds characters that it may not')
+  if (!headGrammar.test(text)) throw badAnswer('the head of the answer holds characters that it may not')
   const lineEnd = text.indexOf('\r\n')
   const match = statusLine.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
   if (match === null) throw badAnswer('the answer does not begin with a status line of HTTP/1.1')
