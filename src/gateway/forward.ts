@@ -72,6 +72,8 @@ function toUpstream(request: Recorded): UpstreamRequest {
     path: request.upstreamTarget,
     headers,
     body: payload.form === 'bytes' ? payload.bytes : payload.form === 'stream' ? payload.body : null,
+    // What is measured passes untouched.
+    ownsBody: payload.form === 'stream' && payload.meter !== undefined,
   }
 }
 

@@ -143,7 +143,7 @@ export class Connection implements Carrier {
     }
   }
 
-  #write({ request: { body } }: Exchange, head: RequestHead): void {
+  #write({ request: { body, ownsBody = false } }: Exchange, head: RequestHead): void {
     const socket = this.#socket
     this.#isSent = body === null || Buffer.isBuffer(body)
     if (body === null) {
@@ -157,15 +157,20 @@ export class Connection implements Carrier {
       socket.write(body)
       socket.uncork()
     } else {
-      this.#leaveBody = sendBody(socket, head, body, {
-        progressed: () => (this.#quietSince = performance.now()),
-        sent: () => {
-          this.#isSent = true
-          this.#leaveBody = undefined
-          this.#quietSince = performance.now()
+      this.#leaveBody = sendBody(
+        socket,
+        head,
+        { body, isOwn: ownsBody },
+        {
+          progressed: () => (this.#quietSince = performance.now()),
+          sent: () => {
+            this.#isSent = true
+            this.#leaveBody = undefined
+            this.#quietSince = performance.now()
+          },
+          failed: (error) => this.#lose(error),
         },
-        failed: (error) => this.#lose(error),
-      })
+      )
     }
   }
 

@@ -9,6 +9,8 @@ export interface OutgoingRequest {
   /** Names and values in turn. A `content-length` is of use, and may be told, only where the body is a stream. */
   readonly headers: readonly string[]
   readonly body: Buffer | Readable | null
+  /** Whether the pieces of a body that is a stream are as they were read, and nobody needs them any more. */
+  readonly ownsBody?: boolean
 }
 
 /** The head of a request as it is written, and how long a body that is a stream has said to be. */
