@@ -31,6 +31,8 @@ interface Place {
 interface Line {
   /** Up to here every version was seen, since the first that was. */
   newest: number
+  /** Whether one of them was begun behind all that nobody knows: then what comes after them is known too. */
+  isFirm: boolean
   /** Those beyond a gap, with the ticket from which on no change can have made what is missing. */
   readonly ahead: Map<number, number>
   /** Who made the last ones. */
@@ -40,7 +42,7 @@ interface Line {
 interface Table {
   readonly open: Set<number>
   readonly lines: Map<string, Line>
-  /** The history began anew there: what was begun before may have been made before or after what nobody knows. */
+  /** The ticket from which on changes were begun behind all that nobody knows. */
   anewFrom: number
 }
 
@@ -79,7 +81,7 @@ export class TableHistory {
   begin(intent: BegunIntent): BegunChange {
     const ticket = this.#nextTicket++
     const places = placesOf(intent)
-    for (const { key } of places) this.#table(key).open.add(ticket)
+    for (const { key } of places) this.#table(key, ticket).open.add(ticket)
     return { ticket, request: intent.request, places }
   }
 
@@ -103,7 +105,7 @@ export class TableHistory {
   /** The newest version of a branch that passed; undefined where none is known. */
   newest(id: ObjectId, branch: string | undefined): number | undefined {
     const line = this.#tables.peek(idText(id))?.lines.get(branch ?? '')
-    return line && Math.max(line.newest, ...line.ahead.keys())
+    return line?.isFirm === true ? Math.max(line.newest, ...line.ahead.keys()) : undefined
   }
 
   /** The request that made that version; undefined where it did not pass, or long ago. */
@@ -114,10 +116,12 @@ export class TableHistory {
       ?.makers.get(version)
   }
 
-  #table(key: string): Table {
+  #table(key: string, ticket: number): Table {
     let table = this.#tables.get(key)
-    if (table === undefined)
-      this.#tables.set(key, (table = { open: new Set(), lines: new Map(), anewFrom: 0 }))
+    if (table === undefined) {
+      table = { open: new Set(), lines: new Map(), anewFrom: ticket }
+      this.#tables.set(key, table)
+    }
     return table
   }
 
@@ -129,8 +133,11 @@ export class TableHistory {
       isHere = true
       this.#see(table, branch ?? '', version, change)
     }
-    if (isHere) return
     // What comes after it may be another table of the same name.
+    if (!isHere) this.#beginAnew(table)
+  }
+
+  #beginAnew(table: Table): void {
     table.lines.clear()
     table.anewFrom = this.#nextTicket
   }
@@ -138,14 +145,20 @@ export class TableHistory {
   #see(table: Table, branch: string, version: number, { ticket, request }: BegunChange): void {
     const line = table.lines.get(branch)
     if (line === undefined) {
-      if (ticket < table.anewFrom) return
-      if (table.lines.size >= rememberedBranches) table.lines.clear()
-      table.lines.set(branch, { newest: version, ahead: new Map(), makers: new Map([[version, request]]) })
+      if (table.lines.size >= rememberedBranches) this.#beginAnew(table)
+      const makers = new Map([[version, request]])
+      const isFirm = ticket >= table.anewFrom
+      table.lines.set(branch, { newest: version, isFirm, ahead: new Map(), makers })
       return
     }
     line.makers.set(version, request)
     const [oldest] = line.makers.keys()
     if (line.makers.size > rememberedMakers && oldest !== undefined) line.makers.delete(oldest)
+    if (!line.isFirm) {
+      line.isFirm = ticket >= table.anewFrom
+      line.newest = Math.max(line.newest, version)
+      return
+    }
     if (version <= line.newest) return
     line.ahead.set(version, this.#nextTicket)
     absorb(line)
