@@ -84,7 +84,7 @@ export interface WrkRun {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Sends POST requests of one kind for so long. Rejects where wrk fails; what the answers are worth, the result says. */
+/** Sends POST requests of one kind for so long. Rejects where wrk fails; the result says what the answers were. */
 export async function runWrk(run: WrkRun): Promise<LoadResult> {
   const [program, ...parameters] = onCore(run.core, [
     'wrk',

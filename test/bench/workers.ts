@@ -1,16 +1,15 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { stringify } from 'yaml'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { everything } from '../gateway/open-gateway.ts'
 import { textOf } from '../policy/written-policy.ts'
+import { runWrk } from './load.ts'
 import { processorMicroseconds } from './process-cost.ts'
 
 /*
@@ -34,7 +33,6 @@ const upstream = createServer((request, response) => {
 await once(upstream.listen(0, '127.0.0.1'), 'listening')
 const upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
 const program = join(import.meta.dirname, '../../dist/main.js')
-const script = fileURLToPath(new URL('wrk.lua', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'workers-'))
 
 interface Gateway {
@@ -77,24 +75,15 @@ await rm(folder, { recursive: true })
 
 async function load({ pid, url, keys }: Gateway, principal: string): Promise<Round> {
   const before = processorMicroseconds(pid)
-  const { stdout } = await promisify(execFile)(
-    'wrk',
-    [
-      '-t1',
-      `-c${connections}`,
-      `-d${seconds}s`,
-      `--script=${script}`,
-      '-H',
-      `x-api-key: ${keys[principal]}`,
-      `${url}/v1/table/prod$orders/describe`,
-    ],
-    { env: { ...process.env, BENCH_METHOD: 'POST' } },
-  )
+  const { requests, microseconds } = await runWrk({
+    connections,
+    seconds,
+    headers: [`x-api-key: ${keys[principal]}`],
+    url: `${url}/v1/table/prod$orders/describe`,
+    core: undefined,
+    environment: {},
+  })
   const spent = processorMicroseconds(pid) - before
-  const { requests, microseconds } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as {
-    requests: number
-    microseconds: number
-  }
   return {
     rate: requests / (microseconds / 1e6),
     microseconds: spent / requests,

@@ -104,7 +104,7 @@ export function resolveOutcomes(parts: ResolverParts): OutcomeResolver {
     } else await decide(each, 'not_committed', evidence, versions)
   }
 
-  /** Whether the upstream has not been heard yet of another change of the same tables: it may be the one that made a version. */
+  /** Whether another change of the same tables has not been asked about yet: it may have made the version. */
   function othersMayTell({ question }: Pending): boolean {
     const keys = new Set(question.change.places.map(({ key }) => key))
     for (const other of pending) {

@@ -50,8 +50,8 @@ export interface Listener {
 /** How often connections are looked at that wait for too long. */
 const mostOftenMs = 1_000
 /**
- * How many connections may wait to be taken, as far as the system lets them: node takes one a turn, and what finds no room
- * comes again after a second.
+ * How many connections may wait to be taken, as far as the system lets them: node takes one a turn, and what finds no
+ * room comes again after a second.
  */
 const backlog = 4_096
 

@@ -38,8 +38,8 @@ export class ChunkedBody {
 
   /**
    * Reads on from that position, and gives what it finds of the body to `take`. Returns where it stopped: behind the
-   * body, or, where `take` says false, behind what was given last. Throws what
-   * `fault` makes.
+   * body, or, where `take` says false, behind what was given last. Throws what `fault`
+   * makes.
    */
   read(bytes: Buffer, from: number, take: (piece: Buffer) => boolean): number {
     let at = from

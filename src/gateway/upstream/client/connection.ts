@@ -160,7 +160,7 @@ export class Connection implements Carrier {
       this.#leaveBody = sendBody(
         socket,
         head,
-        { body, isOwn: ownsBody },
+        { body, ownsBody },
         {
           progressed: () => (this.#quietSince = performance.now()),
           sent: () => {

@@ -14,13 +14,13 @@ export interface SendingEvents {
 
 /**
  * Sends a head, together with the first piece of its body, and the rest of the body as it comes, no faster than the
- * upstream takes it: exactly as long as the head says, or in chunks. Where its pieces are nobody else's, their memory is
- * given back when they are written. Returns what ends it early, and lets go of the body.
+ * upstream takes it: exactly as long as the head says, or in chunks. Where its pieces are nobody else's, their memory
+ * is given back when they are written. Returns what ends it early, and lets go of the body.
  */
 export function sendBody(
   socket: Socket,
   { text, length }: RequestHead,
-  { body, isOwn }: { readonly body: Readable; readonly isOwn: boolean },
+  { body, ownsBody }: { readonly body: Readable; readonly ownsBody: boolean },
   events: SendingEvents,
 ): () => void {
   let hasBegun = false
@@ -51,7 +51,7 @@ export function sendBody(
     socket.cork()
     begin()
     if (length === undefined) socket.write(`${piece.length.toString(16)}\r\n`, 'latin1')
-    if (isOwn) socket.write(piece, (error) => !error && giveBack(piece))
+    if (ownsBody) socket.write(piece, (error) => !error && giveBack(piece))
     else socket.write(piece)
     if (length === undefined) socket.write('\r\n', 'latin1')
     socket.uncork()
