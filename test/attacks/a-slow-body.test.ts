@@ -9,13 +9,17 @@ import { deferred, eventually } from '../gateway/waiting.ts'
 
 // A client that sends half of a body, or a byte now and then, holds a connection and what is behind it.
 const bodyMs = 400
-const setup: GatewaySetup = {
-  adjust: (settings) => ({
-    ...settings,
-    limits: { ...settings.limits, bodyBytesPerSecond: 1_000 },
-    timeouts: { ...settings.timeouts, bodyMs },
-    upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maximumConnections: 1 })),
-  }),
+const setup = setupWithPatience(bodyMs)
+
+function setupWithPatience(ms: number): GatewaySetup {
+  return {
+    adjust: (settings) => ({
+      ...settings,
+      limits: { ...settings.limits, bodyBytesPerSecond: 1_000 },
+      timeouts: { ...settings.timeouts, bodyMs: ms },
+      upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maximumConnections: 1 })),
+    }),
+  }
 }
 
 const tooSlow =
@@ -51,7 +55,8 @@ it.each([
 ])(
   'an upload that %s is never completed upstream, and leaves its connection to others',
   async (_what, bytes) => {
-    const { gateway, upstream } = await gatewayAndUpstream(setup)
+    // It goes upstream when its intent is on disk: on a busy one that takes longer than the patience of the others.
+    const { gateway, upstream } = await gatewayAndUpstream(setupWithPatience(5 * bodyMs))
     const connection = openRaw(gateway.url)
     const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
     connection.write(
