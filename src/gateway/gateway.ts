@@ -28,6 +28,7 @@ import { linesLost } from './observe/observe-log.ts'
 import { observeTraces } from './observe/observe-traces.ts'
 import { observeUpstreams } from './observe/observe-upstreams.ts'
 import { connectionLimit } from './edge/open-files.ts'
+import { Turns } from './edge/turns.ts'
 import { createPageTokens, readPageTokenSecret } from './listing/page-token.ts'
 import { readinessOf } from './observe/readiness.ts'
 import { recordRefusedCredentials } from './observe/refused-credentials.ts'
@@ -126,8 +127,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const { listen: where, limits, timeouts, listing } = settings
     const { fairness, shared } = await openLimits(limits, metrics.registry, log, worker?.charge)
     opened.push(() => shared?.close())
+    const turns = new Turns()
     const shedding = createShedding(
       limits.shedAfterMs,
+      turns,
       upstreams.all.map(({ name, places }) => ({ name, waitedMs: () => places.waitedMs() })),
     )
     opened.push(() => shedding.close())
@@ -151,6 +154,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       maximumHeaders: limits.headerCount,
       limits: { ...limits, connections: await allowedConnections(settings, log) },
       timeouts,
+      line: turns,
       tls,
       telemetry: observeGateway(metrics, log, audit, credentials, report, settings.metrics?.namespaces),
     })

@@ -89,5 +89,5 @@ export class Trace {
 /** Begins the trace of a request, before anything of it has been judged. */
 export function beginTrace(request: ClientRequest): Trace {
   const requestId = requestIdOf(request.soleHeader(requestIdHeader))
-  return new Trace(requestId, request.client, performance.now())
+  return new Trace(requestId, request.client, request.arrivedAt)
 }

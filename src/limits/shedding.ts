@@ -14,9 +14,13 @@ export interface Shedding {
 
 /** Something that requests wait for. */
 export interface WaitedFor {
-  readonly name: string
   /** Milliseconds that the first in its queue has waited; 0 where nobody waits. */
-  readonly waitedMs: () => number
+  waitedMs(): number
+}
+
+/** An upstream that requests wait for. */
+export interface BusyUpstream extends WaitedFor {
+  readonly name: string
 }
 
 /** The gateway has more to do than it can: 503 with `retry-after`. */
@@ -33,32 +37,38 @@ export class Overloaded extends InterfaceError {
 const tickMs = 50
 
 /**
- * Watches how long the event loop lags and how long requests wait for each upstream; where that stays over
- * `mostDelayMs`, more and more is refused: of everything where the process lags, else of what would wait at that
- * upstream. What would not wait there is let in, so that the upstream never has less to do for what was refused.
+ * Watches how long the event loop lags, how long requests wait for their turn in it, and how long for each upstream;
+ * where that stays over `mostDelayMs`, more and more is refused: of everything where the process is behind, else of
+ * what would wait at that upstream. What would not wait there is let in, so that the upstream never has less to do for
+ * what was refused.
  */
-export function createShedding(mostDelayMs: number, upstreams: readonly WaitedFor[]): Shedding {
+export function createShedding(
+  mostDelayMs: number,
+  turns: WaitedFor,
+  upstreams: readonly BusyUpstream[],
+): Shedding {
   const process = createPressure(mostDelayMs)
   const refusesAll = evenly(process)
   const gates = new Map(
-    upstreams.map(({ name, waitedMs }) => {
+    upstreams.map((upstream) => {
       const pressure = createPressure(mostDelayMs)
-      return [name, { waitedMs, pressure, refuses: evenly(pressure) }] as const
+      return [upstream.name, { upstream, pressure, refuses: evenly(pressure) }] as const
     }),
   )
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
-    process.observe(now - expectedAt)
+    process.observe(Math.max(now - expectedAt, turns.waitedMs()))
     expectedAt = now + tickMs
-    for (const { waitedMs, pressure } of gates.values()) pressure.observe(waitedMs())
+    for (const { upstream, pressure } of gates.values()) pressure.observe(upstream.waitedMs())
   }, tickMs).unref()
   return {
     admit(upstream, operation) {
       const of = shedClassOf(operation)
       if (of === undefined) return
       const gate = gates.get(upstream)
-      if (refusesAll(of) || (gate?.refuses(of) === true && gate.waitedMs() > 0)) throw new Overloaded()
+      if (refusesAll(of) || (gate?.refuses(of) === true && gate.upstream.waitedMs() > 0))
+        throw new Overloaded()
     },
     shares: () =>
       [...gates].flatMap(([upstream, { pressure }]) =>

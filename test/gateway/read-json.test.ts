@@ -3,6 +3,7 @@ import type { ClientAnswer } from '../../src/gateway/edge/client-answer.ts'
 import { ClientGone } from '../../src/gateway/edge/client-gone.ts'
 import { limitsSchema, timeoutsSchema } from '../../src/gateway/edge/edge-settings.ts'
 import { createListener } from '../../src/gateway/edge/listener.ts'
+import { Turns } from '../../src/gateway/edge/turns.ts'
 import { readJson } from '../../src/gateway/upstream/read-json.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { openUpstream, type Upstream } from '../../src/gateway/upstream/upstream.ts'
@@ -27,7 +28,12 @@ async function catalog() {
 /** Asks for a client of which nothing is known but that it waits, until it does not. */
 async function reading(upstream: Upstream) {
   const answering = deferred<ClientAnswer>()
-  const settings = { limits: limitsSchema.parse({}), timeouts: timeoutsSchema.parse({}), tls: undefined }
+  const settings = {
+    limits: limitsSchema.parse({}),
+    timeouts: timeoutsSchema.parse({}),
+    line: new Turns(),
+    tls: undefined,
+  }
   const listener = createListener(settings, {
     request: (_request, response) => answering.resolve(response),
     turnedAway: () => undefined,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { createShedding, Overloaded } from '../../src/limits/shedding.ts'
 import { refusalsCounted } from '../gateway/counted.ts'
 import { expectError } from '../gateway/expect-error.ts'
 import type { TestedGateway } from '../gateway/open-gateway.ts'
@@ -63,4 +64,15 @@ it('an upstream that is slow takes nothing from another one', async () => {
   expect(await gateway.post('/v1/table/lake$orders/query', { body: {} })).toMatchObject({ status: 200 })
   kept[0]?.end('{}')
   for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
+})
+
+it('while requests wait too long for their turn, rows are refused, whatever the upstream does', async () => {
+  const turns = { wait: 1_000, waitedMs: () => turns.wait }
+  const shedding = createShedding(100, turns, [{ name: 'catalog', waitedMs: () => 0 }])
+  onTestFinished(() => shedding.close())
+  await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable')).toThrow(Overloaded))
+  expect(() => shedding.admit('catalog', 'DescribeTable')).not.toThrow()
+  turns.wait = 0
+  await eventually(() => expect(shedding.shares().every(({ share }) => share === 0)).toBe(true))
+  expect(() => shedding.admit('catalog', 'QueryTable')).not.toThrow()
 })

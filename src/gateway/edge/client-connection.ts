@@ -5,6 +5,7 @@ import { ClientRequest } from './client-request.ts'
 import { NoRequest } from './no-request.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestReader } from './request-reader.ts'
+import type { Line } from './turns.ts'
 
 /** What a connection keeps to. */
 export interface ConnectionBounds {
@@ -20,6 +21,8 @@ export interface ConnectionBounds {
 /** Who has connections, and is told what comes over them. */
 export interface ConnectionOwner {
   readonly bounds: ConnectionBounds
+  /** Where requests wait for their turn. */
+  readonly line: Line
   /** Whether each answer from now on is the last of its connection. */
   readonly isClosing: boolean
   request(request: ClientRequest, answer: ClientAnswer): void
@@ -44,11 +47,16 @@ export class ClientConnection {
   #answer: ClientAnswer | undefined
   /** Read, and not for anybody yet. */
   #held: Buffer | undefined
+  /** When the last of it came. */
+  #arrivedAt = performance.now()
+  /** Whether it waits for the turn of its next request; and whether that may begin now. */
+  #isInLine = false
+  #hasTurn = false
   #isReading = false
   #isStopped = false
   #isEnding = false
   /** When the wait began that the client is in: for a head, or for its end. */
-  #waitingSince = performance.now()
+  #waitingSince = this.#arrivedAt
   #hasServed = false
 
   constructor(socket: Socket, owner: ConnectionOwner) {
@@ -71,9 +79,9 @@ export class ClientConnection {
       .on('close', this.#closed)
   }
 
-  /** Whether a request is under way. */
+  /** Whether a request is under way, or about to be. */
   get isBusy(): boolean {
-    return this.#answer !== undefined
+    return this.#answer !== undefined || this.#isInLine
   }
 
   /** The answer under way is the last one. */
@@ -88,7 +96,7 @@ export class ClientConnection {
 
   /** Ends it where the client has been silent for too long. */
   checkPatience(now: number): void {
-    if (this.#request !== undefined || this.#isEnding) return
+    if (this.#request !== undefined || this.#isInLine || this.#isEnding) return
     const { headersMs, keepAliveMs } = this.#owner.bounds
     const waitedMs = now - this.#waitingSince
     if (this.#reader.hasBegunHead) {
@@ -112,7 +120,22 @@ export class ClientConnection {
   readonly #take = (bytes: Buffer): void => {
     // Behind the end it is read only to be out of the way.
     if (this.#isEnding) return
+    this.#arrivedAt = performance.now()
     this.#held = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
+    if (this.#request !== undefined) this.#readOn()
+    else if (this.#isInLine) this.#stop(true)
+    else this.#standInLine()
+  }
+
+  #standInLine(): void {
+    if (this.#isInLine) return
+    this.#isInLine = true
+    this.#owner.line.take(this.#inTurn)
+  }
+
+  readonly #inTurn = (): void => {
+    this.#isInLine = false
+    this.#hasTurn = true
     this.#readOn()
   }
 
@@ -128,7 +151,12 @@ export class ClientConnection {
     } finally {
       this.#isReading = false
     }
-    const isStopped = this.#held !== undefined && !this.#isEnding
+    const isLeft = (): boolean => this.#held !== undefined && !this.#isEnding
+    if (isLeft() && this.#request === undefined) this.#standInLine()
+    this.#stop(isLeft())
+  }
+
+  #stop(isStopped: boolean): void {
     if (isStopped === this.#isStopped) return
     this.#isStopped = isStopped
     if (isStopped) this.#socket.pause()
@@ -137,20 +165,22 @@ export class ClientConnection {
 
   #readNext(bytes: Buffer): void {
     if (this.#hasServed && this.#request === undefined && !this.#reader.hasBegunHead)
-      this.#waitingSince = performance.now()
+      this.#waitingSince = this.#arrivedAt
     const end = this.#reader.read(bytes, 0)
     this.#held = end === bytes.length || this.#isEnding ? undefined : bytes.subarray(end)
   }
 
   #mayRead(): boolean {
     if (this.#isEnding) return false
-    return this.#request === undefined || (!this.#request.isComplete && this.#request.wantsBody)
+    if (this.#request === undefined) return this.#hasTurn
+    return !this.#request.isComplete && this.#request.wantsBody
   }
 
   readonly #begin = (head: RequestHead): void => {
-    const request = new ClientRequest(head, this.#socket, this.client, this.#readOn)
+    const request = new ClientRequest(head, this.#socket, this.client, this.#arrivedAt, this.#readOn)
     const answer = new ClientAnswer(request, this)
     if (this.#owner.isClosing) answer.keepsAlive = false
+    this.#hasTurn = false
     this.#request = request
     this.#answer = answer
     this.#owner.request(request, answer)
@@ -164,7 +194,9 @@ export class ClientConnection {
   #next(): void {
     this.#request = undefined
     this.#hasServed = true
-    this.#waitingSince = performance.now()
+    // What was sent ahead comes to be a request only now.
+    this.#arrivedAt = performance.now()
+    this.#waitingSince = this.#arrivedAt
     this.#readOn()
   }
 
@@ -198,6 +230,10 @@ export class ClientConnection {
   /** Whoever sends no more takes no more either. */
   readonly #clientEnded = (): void => {
     if (this.#isEnding) return
+    if (this.#isInLine) {
+      this.#owner.line.leave(this.#inTurn)
+      this.#inTurn()
+    }
     if (this.#reader.hasBegunHead || this.#request?.isComplete === false)
       this.#refuse(new NoRequest('cut_short', 'the request ended before it was complete'))
     else this.#socket.end()
@@ -210,6 +246,7 @@ export class ClientConnection {
   }
 
   readonly #closed = (): void => {
+    this.#owner.line.leave(this.#inTurn)
     this.#isEnding = true
     this.#held = undefined
     this.#request?.ended('broken')

@@ -16,16 +16,19 @@ export class ClientRequest {
   readonly socket: Socket
   /** The address of the peer of the connection. */
   readonly client: string
+  /** When its head came, in milliseconds of performance.now(). */
+  readonly arrivedAt: number
   readonly #flowChanged: () => void
   #state: 'arriving' | 'complete' | 'broken'
   #taker: BodyTaker | undefined
   #isPaused = false
 
   /** `flowChanged` is called when the body may be wanted now where it was not before. */
-  constructor(head: RequestHead, socket: Socket, client: string, flowChanged: () => void) {
+  constructor(head: RequestHead, socket: Socket, client: string, arrivedAt: number, flowChanged: () => void) {
     this.head = head
     this.socket = socket
     this.client = client
+    this.arrivedAt = arrivedAt
     this.#flowChanged = flowChanged
     this.#state = head.body === 0 || head.body === 'unclear' ? 'complete' : 'arriving'
   }

@@ -5,6 +5,7 @@ import { ClientConnection, type ConnectionBounds } from './client-connection.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { LimitSettings, TimeoutSettings, TlsSettings } from './edge-settings.ts'
 import type { UnparsedReason } from './no-request.ts'
+import type { Line } from './turns.ts'
 
 /** Why a connection was closed without an answer to a request. */
 export type TurnedAwayReason =
@@ -18,6 +19,7 @@ export type TurnedAwayReason =
 export interface ListenerOptions {
   readonly limits: Pick<LimitSettings, 'headerBytes' | 'connections' | 'connectionsPerClient'>
   readonly timeouts: TimeoutSettings
+  readonly line: Line
   /** Undefined for plain HTTP. */
   readonly tls: { readonly settings: TlsSettings; readonly context: SecureContextOptions } | undefined
 }
@@ -57,7 +59,7 @@ const backlog = 4_096
 
 /** The HTTP server of the gateway, with or without TLS, before it listens. */
 export function createListener(options: ListenerOptions, events: ListenerEvents): Listener {
-  const { limits, timeouts, tls } = options
+  const { limits, timeouts, line, tls } = options
   const { headersMs, keepAliveMs, unreadMs } = timeouts
   const bounds: ConnectionBounds = { headerBytes: limits.headerBytes, headersMs, keepAliveMs, unreadMs }
   // With TLS these are the connections beneath it, also those that have not agreed on it yet.
@@ -67,6 +69,7 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
   let looking: NodeJS.Timeout | undefined
   const owner = {
     bounds,
+    line,
     isClosing: false,
     request: events.request,
     refused: ({ reason, message }: { reason: UnparsedReason; message: string }, client: string) =>

@@ -8,11 +8,13 @@ import {
   type ListenerOptions,
   type TurnedAwayReason,
 } from '../../../src/gateway/edge/listener.ts'
+import { Turns, type Line } from '../../../src/gateway/edge/turns.ts'
 
 /** What a test wants of its listener. */
 interface ListenerSetup {
   readonly headerBytes?: number
   readonly timeouts?: Partial<TimeoutSettings>
+  readonly line?: Line
   readonly tls?: ListenerOptions['tls']
 }
 
@@ -37,13 +39,14 @@ const patient: TimeoutSettings = {
 /** A listener whose requests go to `serve`. It ends with the test, and leaves no connection. */
 export async function runListener(
   serve: (request: ClientRequest, answer: ClientAnswer) => void,
-  { headerBytes = 8 * 1024, timeouts, tls }: ListenerSetup = {},
+  { headerBytes = 8 * 1024, timeouts, line = new Turns(), tls }: ListenerSetup = {},
 ): Promise<RunningListener> {
   const turnedAway: TurnedAwayReason[] = []
   const listener = createListener(
     {
       limits: { headerBytes, connections: 1_000, connectionsPerClient: undefined },
       timeouts: { ...patient, ...timeouts },
+      line,
       tls,
     },
     { request: serve, turnedAway: (reason) => void turnedAway.push(reason) },
