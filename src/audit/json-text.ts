@@ -23,10 +23,21 @@ export function idText(id: ObjectId): string {
  */
 export function member(name: string, value: unknown): string {
   if (value === undefined) return ''
-  return `,"${name}":${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`
+  if (typeof value === 'string' && plainText.test(value)) return `,"${name}":"${value}"`
+  return `,"${name}":${JSON.stringify(value)}`
 }
 
 /** The members of an object as JSON, without its braces. Throws `TypeError` for a value that is no JSON. */
 export function membersText(body: object): string {
   return JSON.stringify(body).slice(1, -1)
+}
+
+/** Remembers what was written for an object, while that is there: it is not to change. */
+export function writtenOnce<Value extends object>(write: (value: Value) => string): (value: Value) => string {
+  const known = new WeakMap<Value, string>()
+  return (value) => {
+    let text = known.get(value)
+    if (text === undefined) known.set(value, (text = write(value)))
+    return text
+  }
 }

@@ -1,6 +1,6 @@
 import { operationNames, operations } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
-import { idText, member, quoted } from './json-text.ts'
+import { idText, member, quoted, writtenOnce } from './json-text.ts'
 import type { LooseRecord } from './loose-records.ts'
 import type { AuditedPrincipal, IntentEntry, ObjectId, RefusalEntry } from './records.ts'
 import type { Redaction } from './redaction.ts'
@@ -60,16 +60,6 @@ export function requestRecords(redaction: Redaction): RequestRecords {
 const ruleText = writtenOnce(({ policy, rule, file, line }: IntentEntry['rule']) =>
   JSON.stringify({ policy, rule, file, line }),
 )
-
-/** Remembers what was written for an object, while that is there: it is not to change. */
-function writtenOnce<Value extends object>(write: (value: Value) => string): (value: Value) => string {
-  const known = new WeakMap<Value, string>()
-  return (value) => {
-    let text = known.get(value)
-    if (text === undefined) known.set(value, (text = write(value)))
-    return text
-  }
-}
 
 function redactedObjects(
   objects: NonNullable<IntentEntry['objects']>,

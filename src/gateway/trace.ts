@@ -21,7 +21,7 @@ export const stages = [
 /** One of them. */
 export type Stage = (typeof stages)[number]
 
-const places = Object.fromEntries(stages.map((stage, place) => [stage, place])) as Record<Stage, number>
+const places: ReadonlyMap<Stage, number> = new Map(stages.map((stage, place) => [stage, place]))
 
 /** What refused a request, and why in one word of a closed set. */
 export interface Refusal {
@@ -52,9 +52,9 @@ export class Trace {
   traceId: string | undefined = undefined
   /** Where traces are on. */
   spans: RequestSpans | undefined = undefined
+  #place = 0
   #stageSince: number
-  /** By the place of the stage; NaN where the request has not come to it. */
-  readonly #took: number[] = [NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN]
+  readonly #tookMs: number[] = [NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN]
 
   constructor(requestId: string, client: string, startedAt: number) {
     this.requestId = requestId
@@ -63,26 +63,25 @@ export class Trace {
     this.#stageSince = startedAt
   }
 
+  /** Milliseconds that all visits to each of `stages` took; NaN where the request has not come to it. */
+  get tookMs(): readonly number[] {
+    return this.#tookMs
+  }
+
   /** A stage begins, and with it the one before is over. A stage can be come to again. */
   enter(stage: Stage): void {
     const now = performance.now()
     this.endStage(now)
     this.stage = stage
+    this.#place = places.get(stage) ?? 0
     this.#stageSince = now
     this.spans?.enter(stage, now)
   }
 
   /** The stage that was come to last is over. */
   endStage(now: number): void {
-    const place = places[this.stage]
-    const before = this.#took[place] ?? NaN
-    this.#took[place] = now - this.#stageSince + (Number.isNaN(before) ? 0 : before)
-  }
-
-  /** Milliseconds that all visits to a stage took; undefined where the request has not come to it. */
-  tookMs(stage: Stage): number | undefined {
-    const took = this.#took[places[stage]] ?? NaN
-    return Number.isNaN(took) ? undefined : took
+    const before = this.#tookMs[this.#place] ?? NaN
+    this.#tookMs[this.#place] = now - this.#stageSince + (Number.isNaN(before) ? 0 : before)
   }
 }
 

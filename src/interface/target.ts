@@ -44,7 +44,8 @@ const maximumTargetLength = 16_384
 const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
 const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 const encodedOtherwise = /[!'()*]/g
-const unreserved = /^[A-Za-z0-9\-._~]*$/
+/** The unreserved characters, and the usual delimiter, which stands between the parts of every id. */
+const usual = /^[A-Za-z0-9\-._~$]*$/
 
 const routes = new Map<string, Route>()
 for (const name of operationNames) {
@@ -247,7 +248,7 @@ function decode(text: string, what: string): string {
 
 /** Percent-encodes everything but the unreserved characters of RFC 3986 section 2.3. */
 function encode(text: string): string {
-  if (unreserved.test(text)) return text
+  if (usual.test(text)) return text.replaceAll('$', '%24')
   return encodeURIComponent(text).replace(
     encodedOtherwise,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricsSettings } from './metrics-settings.ts'
+import { createRequestCounter, type RequestCounter } from './request-counter.ts'
 import { createDurationHistogram, type DurationHistogram } from './duration-histogram.ts'
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -16,10 +17,10 @@ const namespaceLabel = 'catalog_namespace'
 /** Every metric that requests and reloads are counted in. Labels come from closed sets: never an id, never a principal. */
 export interface Metrics {
   readonly registry: Registry
-  readonly requests: Counter<'operation' | 'status' | 'decision' | typeof namespaceLabel>
+  readonly requests: RequestCounter
   readonly requestSeconds: DurationHistogram
   readonly stageSeconds: DurationHistogram
-  readonly refusals: Counter<'stage' | 'reason'>
+  readonly refusals: RequestCounter
   readonly upstreamSeconds: DurationHistogram
   readonly auditRecords: Counter
   readonly auditFlushSeconds: Histogram
@@ -47,7 +48,7 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
   }).set({ version }, 1)
   const metrics: Metrics = {
     registry,
-    requests: new Counter({
+    requests: createRequestCounter({
       name: 'catalog_gateway_requests_total',
       help: 'Requests by operation, status of the answer and decision of the policies (allow, deny, none).',
       labelNames: ['operation', 'status', 'decision', ...(namespaces ? ([namespaceLabel] as const) : [])],
@@ -67,7 +68,7 @@ export function createMetrics(version: string, { namespaces }: MetricsSettings =
       buckets: stageSeconds,
       registry,
     }),
-    refusals: new Counter({
+    refusals: createRequestCounter({
       name: 'catalog_gateway_refusals_total',
       help: 'Requests that the gateway refused, by the stage that refused and its reason.',
       labelNames: ['stage', 'reason'],

@@ -4,11 +4,11 @@ import { stages, type Trace } from '../trace.ts'
 /** Counts how long each stage of a request took, when its last one is over. */
 export function stageTimer(histogram: DurationHistogram): (trace: Trace) => void {
   // Found once: this runs for every request.
-  const series = stages.map((stage) => ({ stage, durations: histogram.labels(stage) }))
-  return (trace) => {
-    for (const { stage, durations } of series) {
-      const tookMs = trace.tookMs(stage)
-      if (tookMs !== undefined) durations.observe(tookMs / 1000)
+  const series = stages.map((stage) => histogram.labels(stage))
+  return ({ tookMs }) => {
+    for (let place = 0; place < series.length; place += 1) {
+      const ms = tookMs[place] ?? NaN
+      if (!Number.isNaN(ms)) series[place]?.observe(ms / 1000)
     }
   }
 }

@@ -1,9 +1,11 @@
-import { idText, member } from '../../audit/json-text.ts'
+import { idText, member, writtenOnce } from '../../audit/json-text.ts'
 import type { InterfaceError } from '../../interface/errors.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
 import { carriedSince } from '../edge/connection-bytes.ts'
 import { DeniedError } from '../denied-error.ts'
 import type { RequestEnd } from './request-end.ts'
+import type { Principal } from '../../identity/principal.ts'
+import type { RuleReference } from '../../policy/decision.ts'
 import { stages, type Refusal, type Trace } from '../trace.ts'
 
 /**
@@ -26,13 +28,11 @@ export function requestLine(
     member('requestId', trace.requestId) +
     member('traceId', spans?.traceId) +
     member('client', trace.client) +
-    member('principal', principal?.name) +
-    member('authentication', principal?.method) +
-    member('operation', operation) +
+    (principal === undefined ? '' : principalMembers(principal)) +
+    `,"operation":"${operation}"` +
     (meaning === undefined ? '' : `,"id":${idText(meaning.id)}`) +
-    member('decision', decision) +
-    member('policy', decided?.rule?.policy) +
-    member('rule', decided?.rule?.rule) +
+    `,"decision":"${decision}"` +
+    (decided?.rule === undefined ? '' : ruleMembers(decided.rule)) +
     member('policyRevision', decided?.revision) +
     member('upstream', upstream) +
     `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
@@ -52,23 +52,34 @@ function refusalMembers({ stage }: Trace, { reason, error }: Refusal): string {
   )
 }
 
-function stageDurations(trace: Trace): string {
+const principalMembers = writtenOnce(
+  ({ name, method }: Principal) => member('principal', name) + member('authentication', method),
+)
+const ruleMembers = writtenOnce(
+  ({ policy, rule }: RuleReference) => member('policy', policy) + member('rule', rule),
+)
+
+const stageNames = stages.map((stage, place) => `${place === 0 ? '' : ','}"${stage}":`)
+
+/** Every request has come to the first stage. */
+function stageDurations({ tookMs }: Trace): string {
   let text = ''
-  for (const stage of stages) {
-    const tookMs = trace.tookMs(stage)
-    if (tookMs !== undefined) text += `${text === '' ? '' : ','}"${stage}":${milliseconds(tookMs)}`
+  for (let place = 0; place < stageNames.length; place += 1) {
+    const ms = tookMs[place] ?? NaN
+    if (!Number.isNaN(ms)) text += `${stageNames[place] ?? ''}${milliseconds(ms)}`
   }
   return text
 }
 
-/** What stands behind the whole milliseconds, by the microseconds that are left. */
-const fractions = Array.from({ length: 1000 }, (_, left) => String(left / 1000).slice(1))
+/** Of all durations under a millisecond, by their microseconds. */
+const texts = Array.from({ length: 1000 }, (_, microseconds) => String(microseconds / 1000))
 
 /** To the microsecond, and without the way of all digits of a number, which takes three times as long. */
 function milliseconds(duration: number): string {
   const microseconds = Math.round(duration * 1000)
+  if (microseconds < 1000) return texts[microseconds] ?? '0'
   const whole = Math.trunc(microseconds / 1000)
-  return `${whole}${fractions[microseconds - whole * 1000]}`
+  return `${whole}${(texts[microseconds - whole * 1000] ?? '').slice(1)}`
 }
 
 /** Of a failure that is ours, where it happened. What is said of broken JSON quotes it, secrets included. */

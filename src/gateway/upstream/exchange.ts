@@ -39,11 +39,11 @@ export interface Client {
   readonly spans: RequestSpans | undefined
 }
 
-/** Where an exchange takes place, and how long it may take. */
+/** Where an exchange takes place, and how long it may stand still. */
 export interface ExchangeBounds {
   readonly client: UpstreamClient
-  /** Milliseconds for all of it, and for a client to take something of an answer that streams to it. */
-  readonly timeouts: { readonly totalMs: number; readonly takeMs: number }
+  /** Milliseconds for a client to take something of an answer that streams to it. */
+  readonly timeouts: { readonly takeMs: number }
 }
 
 /** The most bytes of an answer that is held back; of an error, the rest is not read. */
@@ -65,11 +65,6 @@ export class ExchangeFailed extends Error {
 /** The upstream sent more of an answer than the gateway reads into memory. */
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge'
-}
-
-/** The exchange took longer than any may. */
-export class ExchangeTimedOut extends Error {
-  override readonly name = 'ExchangeTimedOut'
 }
 
 /**
@@ -95,7 +90,6 @@ class Relay implements AnswerHandler {
   readonly #takeMs: number
   readonly #resolve: (answer: UpstreamAnswer) => void
   readonly #reject: (error: ExchangeFailed) => void
-  readonly #deadline: NodeJS.Timeout
   #stall: NodeJS.Timeout | undefined
   #exchange: Exchange | undefined
   #isSent = false
@@ -107,7 +101,7 @@ class Relay implements AnswerHandler {
 
   constructor(
     client: Client,
-    { totalMs, takeMs }: ExchangeBounds['timeouts'],
+    { takeMs }: ExchangeBounds['timeouts'],
     resolve: (answer: UpstreamAnswer) => void,
     reject: (error: ExchangeFailed) => void,
   ) {
@@ -115,7 +109,6 @@ class Relay implements AnswerHandler {
     this.#takeMs = takeMs
     this.#resolve = resolve
     this.#reject = reject
-    this.#deadline = setTimeout(() => this.#giveUp(new ExchangeTimedOut('it took too long')), totalMs)
     if (client.endsWithClient) client.response.closing.add(this.#clientClosed)
   }
 
@@ -223,7 +216,6 @@ class Relay implements AnswerHandler {
   }
 
   #detach(): void {
-    clearTimeout(this.#deadline)
     clearTimeout(this.#stall)
     if (this.#client.endsWithClient) this.#client.response.closing.delete(this.#clientClosed)
     if (this.#isPassing) this.#client.response.draining.delete(this.#resume)
@@ -241,15 +233,18 @@ function isSuccess(status: number): boolean {
 /** The headers of the upstream that concern more than its own connection, and those of the gateway. */
 function endToEnd(sent: readonly string[], own: readonly string[]): string[] {
   const headers: string[] = []
-  const listed = new Set<string>()
+  let listed: Set<string> | undefined
   for (let index = 0; index < sent.length; index += 2) {
     const name = sent[index] ?? ''
     const value = sent[index + 1] ?? ''
-    if (name === 'connection') for (const token of value.toLowerCase().split(',')) listed.add(token.trim())
+    if (name === 'connection') {
+      listed ??= new Set()
+      for (const token of value.toLowerCase().split(',')) listed.add(token.trim())
+    }
     if (!hopByHopHeaders.has(name) && !gatewayHeaders.has(name)) headers.push(name, value)
   }
   const passed =
-    listed.size === 0
+    listed === undefined
       ? headers
       : headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))
   passed.push(...own)

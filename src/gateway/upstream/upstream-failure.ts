@@ -1,7 +1,7 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import { ClientGone } from '../edge/client-gone.ts'
-import { AnswerTooLarge, ExchangeFailed, ExchangeTimedOut } from './exchange.ts'
-import { TransportError, type TransportCode } from './client/transport-error.ts'
+import { AnswerTooLarge, ExchangeFailed } from './exchange.ts'
+import { ExchangeTimedOut, TransportError, type TransportCode } from './client/transport-error.ts'
 
 type Kind =
   | 'client'

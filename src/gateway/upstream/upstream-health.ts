@@ -41,7 +41,7 @@ export function watchHealth(options: HealthOptions): Health {
   const { connectMs, timeoutMs, intervalMs } = options
   const client = createUpstreamClient({
     ...options,
-    timeouts: { connectMs, answerMs: timeoutMs, idleMs: timeoutMs },
+    timeouts: { connectMs, answerMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
   })
   const path = options.path ?? options.basePath + listingTarget(options.delimiter)
   let failures = 0

@@ -8,7 +8,7 @@ import { Loan } from './loan.ts'
 import { sharedBuffer } from './read-buffers.ts'
 import { requestHead, type RequestHead } from './request-head.ts'
 import { sendBody } from './send-body.ts'
-import { TransportError } from './transport-error.ts'
+import { ExchangeTimedOut, TransportError } from './transport-error.ts'
 
 /** How long a connection waits, in milliseconds. */
 export interface Patience {
@@ -18,6 +18,8 @@ export interface Patience {
   readonly answerMs: number
   /** Between two pieces of an answer. */
   readonly idleMs: number
+  /** For all of an exchange. */
+  readonly totalMs: number
 }
 
 /** Who owns connections. */
@@ -107,8 +109,12 @@ export class Connection implements Carrier {
       if (now >= this.idleUntil) this.close(new TransportError('CLOSED', 'the connection was idle'))
       return
     }
+    const { answerMs, idleMs, totalMs } = this.#owner.patience
+    if (now - this.#exchange.begunAt > totalMs) {
+      this.#lose(new ExchangeTimedOut('it took too long'))
+      return
+    }
     if (!this.isConnected || this.#isReadingStopped) return
-    const { answerMs, idleMs } = this.#owner.patience
     const quietMs = now - this.#quietSince
     if (this.#isAnswered) {
       if (quietMs > idleMs) this.#lose(new TransportError('IDLE_TIMEOUT', 'the answer did not go on in time'))

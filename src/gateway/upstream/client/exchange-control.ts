@@ -30,6 +30,8 @@ export interface Carrier {
 export class Exchange {
   readonly request: OutgoingRequest
   readonly handler: AnswerHandler
+  /** Milliseconds of performance.now(). */
+  readonly begunAt = performance.now()
   #carrier: Carrier | undefined
   #isPaused = false
 

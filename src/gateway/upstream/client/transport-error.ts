@@ -19,6 +19,11 @@ export class TransportError extends Error {
   }
 }
 
+/** The exchange took longer than any may. */
+export class ExchangeTimedOut extends Error {
+  override readonly name = 'ExchangeTimedOut'
+}
+
 /** What came is no answer of HTTP/1.1, or one that two readers could read in two ways. */
 export function badAnswer(what: string): TransportError {
   return new TransportError('BAD_ANSWER', what)
