@@ -51,7 +51,7 @@ const retryMs = 1_000
  * so much of it waits: to write a record by itself costs more than all else that is done for it.
  */
 const lingerMs = 20
-const lingerRecords = 100
+const lingerRecords = 1_000
 const lingerBytes = 256 * 1024
 
 /**

@@ -17,9 +17,16 @@ export function answerable(error: unknown): InterfaceError {
   })
 }
 
-/** An error as it is answered; the headers are names and values in turn. */
+/** Text of one byte a character, in UTF-8 as in Latin-1. */
+const plainText = /^[\0-\x7f]*$/
+
+/**
+ * An error as it is answered; the headers are names and values in turn. A body that is plain text is one, as it goes
+ * into one write with the head.
+ */
 export function errorAnswer(error: InterfaceError, answered: AnsweredFor) {
-  const body = Buffer.from(JSON.stringify(error.toResponse(answered.requestId)))
+  const text = JSON.stringify(error.toResponse(answered.requestId))
+  const body = plainText.test(text) ? text : Buffer.from(text)
   const headers = [
     ...Object.entries(error.headers).flat(),
     'content-type',
