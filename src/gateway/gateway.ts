@@ -29,6 +29,7 @@ import { observeTraces } from './observe/observe-traces.ts'
 import { observeUpstreams } from './observe/observe-upstreams.ts'
 import { connectionLimit } from './edge/open-files.ts'
 import { Turns } from './edge/turns.ts'
+import { aimsAt, rememberAims } from './match.ts'
 import { createPageTokens, readPageTokenSecret } from './listing/page-token.ts'
 import { readinessOf } from './observe/readiness.ts'
 import { recordRefusedCredentials } from './observe/refused-credentials.ts'
@@ -145,6 +146,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       shedding,
       audit,
       tracking: followed.tracking,
+      findAim: rememberAims(aimsAt(upstreams)),
       upstreams,
       pageTokens: createPageTokens(
         listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,

@@ -17,7 +17,7 @@ import type { ClientRequest } from './edge/client-request.ts'
 import { forward } from './forward.ts'
 import { identify } from './identify.ts'
 import { limit } from './limit.ts'
-import { match } from './match.ts'
+import { match, type FindAim } from './match.ts'
 import type { PageTokens } from './listing/page-token.ts'
 import { receive } from './receive.ts'
 import { record } from './record.ts'
@@ -34,6 +34,7 @@ export interface PipelineParts {
   readonly shedding: Shedding
   readonly audit: AuditLog
   readonly tracking: ChangeTracking
+  readonly findAim: FindAim
   readonly upstreams: Upstreams
   readonly pageTokens: PageTokens
   readonly dialects: ReadonlySet<Dialect>
@@ -62,7 +63,7 @@ export function admit(
 ): Admitted | DeniedError | Promise<Admitted | DeniedError> {
   const received = receive(request, parts, trace.requestId)
   trace.enter('match')
-  const matched = match(received, parts.upstreams)
+  const matched = match(received, parts.findAim)
   trace.meaning = matched.meaning
   trace.enter('authenticate')
   const caller = identify(matched, parts.authenticator, parts.fairness.authentications)

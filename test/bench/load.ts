@@ -43,7 +43,7 @@ export async function runLoad(
   seconds: number,
   { callers, bodies, core, signal }: LoadSetup,
 ): Promise<LoadResult> {
-  const { body, credential, connections, path, isChunked = false, isRefused = false } = workload
+  const { body, credential, connections, path, tables, isChunked = false, isRefused = false } = workload
   const isArrow = body?.startsWith('arrow') ?? false
   const headers = [
     ...(body === undefined ? [] : [`content-type: ${isArrow ? arrowStreamType : 'application/json'}`]),
@@ -60,6 +60,7 @@ export async function runLoad(
     environment: {
       ...(body !== undefined && { BENCH_BODY_FILE: bodies.file(body) }),
       ...(isChunked && { BENCH_CHUNKED: '1' }),
+      ...(tables !== undefined && { BENCH_TABLES: String(tables) }),
       ...(credential === 'tokens' && { BENCH_TOKENS_FILE: callers.tokensFile }),
     },
   })

@@ -8,6 +8,8 @@ export interface Workload {
   readonly path: string
   readonly credential: 'key' | 'token' | 'tokens'
   readonly connections: number
+  /** How many tables are asked for in turn; the one of the path unless told. */
+  readonly tables?: number
   /** What is sent; nothing unless told. */
   readonly body?: 'query' | `arrow-${BodySize}`
   readonly isChunked?: boolean
@@ -17,7 +19,7 @@ export interface Workload {
   readonly bulk?: 'up' | 'down'
 }
 
-const usual = { connections: 32 } as const
+const usual = { connections: 32, tables: 100 } as const
 /** Few, so that what is told of a large body is not of its waiting for others. */
 const bulk = { connections: 4, credential: 'token' } as const
 const down = { ...bulk, body: 'query', bulk: 'down' } as const
@@ -27,7 +29,7 @@ export const workloads: readonly Workload[] = [
   {
     ...usual,
     name: 'small-read',
-    what: 'a small read with an API key: ListTableVersions, 32 connections',
+    what: 'a small read with an API key: ListTableVersions of a hundred tables in turn, 32 connections',
     path: '/v1/table/bench$small/version/list',
     credential: 'key',
   },

@@ -1,5 +1,6 @@
 -- Sends one kind of request, told by the environment, and prints what came of it as JSON in its last line.
--- BENCH_METHOD, BENCH_BODY_FILE, BENCH_CHUNKED (1), BENCH_TOKENS_FILE (a token a line, each sent in its turn).
+-- BENCH_METHOD, BENCH_BODY_FILE, BENCH_CHUNKED (1), BENCH_TOKENS_FILE (a token a line, each sent in its turn),
+-- BENCH_TABLES (how many tables are asked for in turn, in the place of the one that is named `small`).
 
 local function read(file)
   local handle = assert(io.open(file, 'rb'))
@@ -9,11 +10,12 @@ local function read(file)
 end
 
 local tokens_file = os.getenv('BENCH_TOKENS_FILE')
+local tables = tonumber(os.getenv('BENCH_TABLES'))
 local requests = {}
 local turn = 0
 
 -- wrk asks for every request anew only where there is such a function; else it makes one and sends it again.
-if tokens_file then
+if tokens_file or tables then
   function request()
     turn = turn % #requests + 1
     return requests[turn]
@@ -27,6 +29,12 @@ local function in_chunks(body)
     parts[#parts + 1] = string.format('%x\r\n', #chunk) .. chunk .. '\r\n'
   end
   return table.concat(parts) .. '0\r\n\r\n'
+end
+
+local function add()
+  local path = wrk.path
+  if tables then path = path:gsub('%$small/', '$small-' .. #requests % tables .. '/') end
+  requests[#requests + 1] = wrk.format(nil, path)
 end
 
 function init()
@@ -43,8 +51,10 @@ function init()
   if tokens_file then
     for token in read(tokens_file):gmatch('%S+') do
       wrk.headers['Authorization'] = 'Bearer ' .. token
-      requests[#requests + 1] = wrk.format()
+      add()
     end
+  elseif tables then
+    for _ = 1, tables do add() end
   end
 end
 
