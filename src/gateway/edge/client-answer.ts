@@ -11,6 +11,10 @@ const smallBytes = 16 * 1024
 const own: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 const forbidden = /[^\t\x20-\x7e\x80-\xff]/
 
+function uncork(socket: Socket): void {
+  socket.uncork()
+}
+
 /** Whose answer it is, and what the connection does with it. */
 interface AnswerOwner {
   /** Seconds for which the client may wait with its next request. */
@@ -122,7 +126,8 @@ export class ClientAnswer {
     if (before !== '') socket.write(before, 'latin1')
     let takesMore = socket.write(piece, written)
     if (this.#body === 'chunked') takesMore = socket.write('\r\n', 'latin1')
-    socket.uncork()
+    // What the upstream sent at once goes out in one write, of however many chunks it was.
+    process.nextTick(uncork, socket)
     return takesMore
   }
 
@@ -139,7 +144,7 @@ export class ClientAnswer {
     this.#writeLast(bytes === 0 ? '' : last)
     // What the system took at once is written when it returns.
     if (this.#socket.writableLength === 0) this.#finish()
-    else this.#socket.write('', 'latin1', (error) => (error ? this.destroy() : this.#finish()))
+    else this.#socket.write('', 'latin1', (error) => this.#written(error))
   }
 
   /** Closes the connection, so that half an answer never looks whole; but HTTP/1.0 without a length cannot show it. */
@@ -171,6 +176,12 @@ export class ClientAnswer {
     socket.write(last)
     if (after !== '') socket.write(after, 'latin1')
     socket.uncork()
+  }
+
+  /** Where the connection was closed meanwhile, node tells of no error, whatever was written. */
+  #written(error: Error | null | undefined): void {
+    if (error || this.#socket.destroyed) this.destroy()
+    else this.#finish()
   }
 
   #takeHead(): string {

@@ -3,6 +3,7 @@ import { answerUnparsed, closeBehind } from '../../interface/unparsed-requests.t
 import { ClientAnswer } from './client-answer.ts'
 import { ClientRequest } from './client-request.ts'
 import { NoRequest } from './no-request.ts'
+import { noteRead } from './read-memory.ts'
 import type { RequestHead } from './request-head.ts'
 import { RequestReader } from './request-reader.ts'
 import type { Line } from './turns.ts'
@@ -121,6 +122,7 @@ export class ClientConnection {
     // Behind the end it is read only to be out of the way.
     if (this.#isEnding) return
     this.#arrivedAt = performance.now()
+    noteRead(bytes)
     this.#held = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
     if (this.#request !== undefined) this.#readOn()
     else if (this.#isInLine) this.#stop(true)

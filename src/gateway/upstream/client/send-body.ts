@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { giveBack } from './give-back.ts'
+import { giveBack } from '../../edge/read-memory.ts'
 import type { RequestHead } from './request-head.ts'
 import { TransportError } from './transport-error.ts'
 
@@ -54,10 +54,12 @@ export function sendBody(
     if (ownsBody) socket.write(piece, (error) => !error && giveBack(piece))
     else socket.write(piece)
     if (length === undefined) socket.write('\r\n', 'latin1')
-    socket.uncork()
+    // What was read at once goes out in one write, of however many chunks it was.
+    process.nextTick(uncork)
     if (socket.writableNeedDrain) body.pause()
     events.progressed()
   }
+  const uncork = (): void => socket.uncork()
   const end = (): void => {
     if (length !== undefined && written < length) return fail(mismatch('shorter'))
     begin()
