@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readOptions, usage, type BenchOptions } from './options.ts'
 import { runBench } from './run-bench.ts'
-import { stopServers } from './server-process.ts'
+import { stopForGood } from './server-process.ts'
 
 const stopping = new AbortController()
 const options = parsedOptions()
@@ -12,7 +12,7 @@ if (options !== undefined) {
   const folder = await mkdtemp(join(tmpdir(), 'bench-'))
   const cleanUp = async (): Promise<void> => {
     stopping.abort()
-    await stopServers()
+    await stopForGood()
     await rm(folder, { recursive: true, force: true })
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -8,6 +8,8 @@ export interface BenchOptions {
   readonly workloads: readonly string[]
   readonly companions: readonly string[]
   readonly peers: readonly string[]
+  /** How often all of it is done, with servers that are started anew. */
+  readonly runs: number
   readonly rounds: number
   readonly seconds: number
   readonly tokens: number
@@ -29,6 +31,7 @@ Measures the gateway beside other servers that do the same, in front of one upst
                     ${names.slice(6, 11).join(', ')},
                     ${names.slice(11).join(', ')}
   --peers NAME,...  ${peers.map(({ name }) => name).join(', ')}
+  --runs N          does all of it so often, with servers started anew, and what belongs to no server once; 1 unless told
   --rounds N        measurements of each, of which medians are printed; 3 unless told
   --seconds N       for each measurement; 2 unless told
   --tokens N        that many-tokens sends in turn; 10000 unless told
@@ -49,6 +52,7 @@ export function readOptions(parameters: readonly string[]): BenchOptions | undef
       help: { type: 'boolean' },
       only: { type: 'string' },
       peers: { type: 'string' },
+      runs: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       tokens: { type: 'string' },
@@ -67,6 +71,7 @@ export function readOptions(parameters: readonly string[]): BenchOptions | undef
     workloads: chosen(workloads),
     companions: values.quick && only === undefined ? [] : chosen(companions),
     peers: values.peers === undefined ? peerNames : listOf('--peers', values.peers, peerNames),
+    runs: countOf('--runs', values.runs, 1),
     rounds: countOf('--rounds', values.rounds, values.quick ? 1 : 3),
     seconds: countOf('--seconds', values.seconds, values.quick ? 1 : 2),
     tokens: countOf('--tokens', values.tokens, values.quick ? 1_000 : 10_000),

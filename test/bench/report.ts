@@ -45,13 +45,14 @@ export function tableOf({ bulk }: Workload, rounds: Rounds): string {
   return markdownTable(heading, rows)
 }
 
-/** With every column but the first aligned to the right. */
-function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table in Markdown, with every column but the first aligned to the right. */
+export function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const rule = heading.map((_, index) => (index === 0 ? '---' : '---:'))
   return [heading, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-function ratioOf(
+/** The median of the ratios of two servers within each round; NaN where there are none. */
+export function ratioOf(
   samples: readonly (Sample | undefined)[],
   others: readonly (Sample | undefined)[] | undefined,
   member: keyof Sample,
@@ -66,8 +67,8 @@ function valuesOf(samples: readonly (Sample | undefined)[], member: keyof Sample
   return samples.flatMap((sample) => (sample === undefined ? [] : [sample[member]]))
 }
 
-/** NaN where there are none. */
-function medianOf(values: readonly number[]): number {
+/** The value in the middle; NaN where there are none. */
+export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other)
   const middle = sorted.length >> 1
   const upper = sorted[middle] ?? NaN

@@ -41,8 +41,8 @@ export function machineNow(): MachineState {
   return { load: loadavg()[0] ?? 0, worked, stolen }
 }
 
-/** The whole of `results.md`. */
-export function resultsOf(sections: readonly Section[], context: ResultsContext): string {
+/** The whole of `results.md`, with the table of what is asked of the gateway. */
+export function resultsOf(goals: string, sections: readonly Section[], context: ResultsContext): string {
   const { options, servers, before, isPinned, wrk } = context
   const after = machineNow()
   const stolen =
@@ -69,6 +69,12 @@ Written by \`npm run bench -- --write\` on ${new Date().toISOString().slice(0, 1
   fast and the slow, and that it answers 401 and 403 where it should. All write a log line for each request.
 
 ${[...measured, ...missing].join('\n')}
+
+## What is asked of it
+
+In bold is what was missed. Servers are started anew for each run; the tables below are those of the last one.
+
+${goals}
 
 ${sections.map(({ what, text }) => `## ${what[0]?.toUpperCase()}${what.slice(1)}\n\n${text}\n`).join('\n')}`
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { makeBodies } from './bodies.ts'
@@ -8,11 +9,13 @@ import { companions, runCompanion } from './companions.ts'
 import { chooseCores } from './cores.ts'
 import type { BenchOptions } from './options.ts'
 import type { BodySize } from './exchanges.ts'
+import { goalsTable, type Run } from './goals.ts'
 import { programVersion } from './peers/program-version.ts'
 import { peers } from './peers.ts'
-import { tableOf } from './report.ts'
+import { tableOf, type Rounds } from './report.ts'
 import { machineNow, resultsOf, type Section } from './results.ts'
 import { leadSeconds, measureRounds, takingPart } from './rounds.ts'
+import { stopServers } from './server-process.ts'
 import { startServers, type Servers } from './servers.ts'
 import { workloads, type Workload } from './workloads.ts'
 
@@ -59,27 +62,45 @@ export async function runBench(
     signal,
   }
   const asked = peers.filter(({ name }) => options.peers.includes(name))
-  const { profile: profileFolder } = options
-  const servers = await startServers(asked, { folder, cores, load, sizes, profileFolder, say })
-
   const sections: Section[] = []
-  const remaining = countdown(chosen, parts, servers, options)
   const add = (what: string, text: string): void => {
     sections.push({ what, text })
     process.stdout.write(`\n${what}\n\n${text}\n\n`)
   }
-  for (const workload of chosen) {
-    say(`${workload.name} (${remaining()})`)
-    const rounds = await measureRounds(workload, servers, { ...options, load, say })
-    add(workload.what, tableOf(workload, rounds))
+  const start = async (number: number): Promise<Servers> => {
+    const own = join(folder, `run-${number}`)
+    await mkdir(own)
+    return startServers(asked, { folder: own, cores, load, sizes, profileFolder: options.profile, say })
+  }
+
+  let servers = await start(1)
+  const remaining = countdown(chosen, parts, servers, options)
+  const runs: Run[] = []
+  while (runs.length < options.runs) {
+    if (runs.length > 0) {
+      await stopServers()
+      servers = await start(runs.length + 1)
+      // The tables are those of the last run.
+      sections.length = 0
+    }
+    const run = new Map<string, Rounds>()
+    for (const workload of chosen) {
+      say(`${workload.name} (${remaining()})`)
+      const rounds = await measureRounds(workload, servers, { ...options, load, say })
+      run.set(workload.name, rounds)
+      add(workload.what, tableOf(workload, rounds))
+    }
+    runs.push(run)
   }
   for (const companion of parts) {
     say(`${companion.name} (${remaining()})`)
     add(companion.what, `\`\`\`\n${await runCompanion(companion, signal)}\n\`\`\``)
   }
+  const goals = goalsTable(runs)
+  process.stdout.write(`\nwhat is asked of the gateway\n\n${goals}\n`)
   if (!options.write) return
   const isPinned = cores.server !== undefined
-  await writeFile(resultsFile, resultsOf(sections, { options, servers, before, isPinned, wrk }))
+  await writeFile(resultsFile, resultsOf(goals, sections, { options, servers, before, isPinned, wrk }))
   await promisify(execFile)(formatter, [resultsFile])
   say(`written: ${resultsFile}`)
 }
@@ -89,13 +110,11 @@ function countdown(
   chosen: readonly Workload[],
   parts: readonly { readonly seconds: number }[],
   { proven }: Servers,
-  { rounds, seconds }: BenchOptions,
+  { runs, rounds, seconds }: BenchOptions,
 ): () => string {
   const eachSeconds = 5 + rounds * (leadSeconds + seconds) + (2 * rounds + 1) * betweenSeconds
-  const left = [
-    ...chosen.map((workload) => takingPart(workload, proven).length * eachSeconds),
-    ...parts.map((part) => part.seconds),
-  ]
+  const ofOneRun = chosen.map((workload) => takingPart(workload, proven).length * eachSeconds)
+  const left = [...Array.from({ length: runs }, () => ofOneRun).flat(), ...parts.map((part) => part.seconds)]
   return () => {
     const total = left.reduce((sum, each) => sum + each, 0)
     left.shift()

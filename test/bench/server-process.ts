@@ -70,10 +70,15 @@ export async function startServer({
   }
 }
 
-/** Stops all servers, also those that are just being started; no other one starts any more. */
+/** Stops all servers that run. */
 export async function stopServers(): Promise<void> {
-  isStopping = true
   await Promise.all([...running].map(stopProcess))
+}
+
+/** Stops all servers, also those that are just being started; no other one starts any more. */
+export async function stopForGood(): Promise<void> {
+  isStopping = true
+  await stopServers()
 }
 
 function takesConnections(port: number): Promise<boolean> {
