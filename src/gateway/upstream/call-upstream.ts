@@ -24,18 +24,23 @@ export async function callUpstream(
   mayRepeat: boolean,
 ): Promise<UpstreamAnswer> {
   assertReachable(upstream)
-  const { places, retryBudget } = upstream
+  const { places, breaker, retryBudget } = upstream
   if (!places.take()) await places.wait(client.response, client.yields)
   try {
     if (client.response.isDestroyed)
       throw new ClientGone('the client closed the connection before its turn came')
     retryBudget.earn()
     for (let attempt = 1; ; attempt += 1) {
+      const ticket = breaker.admit()
+      if (ticket === undefined) throw unreachable(breaker.closedForMs())
       try {
-        return await attemptOnce(upstream, request, client, attempt)
+        const answer = await tracedExchange(upstream, request, client, attempt)
+        breaker.settle(ticket, isUnavailable(answer.status) ? 'bad' : 'good')
+        return answer
       } catch (error) {
+        breaker.settle(ticket, verdictOn(error, request))
         const isLast = !mayRepeat || attempt > upstream.retries.attempts || !isRepeatable(error)
-        if (isLast || upstream.breaker.closedForMs() > 0 || !retryBudget.spend()) throw error
+        if (isLast || breaker.closedForMs() > 0 || !retryBudget.spend()) throw error
       }
       if (attempt > 1) await pause(Math.random() * pauseMs * 2 ** attempt)
     }
@@ -48,25 +53,6 @@ export async function callUpstream(
 export function assertReachable(upstream: Upstream): void {
   const ms = upstream.breaker.closedForMs()
   if (ms > 0) throw unreachable(ms)
-}
-
-async function attemptOnce(
-  upstream: Upstream,
-  request: UpstreamRequest,
-  client: Client,
-  attempt: number,
-): Promise<UpstreamAnswer> {
-  const { breaker } = upstream
-  const ticket = breaker.admit()
-  if (ticket === undefined) throw unreachable(breaker.closedForMs())
-  try {
-    const answer = await tracedExchange(upstream, request, client, attempt)
-    breaker.settle(ticket, isUnavailable(answer.status) ? 'bad' : 'good')
-    return answer
-  } catch (error) {
-    breaker.settle(ticket, verdictOn(error, request))
-    throw error
-  }
 }
 
 /**
