@@ -11,8 +11,8 @@ export interface Line {
 /**
  * Lets requests begin, so many in each turn of the event loop, in the order in which they came. When a thousand
  * connections ask at once and all of them begin, each waits half done for all others: it outlives collections of
- * garbage, and nothing of it is in a cache any more when its answer comes. Done a few at a time, they take a third less.
- * What waits in line has cost nothing yet but the bytes that were read.
+ * garbage, and nothing of it is in a cache any more when its answer comes. Begun a few at a time, they take up to a
+ * third less. What waits in line has cost nothing yet but the bytes that were read.
  */
 export class Turns implements Line {
   readonly #requests: number
