@@ -17,9 +17,6 @@ const maximumDelimiterLength = 16
  */
 const forbidden = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
 
-/** What most names are made of: nothing of that is forbidden, and each is one byte. */
-const plainName = /^[A-Za-z0-9_-]+$/
-
 /**
  * Reads an id as it stands in a route, percent-decoded exactly once.
  * The delimiter alone is the root; empty parts are refused, never dropped.
@@ -55,10 +52,6 @@ export function assertIdentifier(id: Identifier): Identifier {
   }
   let bytes = 0
   for (const part of id) {
-    if (plainName.test(part)) {
-      bytes += part.length
-      continue
-    }
     assertName(part, 'a part of the id')
     bytes += Buffer.byteLength(part)
   }

@@ -44,8 +44,7 @@ const maximumTargetLength = 16_384
 const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
 const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
 const encodedOtherwise = /[!'()*]/g
-/** The unreserved characters, and the usual delimiter, which stands between the parts of every id. */
-const usual = /^[A-Za-z0-9\-._~$]*$/
+const unreserved = /^[A-Za-z0-9\-._~]*$/
 
 const routes = new Map<string, Route>()
 for (const name of operationNames) {
@@ -248,7 +247,7 @@ function decode(text: string, what: string): string {
 
 /** Percent-encodes everything but the unreserved characters of RFC 3986 section 2.3. */
 function encode(text: string): string {
-  if (usual.test(text)) return text.replaceAll('$', '%24')
+  if (unreserved.test(text)) return text
   return encodeURIComponent(text).replace(
     encodedOtherwise,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

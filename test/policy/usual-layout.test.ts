@@ -11,7 +11,7 @@ import { mutated } from './written-yaml.ts'
  * to each line. A comment behind the kind of a document, which moves nothing, has it read the other way.
  */
 
-const numRuns = isThorough ? 2000 : 600
+const numRuns = isThorough ? 2000 : 300
 
 function readOtherwise(text: string): string {
   return text.replaceAll('kind: AccessPolicy\n', 'kind: AccessPolicy # otherwise\n')
@@ -112,11 +112,13 @@ function written({ name, namespace, inherit, rules, margin, styles }: Policy): s
   )
 }
 
-const folder = fc.array(policyOf, { minLength: 1, maxLength: 2 }).map((all) => all.map(written).join('---\n'))
+const folderOf = (maxLength: number) =>
+  fc.array(policyOf, { minLength: 1, maxLength }).map((all) => all.map(written).join('---\n'))
 
 it.each([
-  ['as it is', folder],
-  ['damaged', mutated(folder)],
+  ['as it is', folderOf(2)],
+  // What is not damaged of it is still laid out as usual, where there is more.
+  ['damaged', mutated(folderOf(4))],
 ])('reads what is laid out as usual as it reads the same laid out otherwise: %s', (_, texts) => {
   let usual = 0
   fc.assert(
@@ -126,7 +128,7 @@ it.each([
     }),
     { numRuns },
   )
-  expect(usual).toBeGreaterThan(numRuns / 100)
+  expect(usual).toBeGreaterThan(numRuns / 40)
 })
 
 const head =
