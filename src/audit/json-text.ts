@@ -23,8 +23,7 @@ export function idText(id: ObjectId): string {
  */
 export function member(name: string, value: unknown): string {
   if (value === undefined) return ''
-  if (typeof value === 'string' && plainText.test(value)) return `,"${name}":"${value}"`
-  return `,"${name}":${JSON.stringify(value)}`
+  return `,"${name}":${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`
 }
 
 /** The members of an object as JSON, without its braces. Throws `TypeError` for a value that is no JSON. */

@@ -62,9 +62,8 @@ function perProcessorTime(workload: string, what: string, least: number): Goal {
   return {
     workload,
     what: `${what} for the same CPU, of HAProxy`,
-    asked: `at least ${least}`,
     find: (rounds) => 1 / ratio(rounds, 'processorTime', 'haproxy'),
-    isMet: (found) => found >= least,
+    ...atLeast(least),
   }
 }
 
@@ -72,10 +71,13 @@ function perSecond(workload: string, what: string, yardstick: 'haproxy' | 'nginx
   return {
     workload,
     what: `${what}, of ${yardstick === 'haproxy' ? 'HAProxy' : 'nginx with Lua'}`,
-    asked: `at least ${least}`,
     find: (rounds) => ratio(rounds, 'perSecond', yardstick),
-    isMet: (found) => found >= least,
+    ...atLeast(least),
   }
+}
+
+function atLeast(least: number): Pick<Goal, 'asked' | 'isMet'> {
+  return { asked: `at least ${least}`, isMet: (found) => found >= least }
 }
 
 function ratio(rounds: Rounds, member: keyof Sample, yardstick: string): number {

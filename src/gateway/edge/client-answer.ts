@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { headerNameGrammar } from '../../interface/headers.ts'
+import { gatherWrites } from '../http/gather-writes.ts'
 import { httpDate } from './http-date.ts'
 import type { ClientRequest } from './client-request.ts'
 import { Listeners } from './listeners.ts'
@@ -10,10 +11,6 @@ const smallBytes = 16 * 1024
 /** They say where an answer ends and what becomes of its connection: nobody else writes them. */
 const own: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 const forbidden = /[^\t\x20-\x7e\x80-\xff]/
-
-function uncork(socket: Socket): void {
-  socket.uncork()
-}
 
 /** Whose answer it is, and what the connection does with it. */
 interface AnswerOwner {
@@ -121,13 +118,11 @@ export class ClientAnswer {
       return true
     }
     this.#left -= piece.length
-    socket.cork()
+    gatherWrites(socket)
     const before = this.#takeHead() + (this.#body === 'chunked' ? `${piece.length.toString(16)}\r\n` : '')
     if (before !== '') socket.write(before, 'latin1')
     let takesMore = socket.write(piece, written)
     if (this.#body === 'chunked') takesMore = socket.write('\r\n', 'latin1')
-    // What the upstream sent at once goes out in one write, of however many chunks it was.
-    process.nextTick(uncork, socket)
     return takesMore
   }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { giveBack, noteRead } from '../../../src/gateway/edge/read-memory.ts'
+import { giveBack, noteRead } from '../../../src/gateway/http/read-memory.ts'
 
 const isPossible = 'transfer' in ArrayBuffer.prototype
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { giveBack } from '../../edge/read-memory.ts'
+import { gatherWrites } from '../../http/gather-writes.ts'
+import { giveBack } from '../../http/read-memory.ts'
 import type { RequestHead } from './request-head.ts'
 import { TransportError } from './transport-error.ts'
 
@@ -48,18 +49,15 @@ export function sendBody(
     written += piece.length
     if (length !== undefined && written > length) return fail(mismatch('longer'))
     if (piece.length === 0) return
-    socket.cork()
+    gatherWrites(socket)
     begin()
     if (length === undefined) socket.write(`${piece.length.toString(16)}\r\n`, 'latin1')
     if (ownsBody) socket.write(piece, (error) => !error && giveBack(piece))
     else socket.write(piece)
     if (length === undefined) socket.write('\r\n', 'latin1')
-    // What was read at once goes out in one write, of however many chunks it was.
-    process.nextTick(uncork)
     if (socket.writableNeedDrain) body.pause()
     events.progressed()
   }
-  const uncork = (): void => socket.uncork()
   const end = (): void => {
     if (length !== undefined && written < length) return fail(mismatch('shorter'))
     begin()
