@@ -6,7 +6,7 @@ import type { Upstream } from './upstream/upstream.ts'
 import type { Upstreams } from './upstream/upstreams.ts'
 
 /** What a request is for, and where that lies: its method and target alone tell. */
-export type Aim = Pick<Matched, 'meaning' | 'upstream' | 'upstreamTarget'>
+type Aim = Pick<Matched, 'meaning' | 'upstream' | 'upstreamTarget'>
 
 /** Finds the aim of a method and a target. Throws 400, 404 or 405 (InterfaceError). */
 export type FindAim = (method: string, target: string) => Aim

@@ -9,8 +9,11 @@ import { answers } from './recording-upstream.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
 import { deferred, eventually } from './waiting.ts'
 
-/** Much longer than it takes, and much shorter than the gateway waits for connections that hold it up. */
-const patienceMs = 5_000
+/**
+ * Half of what the gateway waits for connections that hold it up. It takes half a second, but it also seals the audit
+ * log, on a disk that may be busy for others.
+ */
+const patienceMs = 15_000
 
 /** `closed`, or `held up` where it takes too long. */
 function outcomeOf(stopped: Promise<void>): Promise<string> {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { shareOfAWhole } from '../share-of-a-whole.ts'
 
 /** A JSON text that may be good or not, as bytes. */
 export interface JsonCase {
@@ -63,7 +64,7 @@ const { object } = fc.letrec<{ object: string; value: string }>((tie) => ({
     ),
 }))
 
-const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 })
+const cuts = fc.array(shareOfAWhole, { maxLength: 6 })
 
 /** Objects, some with a name twice. */
 export const jsonObjects: fc.Arbitrary<JsonCase> = fc.record({
@@ -77,7 +78,7 @@ export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
     jsonObjects,
     fc.array(
       fc.record({
-        at: fc.double({ min: 0, max: 1, noNaN: true }),
+        at: shareOfAWhole,
         removed: fc.integer({ min: 0, max: 2 }),
         added: fc.oneof(
           fc.uint8Array({ maxLength: 2 }),

@@ -44,11 +44,11 @@ interface Difference {
 }
 
 const differences: readonly Difference[] = [
-  // What is neither a path nor a URL is refused when it is matched (see a-target-that-is-no-path.test.ts), and CONNECT
-  // whatever its target is.
+  // What is neither a path nor a URL, and bytes that are no characters of one, are refused when the target is matched,
+  // with an answer that says what is wrong (see a-target-that-is-no-path.test.ts); and CONNECT whatever its target is.
   {
     fault: /^HPE_INVALID_URL/,
-    isIt: ({ method, target }) => method === 'CONNECT' || !/^[/*]/.test(target),
+    isIt: ({ method, target }) => method === 'CONNECT' || !/^[/*][\x21-\x7e]*$/.test(target),
   },
   // A tab may stand around the value of every header (RFC 9112, section 5); node wants none behind this one.
   {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { shareOfAWhole } from '../../share-of-a-whole.ts'
 import { writtenRequest } from './written-requests.ts'
 
 /** Bytes at which readers differ. */
@@ -31,7 +32,6 @@ const version = oneOfThese(
   'HTTP/1.0|HTTP/0.9|HTTP/2.0|HTTP/1.2|HTTP/1.10|http/1.1|HTTP/1,1| HTTP/1.1|ICE/1.0|',
 )
 const someMethod = oneOfThese('get|PRI|FOO|CONNECT|GETX|G||DESCRIBE|SOURCE')
-const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
 type Change = (text: string) => string
 
@@ -56,29 +56,31 @@ function oneOf(pattern: RegExp, place: number, replacement: (passage: string) =>
 
 const change: fc.Arbitrary<Change> = fc.oneof(
   fc
-    .tuple(share, odd)
+    .tuple(shareOfAWhole, odd)
     .map(([place, bytes]) =>
       at(place, (text, position) => text.slice(0, position) + bytes + text.slice(position)),
     ),
   fc
-    .tuple(share, odd)
+    .tuple(shareOfAWhole, odd)
     .map(([place, bytes]) =>
       at(place, (text, position) => text.slice(0, position) + bytes + text.slice(position + 1)),
     ),
   fc
-    .tuple(share, fc.integer({ min: 1, max: 4 }))
+    .tuple(shareOfAWhole, fc.integer({ min: 1, max: 4 }))
     .map(([place, count]) =>
       at(place, (text, position) => text.slice(0, position) + text.slice(position + count)),
     ),
-  share.map((place) => at(place, (text, position) => text.slice(0, position))),
+  shareOfAWhole.map((place) => at(place, (text, position) => text.slice(0, position))),
   fc
-    .tuple(share, fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', ''))
+    .tuple(shareOfAWhole, fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', ''))
     .map(([place, end]) => oneOf(/\r\n/g, place, () => end)),
-  fc.tuple(share, odd).map(([place, bytes]) => oneOf(/[:;,= ]/g, place, (mark) => mark + bytes)),
-  fc.tuple(share, odd).map(([place, bytes]) => oneOf(/[:;,= ]/g, place, (mark) => bytes + mark)),
-  fc.tuple(share, framingLine).map(([place, line]) => oneOf(/host: g\r\n/g, place, (host) => host + line)),
+  fc.tuple(shareOfAWhole, odd).map(([place, bytes]) => oneOf(/[:;,= ]/g, place, (mark) => mark + bytes)),
+  fc.tuple(shareOfAWhole, odd).map(([place, bytes]) => oneOf(/[:;,= ]/g, place, (mark) => bytes + mark)),
   fc
-    .tuple(share, valueOfFraming, fc.boolean())
+    .tuple(shareOfAWhole, framingLine)
+    .map(([place, line]) => oneOf(/host: g\r\n/g, place, (host) => host + line)),
+  fc
+    .tuple(shareOfAWhole, valueOfFraming, fc.boolean())
     .map(([place, value, isKept]) =>
       oneOf(
         /(content-length|transfer-encoding): [^\r]*\r\n/g,
@@ -87,17 +89,21 @@ const change: fc.Arbitrary<Change> = fc.oneof(
       ),
     ),
   fc
-    .tuple(share, oneOfThese('content-length: 0|content-length: 3|transfer-encoding: chunked'), fc.boolean())
+    .tuple(
+      shareOfAWhole,
+      oneOfThese('content-length: 0|content-length: 3|transfer-encoding: chunked'),
+      fc.boolean(),
+    )
     .map(([place, other, isBehind]) =>
       oneOf(/(?:content-length|transfer-encoding): [^\r]*\r\n/g, place, (line) =>
         isBehind ? `${line}${other}\r\n` : `${other}\r\n${line}`,
       ),
     ),
   fc
-    .tuple(share, size)
+    .tuple(shareOfAWhole, size)
     .map(([place, other]) => oneOf(/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, place, () => other)),
-  fc.tuple(share, version).map(([place, other]) => oneOf(/HTTP\/1\.1/g, place, () => other)),
-  fc.tuple(share, someMethod).map(([place, other]) => oneOf(/[A-Z-]+(?= \/)/g, place, () => other)),
+  fc.tuple(shareOfAWhole, version).map(([place, other]) => oneOf(/HTTP\/1\.1/g, place, () => other)),
+  fc.tuple(shareOfAWhole, someMethod).map(([place, other]) => oneOf(/[A-Z-]+(?= \/)/g, place, () => other)),
 )
 
 /** Good requests, one behind the other, in which something has been changed: one byte a character. */
