@@ -49,9 +49,12 @@ export async function openBearerTokens(options: BearerTokensOptions): Promise<Be
     options.introspection && openIntrospection(options.introspection, options.now)
   return {
     verify(authorization) {
-      const token = readBearer(authorization)
+      const token = tokenIn(authorization)
       if (token.length > maxTokenLength) throw new AuthenticationRefused('too_long')
       const digest = hash('sha256', token, 'hex')
+      const known = signed.recall(digest)
+      if (known !== undefined) return known
+      assertToken(token)
       // A signed token of an issuer that nobody trusts is not shown to another server.
       if (opaque !== undefined && !isStructured(token)) return opaque.verify(token, digest)
       return signed.verify(token, digest)
@@ -94,11 +97,19 @@ async function openCluster(settings: KubernetesSettings, options: KeySetOptions)
   return { issuer: settings, keySet, readCaller: serviceAccountOf }
 }
 
-/** The token of `Bearer <token>` (RFC 6750 section 2.1; the scheme in any case, RFC 9110 section 11.1). */
-function readBearer(authorization: string): string {
-  const token = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(authorization)?.[1]
-  if (token !== undefined) return token
-  const scheme = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?: |$)/.exec(authorization)?.[1]
-  const other = scheme !== undefined && scheme.toLowerCase() !== 'bearer'
-  throw new AuthenticationRefused(other ? 'other_scheme' : 'malformed_header')
+/**
+ * What stands behind the scheme of `Bearer <token>` (RFC 6750 section 2.1; the scheme in any case, RFC 9110 section
+ * 11.1).
+ */
+function tokenIn(authorization: string): string {
+  const scheme = /^bearer +/i.exec(authorization)?.[0]
+  if (scheme !== undefined) return authorization.slice(scheme.length)
+  const other = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?: |$)/.exec(authorization)?.[1]
+  const isOther = other !== undefined && other.toLowerCase() !== 'bearer'
+  throw new AuthenticationRefused(isOther ? 'other_scheme' : 'malformed_header')
+}
+
+/** A text that was verified before is one, so that this need not be looked at for each request. */
+function assertToken(text: string): void {
+  if (!/^[A-Za-z0-9\-._~+/]+=*$/.test(text)) throw new AuthenticationRefused('malformed_header')
 }

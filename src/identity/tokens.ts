@@ -24,10 +24,12 @@ export interface TrustedIssuer {
 /** Verifies bearer tokens. */
 export interface TokenVerifier {
   /**
-   * Who sends this token, whose SHA-256 in hex is `digest`; throws or rejects with AuthenticationRefused. At once if
-   * the token was verified before and neither its time nor the keys have changed that.
+   * Who sends the token whose SHA-256 in hex this is, if it was verified before and neither its time nor the keys have
+   * changed that. Throws AuthenticationRefused for one that is known to be forged.
    */
-  verify(token: string, digest: string): VerifiedToken | Promise<VerifiedToken>
+  recall(digest: string): VerifiedToken | undefined
+  /** Who sends this token, whose SHA-256 in hex is `digest`. Rejects with AuthenticationRefused. */
+  verify(token: string, digest: string): Promise<VerifiedToken>
   /** The number of tokens remembered as good. */
   remembered(): number
 }
@@ -41,7 +43,7 @@ export function createTokenVerifier(
   const byIssuer = new Map(issuers.map((trusted) => [trusted.issuer.issuer, trusted]))
   const memory = createTokenMemory(options, now)
 
-  async function verifyAnew(token: string, digest: string): Promise<VerifiedToken> {
+  async function verify(token: string, digest: string): Promise<VerifiedToken> {
     const trusted = findIssuer(byIssuer, token)
     const { issuer, keySet, readCaller } = trusted
     try {
@@ -64,11 +66,12 @@ export function createTokenVerifier(
   }
 
   return {
-    verify(token, digest) {
+    recall(digest) {
       const known = memory.find(digest)
       if (known === 'forged') throw new AuthenticationRefused('bad_signature')
-      return known ?? verifyAnew(token, digest)
+      return known
     },
+    verify,
     remembered: () => memory.size(),
   }
 }
