@@ -1,13 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { headerNameGrammar } from '../../interface/headers.ts'
-import { gatherWrites } from '../http/gather-writes.ts'
+import { BodyWriter, type Written } from '../http/body-writer.ts'
 import { httpDate } from './http-date.ts'
 import type { ClientRequest } from './client-request.ts'
 import { Listeners } from './listeners.ts'
 
-/** As text of one byte a character they go into one write with the head. */
-const smallBytes = 16 * 1024
 /** They say where an answer ends and what becomes of its connection: nobody else writes them. */
 const own: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 const forbidden = /[^\t\x20-\x7e\x80-\xff]/
@@ -36,8 +34,8 @@ export class ClientAnswer {
   #state: 'open' | 'ended' | 'whole' | 'destroyed' = 'open'
   #body: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
   #left = 0
-  /** What has not been written yet of the head. */
-  #head = ''
+  /** As soon as the head is known. */
+  #writer: BodyWriter | undefined
 
   constructor(request: ClientRequest, owner: AnswerOwner) {
     this.request = request
@@ -97,46 +95,41 @@ export class ClientAnswer {
       : 'connection: close\r\n'
     this.status = status
     // Whoever made the answer says when (RFC 9110, section 6.6.1).
-    this.#head = isDated ? `${text}\r\n` : `${text}date: ${httpDate()}\r\n\r\n`
+    const head = isDated ? `${text}\r\n` : `${text}date: ${httpDate()}\r\n\r\n`
+    this.#writer = new BodyWriter(this.#socket, head, this.#body === 'chunked')
   }
 
   /** Sends a piece of the body. Answers whether it takes more at once; `written` is called when the system has it. */
-  write(piece: Buffer, written?: (error?: Error | null) => void): boolean {
-    if (this.#state !== 'open' || !this.hasHead) {
+  write(piece: Buffer, written?: Written): boolean {
+    if (this.#state !== 'open' || this.#writer === undefined) {
       written?.(new Error('the answer is over'))
       return true
     }
-    const socket = this.#socket
     if (this.#body === 'none' || piece.length === 0) {
       written?.()
       return true
     }
     // More than it said would be read as the next answer.
     if (this.#body === 'sized' && piece.length > this.#left) this.destroy()
-    if (socket.destroyed) {
+    if (this.#socket.destroyed) {
       written?.(new Error('the connection is closed'))
       return true
     }
     this.#left -= piece.length
-    gatherWrites(socket)
-    const before = this.#takeHead() + (this.#body === 'chunked' ? `${piece.length.toString(16)}\r\n` : '')
-    if (before !== '') socket.write(before, 'latin1')
-    let takesMore = socket.write(piece, written)
-    if (this.#body === 'chunked') takesMore = socket.write('\r\n', 'latin1')
-    return takesMore
+    return this.#writer.write(piece, written)
   }
 
   /** Ends it, with the last of its body: text is of one byte a character. Cuts it off where that is not all of it. */
   end(last: Buffer | string = ''): void {
     if (this.#state !== 'open') return
-    if (!this.hasHead) throw new Error('the answer has no head')
+    if (this.#writer === undefined) throw new Error('the answer has no head')
     const bytes = this.#body === 'none' ? 0 : last.length
     if ((this.#body === 'sized' && this.#left !== bytes) || this.#socket.destroyed) {
       this.destroy()
       return
     }
     this.#state = 'ended'
-    this.#writeLast(bytes === 0 ? '' : last)
+    this.#writer.end(bytes === 0 ? '' : last)
     // What the system took at once is written when it returns.
     if (this.#socket.writableLength === 0) this.#finish()
     else this.#socket.write('', 'latin1', (error) => this.#written(error))
@@ -156,33 +149,10 @@ export class ClientAnswer {
     this.#owner.answered()
   }
 
-  #writeLast(last: Buffer | string): void {
-    const socket = this.#socket
-    const isChunked = this.#body === 'chunked'
-    const before = this.#takeHead() + (isChunked && last.length > 0 ? `${last.length.toString(16)}\r\n` : '')
-    const after = isChunked ? (last.length > 0 ? '\r\n0\r\n\r\n' : '0\r\n\r\n') : ''
-    if (typeof last === 'string' || last.length <= smallBytes) {
-      const text = before + (typeof last === 'string' ? last : last.toString('latin1')) + after
-      if (text !== '') socket.write(text, 'latin1')
-      return
-    }
-    socket.cork()
-    if (before !== '') socket.write(before, 'latin1')
-    socket.write(last)
-    if (after !== '') socket.write(after, 'latin1')
-    socket.uncork()
-  }
-
   /** Where the connection was closed meanwhile, node tells of no error, whatever was written. */
   #written(error: Error | null | undefined): void {
     if (error || this.#socket.destroyed) this.destroy()
     else this.#finish()
-  }
-
-  #takeHead(): string {
-    const head = this.#head
-    this.#head = ''
-    return head
   }
 
   #finish(): void {

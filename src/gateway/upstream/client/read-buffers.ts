@@ -4,7 +4,7 @@
  */
 export const sharedBuffer = Buffer.allocUnsafeSlow(64 * 1024)
 
-const largeBytes = 512 * 1024
+const largeBytes = 1024 * 1024
 const maximumSpare = 16
 const spare: Buffer[] = []
 

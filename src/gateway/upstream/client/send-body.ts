@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { gatherWrites } from '../../http/gather-writes.ts'
+import { BodyWriter } from '../../http/body-writer.ts'
 import { giveBack } from '../../http/read-memory.ts'
 import type { RequestHead } from './request-head.ts'
 import { TransportError } from './transport-error.ts'
@@ -24,7 +24,7 @@ export function sendBody(
   { body, ownsBody }: { readonly body: Readable; readonly ownsBody: boolean },
   events: SendingEvents,
 ): () => void {
-  let hasBegun = false
+  const writer = new BodyWriter(socket, text, length === undefined)
   let isLeft = false
   let written = 0
 
@@ -41,27 +41,17 @@ export function sendBody(
     leave()
     events.failed(error)
   }
-  const begin = (): void => {
-    if (!hasBegun) socket.write(text, 'latin1')
-    hasBegun = true
-  }
   const write = (piece: Buffer): void => {
     written += piece.length
     if (length !== undefined && written > length) return fail(mismatch('longer'))
     if (piece.length === 0) return
-    gatherWrites(socket)
-    begin()
-    if (length === undefined) socket.write(`${piece.length.toString(16)}\r\n`, 'latin1')
-    if (ownsBody) socket.write(piece, (error) => !error && giveBack(piece))
-    else socket.write(piece)
-    if (length === undefined) socket.write('\r\n', 'latin1')
-    if (socket.writableNeedDrain) body.pause()
+    const takesMore = writer.write(piece, ownsBody ? (error) => !error && giveBack(piece) : undefined)
+    if (!takesMore) body.pause()
     events.progressed()
   }
   const end = (): void => {
     if (length !== undefined && written < length) return fail(mismatch('shorter'))
-    begin()
-    if (length === undefined) socket.write('0\r\n\r\n', 'latin1')
+    writer.end()
     leave()
     events.sent()
   }
