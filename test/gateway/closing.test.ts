@@ -10,10 +10,10 @@ import { gatewayAndUpstream } from './running-gateway.ts'
 import { deferred, eventually } from './waiting.ts'
 
 /**
- * Half of what the gateway waits for connections that hold it up. It takes half a second, but it also seals the audit
- * log, on a disk that may be busy for others.
+ * Less than the gateway waits for connections that hold it up, which is half a minute. It takes half a second, but it
+ * also seals the audit log, and a busy disk has been seen to take more than five seconds for one write.
  */
-const patienceMs = 15_000
+const patienceMs = 20_000
 
 /** `closed`, or `held up` where it takes too long. */
 function outcomeOf(stopped: Promise<void>): Promise<string> {
