@@ -33,7 +33,7 @@ export class BodyWriter {
 
   /** Answers whether the connection takes more at once; if not, its `drain` tells when it does. */
   write(bytes: Buffer, written?: Written): boolean {
-    if (this.#pieces.length === 0) process.nextTick(flush, this)
+    if (this.#pieces.length === 0) process.nextTick(() => this.#flush())
     this.#pieces.push({ bytes, written })
     this.#bytes += bytes.length
     const { writableLength, writableHighWaterMark } = this.#socket
@@ -42,24 +42,17 @@ export class BodyWriter {
 
   /** Writes the last of the body: text is of one byte a character. */
   end(last: Buffer | string = ''): void {
-    this.flush()
-    const socket = this.#socket
-    const before = this.#begin(last.length)
-    const after = this.#isChunked ? (last.length > 0 ? '\r\n0\r\n\r\n' : '0\r\n\r\n') : ''
-    if (typeof last === 'string' || last.length <= smallBytes) {
-      const text = before + (typeof last === 'string' ? last : last.toString('latin1')) + after
-      if (text !== '') socket.write(text, 'latin1')
-      return
-    }
-    socket.cork()
-    if (before !== '') socket.write(before, 'latin1')
-    socket.write(last)
-    if (after !== '') socket.write(after, 'latin1')
-    socket.uncork()
+    const isSmall = typeof last === 'string' || last.length <= smallBytes
+    if (!isSmall) this.write(last)
+    this.#flush()
+    const text = isSmall ? last.toString('latin1') : ''
+    const after = this.#isChunked ? (text === '' ? '0\r\n\r\n' : '\r\n0\r\n\r\n') : ''
+    const rest = this.#begin(text.length) + text + after
+    if (rest !== '') this.#socket.write(rest, 'latin1')
   }
 
   /** Gives to the connection what is still held back. */
-  flush(): void {
+  #flush(): void {
     if (this.#pieces.length === 0) return
     const socket = this.#socket
     socket.cork()
@@ -78,8 +71,4 @@ export class BodyWriter {
     this.#head = ''
     return this.#isChunked && bytes > 0 ? `${head}${bytes.toString(16)}\r\n` : head
   }
-}
-
-function flush(writer: BodyWriter): void {
-  writer.flush()
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { AnswerHead } from './answer-head.ts'
 import { atEndOfTurn } from '../../end-of-turn.ts'
+import { BodyWriter } from '../../http/body-writer.ts'
 import { AnswerReader } from './answer-reader.ts'
 import type { Connector } from './connector.ts'
 import type { Carrier, Exchange } from './exchange-control.ts'
@@ -152,16 +153,8 @@ export class Connection implements Carrier {
   #write({ request: { body, ownsBody = false } }: Exchange, head: RequestHead): void {
     const socket = this.#socket
     this.#isSent = body === null || Buffer.isBuffer(body)
-    if (body === null) {
-      socket.write(head.text, 'latin1')
-    } else if (Buffer.isBuffer(body) && body.length <= smallBytes) {
-      // As text of one byte a character it goes into one write with the head.
-      socket.write(head.text + body.toString('latin1'), 'latin1')
-    } else if (Buffer.isBuffer(body)) {
-      socket.cork()
-      socket.write(head.text, 'latin1')
-      socket.write(body)
-      socket.uncork()
+    if (body === null || Buffer.isBuffer(body)) {
+      new BodyWriter(socket, head.text, false).end(body ?? '')
     } else {
       this.#leaveBody = sendBody(
         socket,
