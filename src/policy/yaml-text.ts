@@ -1,4 +1,4 @@
-import { Composer, isScalar, type Document } from 'yaml'
+import { Composer, CST, isScalar, type Document } from 'yaml'
 import { tooDeepMessage, yamlTokens } from '../interface/yaml-nesting.ts'
 import { notPlain, plainYamlReader } from './plain-yaml.ts'
 import { nodeOf, type YamlNode } from './yaml-node.ts'
@@ -97,12 +97,31 @@ function readByLibrary(text: string, shift: number, { root, fault }: YamlVisitor
   // Pretty errors repeat the position, and quote the file.
   const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false })
   const tooDeep = (offset: number): void => fault(offset + shift, tooDeepMessage)
-  for (const document of composer.compose(yamlTokens(text, tooDeep))) {
+  const passedOver = (offset: number): void =>
+    fault(offset + shift, 'this follows a key, with no colon between them')
+  for (const document of composer.compose(tellingPassedOver(yamlTokens(text, tooDeep), passedOver))) {
     const { contents } = document
     const faults = faultsOf(document)
     for (const { pos, message } of faults) fault(pos[0] + shift, message)
     const isEmpty = contents === null || (isScalar(contents) && contents.value === null)
     if (!isEmpty && faults.every(({ code }) => code === repeatedKey)) root(nodeOf(contents, shift))
+  }
+}
+
+/** The tokens; tells of those that the library takes for no fault, and yet leaves out: `b` in `? "a" b`. */
+function* tellingPassedOver(
+  tokens: Iterable<CST.Token>,
+  passedOver: (offset: number) => void,
+): Generator<CST.Token> {
+  for (const token of tokens) {
+    if (token.type === 'document') {
+      CST.visit(token, (item) => {
+        if (!('explicitKey' in item) || item.value === undefined) return
+        const hasColon = item.sep?.some(({ type }) => type === 'map-value-ind')
+        if (hasColon !== true) passedOver(item.value.offset)
+      })
+    }
+    yield token
   }
 }
 

@@ -113,6 +113,16 @@ it.each(['[', '{a: ', '- ', '? ', 'x: [', '- - ? [{a: '])(
   },
 )
 
+// The library leaves it out in silence, be it a word or all that follows up to the next quote.
+it.each(['? "a" b', `? "a"'\n---\nb'`, '- ? a\n  - b\n', '? [a]\n- b', '? ? "a" b\n  : c\n: d'])(
+  'refuses what follows a key without a colon: %j',
+  (text) => {
+    const faults: string[] = []
+    readYaml(text, { root: () => undefined, fault: (_, message) => faults.push(message) })
+    expect(faults).toEqual(['this follows a key, with no colon between them'])
+  },
+)
+
 it('reads what is plain itself where other documents of the file are not, and finds each where it is', () => {
   const text = 'a: b\n---\na: |\n  ---- x\n--- # c\na: &x c\n---\n"---": d\n---   \n'
   expect(rootsOf(readYaml, text)).toHaveLength(4)
