@@ -41,6 +41,9 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
   ['an encoding with a parameter', ['transfer-encoding: chunked;a=b'], chunked, encoding],
   ['the encoding identity', ['transfer-encoding: identity'], smuggled, encoding],
   ['an empty encoding', ['transfer-encoding:'], chunked, encoding],
+  ['a tabulator before the encoding', ['transfer-encoding:\tchunked'], chunked, malformed],
+  ['a tabulator behind the encoding', ['transfer-encoding: chunked\t'], chunked, malformed],
+  ['a tabulator behind the length', ['content-length: 5\t'], smuggled, malformed],
   ['a vertical tabulator', ['transfer-encoding: \x0bchunked'], chunked, encoding],
 ])('%s is refused, and what stands behind is no request', async (_what, lines, body, expected) => {
   await attacked.isRefused({ lines, body }, expected)

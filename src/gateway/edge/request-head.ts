@@ -24,6 +24,8 @@ export interface RequestHead {
 
 const methods: ReadonlySet<string> = new Set(METHODS)
 const requestLine = /^([A-Z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/([0-9]\.[0-9])$/
+/** One reader takes the tab for a blank (RFC 9112, section 5), another for a part of the value, or for a fault. */
+const framingWithTab = /\r\n(?:content-length|transfer-encoding):[^\r]*\t/i
 /** Of a request line that has not come whole. */
 const beginning =
   /^[A-Z-]{1,32}(?: (?:[\x21-\x7e\x80-\xff]+(?: (?:H(?:T(?:T(?:P(?:\/(?:[0-9](?:\.[0-9]?)?)?)?)?)?)?)?)?)?)?\r?$/
@@ -34,6 +36,8 @@ const beginning =
  */
 export function readRequestHead(text: string): RequestHead {
   if (!headGrammar.test(text)) throw malformed('the head holds characters that it may not')
+  if (text.includes('\t') && framingWithTab.test(text))
+    throw malformed('there is a tab in the content-length or transfer-encoding')
   const found = text.indexOf('\r\n')
   const lineEnd = found === -1 ? text.length : found
   const { method, target, version } = readRequestLine(text.slice(0, lineEnd))
