@@ -35,6 +35,7 @@ export default defineConfig({
     // What is printed by tests that pass buries what is wrong; so do the traces of an engine that is fed with rubbish.
     silent: 'passed-only',
     env: { RUST_BACKTRACE: '0' },
+    setupFiles: './test/seeded-properties.ts',
     // Loading the sources anew for every file took most of the time. No file changes what it shares with others.
     isolate: false,
     // Most tests wait for processes, disks and clients, so more files run at a time than there are cores.

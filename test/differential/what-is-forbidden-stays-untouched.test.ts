@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backendSettings } from '../backend/backend-settings.ts'
 import { runCampaign } from './campaign.ts'
-import { amount, seed } from './extent.ts'
+import { amount } from './extent.ts'
 import { plantCatalog } from './planted-catalog.ts'
 import { textOf } from './readings.ts'
 import { spawnProcess } from './spawned-process.ts'
+import { seed } from '../seed.ts'
 import { isThorough } from '../thorough.ts'
 
 const count = amount(isThorough ? 5_000 : 600)

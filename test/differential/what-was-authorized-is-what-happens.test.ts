@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { runCampaign } from './campaign.ts'
 import { differencesOf } from './differences.ts'
-import { amount, seed } from './extent.ts'
+import { amount } from './extent.ts'
 import { startLenientCatalog } from './lenient-catalog.ts'
+import { seed } from '../seed.ts'
 import { isThorough } from '../thorough.ts'
 
 const count = amount(isThorough ? 20_000 : 1_500)
