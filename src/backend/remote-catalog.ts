@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Pool, type Dispatcher } from 'undici'
 import { InterfaceError, invalidInput } from '../interface/errors.ts'
+import { readPemFile } from '../interface/pem-file.ts'
 import {
   operationNamed,
   operationNames,
@@ -57,7 +58,9 @@ async function openPool(origin: string, settings: RemoteSettings): Promise<Pool>
     connect: {
       timeout: timeouts.connectMs,
       rejectUnauthorized: true,
-      ...(certificateAuthority !== undefined && { ca: await readFile(certificateAuthority, 'utf8') }),
+      ...(certificateAuthority !== undefined && {
+        ca: await readPemFile(certificateAuthority, 'CERTIFICATE'),
+      }),
     },
     headersTimeout: timeouts.answerMs,
     bodyTimeout: timeouts.idleMs,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { z } from 'zod'
+import { readPemFile } from '../interface/pem-file.ts'
 import type { Caller, Claims } from './claims.ts'
 import { fetchDocument } from './fetch-document.ts'
 import { algorithmsSchema, audienceSchema, clockSkewSeconds, keyTimes, sourceName } from './issuers.ts'
@@ -50,7 +51,7 @@ export function clusterKeys(settings: KubernetesSettings): FetchKeys {
   const base = apiServer.replace(/\/$/, '')
   return async (signal) => {
     const token = (await readFile(tokenFile, 'utf8')).trim()
-    const ca = await readFile(certificateAuthority, 'utf8')
+    const ca = await readPemFile(certificateAuthority, 'CERTIFICATE')
     const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
     const ask = (route: string): Promise<string> =>
       fetchDocument(base + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import { z } from 'zod'
+import { readPemFile } from './pem-file.ts'
 
 const path = z.string().min(1)
 
@@ -54,14 +54,11 @@ export async function readTlsFiles(
   owner: string,
 ): Promise<TlsMaterial> {
   const material = {
-    ...(authority !== undefined && { ca: await readFile(authority, 'utf8') }),
+    ...(authority !== undefined && { ca: await readPemFile(authority, 'CERTIFICATE') }),
     ...(client && {
-      cert: await readFile(client.certificate, 'utf8'),
-      key: await readFile(client.key, 'utf8'),
+      cert: await readPemFile(client.certificate, 'CERTIFICATE'),
+      key: await readPemFile(client.key, 'PRIVATE KEY'),
     }),
-  }
-  if (material.ca?.includes('-----BEGIN CERTIFICATE-----') === false) {
-    throw new Error(`the certificate authority of ${owner} holds no PEM certificate`)
   }
   try {
     createSecureContext(material)

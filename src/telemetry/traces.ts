@@ -11,6 +11,7 @@ import {
   TraceIdRatioBasedSampler,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace'
+import { readPemFile } from '../interface/pem-file.ts'
 import { beginRequestSpans, type RequestSpans } from './request-spans.ts'
 import { spanQueue, type SpanObserver } from './span-queue.ts'
 import type { TracesSettings } from './traces-settings.ts'
@@ -83,7 +84,7 @@ async function openExporter(
   { certificateAuthority, credential, endpoint, timeoutMs }: TracesSettings,
   concurrencyLimit: number,
 ): Promise<SpanExporter> {
-  const ca = certificateAuthority === undefined ? undefined : await readFile(certificateAuthority, 'utf8')
+  const ca = certificateAuthority && (await readPemFile(certificateAuthority, 'CERTIFICATE'))
   const readCredential = async (): Promise<Record<string, string>> =>
     credential ? { [credential.header]: (await readFile(credential.file, 'utf8')).trim() } : {}
   // A file that is missing is found at start rather than at the first batch.

@@ -117,15 +117,23 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     expect(await deceived.post('/v1/table/orders/describe')).toMatchObject({ status: 502 })
   })
 
-  it.each<[what: string, paths: [certificate: string, key: string, authority: string]]>([
-    ['a key of another certificate', ['client.pem', 'good.key', 'own.pem']],
-    ['an authority that is none', ['client.pem', 'client.key', 'own.key']],
-    ['a certificate that is none', ['client.ext', 'client.key', 'own.pem']],
-    ['a key that is not there', ['client.pem', 'absent.key', 'own.pem']],
-  ])('%s keeps the gateway from starting', async (_what, [certificate, key, authority]) => {
+  it.each<[what: string, paths: [certificate: string, key: string, authority: string], says: RegExp]>([
+    [
+      'a key of another certificate',
+      ['client.pem', 'good.key', 'own.pem'],
+      /^certificate and key for the upstream/,
+    ],
+    ['an authority that is none', ['client.pem', 'client.key', 'own.key'], /with a CERTIFICATE: .*own\.key$/],
+    [
+      'a certificate that is none',
+      ['client.ext', 'client.key', 'own.pem'],
+      /with a CERTIFICATE: .*client\.ext$/,
+    ],
+    ['a key that is not there', ['client.pem', 'absent.key', 'own.pem'], /^ENOENT: .*absent\.key'$/],
+  ])('%s keeps the gateway from starting', async (_what, [certificate, key, authority], says) => {
     const clientCertificate = { certificate: file(certificate), key: file(key) }
     const upstream = { clientCertificate, certificateAuthority: file(authority) }
-    await expect(pair('good', 'own', { upstream })).rejects.toThrow(/upstream|ENOENT/)
+    await expect(pair('good', 'own', { upstream })).rejects.toThrow(says)
   })
 
   it.each([

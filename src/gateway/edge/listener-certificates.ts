@@ -1,25 +1,25 @@
 import { constants } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import { createSecureContext, type SecureContextOptions, type Server as TlsServer } from 'node:tls'
 import { watchFile } from '../../identity/watch-file.ts'
+import { readPemFile } from '../../interface/pem-file.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { TlsSettings } from './edge-settings.ts'
 
 const lookMs = 1_000
 
-/** What a TLS listener is made of. Throws where a file cannot be read, or certificate and key are no pair. */
+/** What a TLS listener is made of. Throws where a file cannot be read or is not whole, or certificate and key are no pair. */
 export async function readCertificates(settings: TlsSettings): Promise<SecureContextOptions> {
   const { certificate, key, clientCertificateAuthority, clientRevocationList } = settings
   const isAsked = settings.clientCertificate !== 'none'
   const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
-    cert: await readFile(certificate, 'utf8'),
-    key: await readFile(key, 'utf8'),
+    cert: await readPemFile(certificate, 'CERTIFICATE'),
+    key: await readPemFile(key, 'PRIVATE KEY'),
     ...(clientCertificateAuthority !== undefined && {
-      ca: await readFile(clientCertificateAuthority, 'utf8'),
+      ca: await readPemFile(clientCertificateAuthority, 'CERTIFICATE'),
     }),
-    ...(clientRevocationList !== undefined && { crl: await readFile(clientRevocationList, 'utf8') }),
+    ...(clientRevocationList !== undefined && { crl: await readPemFile(clientRevocationList, 'X509 CRL') }),
     // A session that is resumed is not verified again, so none is where certificates say who calls.
     ...(isAsked && { secureOptions: constants.SSL_OP_NO_TICKET }),
   }

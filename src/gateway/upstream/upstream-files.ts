@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import { withAbsoluteAddressFiles } from '../../interface/catalog-address.ts'
+import { readPemFile } from '../../interface/pem-file.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
@@ -39,9 +40,9 @@ export function filesOf({ certificateAuthority, clientCertificate, credential }:
 export async function readUpstreamFiles(settings: UpstreamSettings): Promise<UpstreamOptions> {
   const { certificateAuthority, clientCertificate, serverName, credential } = settings
   const tls = {
-    ca: certificateAuthority === undefined ? undefined : await readFile(certificateAuthority, 'utf8'),
-    cert: clientCertificate && (await readFile(clientCertificate.certificate, 'utf8')),
-    key: clientCertificate && (await readFile(clientCertificate.key, 'utf8')),
+    ca: certificateAuthority && (await readPemFile(certificateAuthority, 'CERTIFICATE')),
+    cert: clientCertificate && (await readPemFile(clientCertificate.certificate, 'CERTIFICATE')),
+    key: clientCertificate && (await readPemFile(clientCertificate.key, 'PRIVATE KEY')),
     servername: serverName,
   }
   assertUsable(tls)
@@ -50,9 +51,6 @@ export async function readUpstreamFiles(settings: UpstreamSettings): Promise<Ups
 }
 
 function assertUsable(tls: UpstreamOptions['tls']): void {
-  if (tls.ca !== undefined && !tls.ca.includes('-----BEGIN CERTIFICATE-----')) {
-    throw new Error('the certificate authority of the upstream holds no PEM certificate')
-  }
   try {
     createSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key })
   } catch (error) {

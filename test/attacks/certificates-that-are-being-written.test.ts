@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TlsSettings } from '../../src/gateway/edge/edge-settings.ts'
+import { readCertificates } from '../../src/gateway/edge/listener-certificates.ts'
+import { readUpstreamFiles } from '../../src/gateway/upstream/upstream-files.ts'
+import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
+import { readPemFile } from '../../src/interface/pem-file.ts'
+import { hasOpenssl, makeAuthority, type TestAuthority } from '../identity/certificates.ts'
+
+// Who looks at files while they are written finds them empty, or cut. Without an authority, node:tls trusts all that the
+// world trusts: whoever has any certificate would be a client with one.
+describe.skipIf(!hasOpenssl())(
+  'files of TLS that are not whole are not taken (skipped without openssl)',
+  () => {
+    let folder = ''
+    let own: TestAuthority
+    let whole: Record<'certificate' | 'key' | 'clientCertificateAuthority' | 'clientRevocationList', string>
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'being-written-'))
+      own = await makeAuthority(folder, 'own')
+      const server = await own.issue('server', 'IP:127.0.0.1')
+      whole = {
+        certificate: server.cert,
+        key: server.key,
+        clientCertificateAuthority: own.cert,
+        clientRevocationList: await own.revocationList([]),
+      }
+    })
+    afterAll(() => rm(folder, { recursive: true, force: true }))
+
+    async function written(texts: typeof whole): Promise<TlsSettings> {
+      const files = { ...texts }
+      for (const [name, text] of Object.entries(texts)) {
+        await writeFile((files[name as keyof typeof texts] = join(folder, name)), text)
+      }
+      return { ...files, clientCertificate: 'required' }
+    }
+
+    it('what is whole is taken', async () => {
+      expect(await readCertificates(await written(whole))).toMatchObject({ ca: own.cert })
+    })
+
+    const states: readonly (readonly [state: string, spoil: (text: string) => string])[] = [
+      ['empty', () => ''],
+      ['cut', (text) => text.slice(0, -40)],
+      ['whole but for the next, which is cut,', (text) => text + text.slice(0, 200)],
+      ['blank', (text) => text.replaceAll(/[^\n]/g, ' ')],
+      ['something else', () => '-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n'],
+    ]
+    const names = ['certificate', 'key', 'clientCertificateAuthority', 'clientRevocationList'] as const
+
+    it.each(states)('a file that is %s is refused, whichever it is', async (_state, spoil) => {
+      for (const name of names) {
+        const settings = await written({ ...whole, [name]: spoil(whole[name]) })
+        await expect(readCertificates(settings), name).rejects.toThrow(/^expected a whole PEM file with a /)
+      }
+    })
+
+    it.each(states)('an authority of the upstream that is %s is refused', async (_state, spoil) => {
+      const file = join(folder, 'upstream.pem')
+      await writeFile(file, spoil(own.cert))
+      const settings = upstreamSchema.parse({ url: 'https://127.0.0.1', certificateAuthority: file })
+      await expect(readUpstreamFiles(settings)).rejects.toThrow(
+        'expected a whole PEM file with a CERTIFICATE',
+      )
+    })
+
+    it('text around what a file holds is no matter', async () => {
+      const file = join(folder, 'talkative.pem')
+      const text = `Subject: own\n${own.cert}\r\n# and its key\n${own.key.replaceAll('\n', '\r\n')}the end`
+      await writeFile(file, text)
+      expect(await readPemFile(file, 'CERTIFICATE')).toBe(text)
+      expect(await readPemFile(file, 'PRIVATE KEY')).toBe(text)
+    })
+  },
+)
