@@ -76,6 +76,15 @@ export function withUpstream(change: (usual: UpstreamSettings) => Partial<Upstre
 /** Starts a gateway in front of that URL; whoever starts it closes it. */
 export async function openGateway(upstreamUrl: string, setup: GatewaySetup = {}): Promise<TestedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'))
+  try {
+    return await openIn(folder, upstreamUrl, setup)
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup): Promise<TestedGateway> {
   const keys = await makeFiles(folder, setup)
   const settings = settingsFor(folder, upstreamUrl)
   const gateway = await startGateway({
