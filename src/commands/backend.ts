@@ -47,7 +47,6 @@ export function backendCommand(): Command {
           catalog: { remote: remote && withAbsoluteAddressFiles(remote, (path) => resolve(folder, path)) },
         }),
       )
-      process.stdout.write(`listening on ${backend.url}\n`)
-      await untilStopped(backend.close)
+      await untilStopped(backend.close, `listening on ${backend.url}\n`)
     })
 }

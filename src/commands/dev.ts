@@ -64,11 +64,9 @@ async function dev(options: DevOptions): Promise<void> {
         staticKey: { text: key, principal: 'dev', groups: ['developers'] },
       }),
     )
-    process.stdout.write(`listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
-    process.stdout.write(`console on ${gateway.adminUrl}/console\n`)
-    process.stdout.write(welcome(gateway.url, gateway.adminUrl, key, options.dataDir))
     try {
-      await Promise.race([untilStopped(gateway.close), catalog.ended])
+      const announcement = welcome(gateway.url, gateway.adminUrl, key, options.dataDir)
+      await Promise.race([untilStopped(gateway.close, announcement), catalog.ended])
     } finally {
       await gateway.close()
     }
@@ -122,7 +120,10 @@ async function makeStore(file: string): Promise<void> {
 
 function welcome(url: string, adminUrl: string, key: string, dataDir: string): string {
   const auditDir = join(dataDir, devFiles.audit)
-  return `
+  return `listening on ${url}
+admin on ${adminUrl}
+console on ${adminUrl}/console
+
 catalog-gateway stands in front of the bundled catalog. The key below is yours and may do everything.
 
   export KEY=${shellWord(key)}

@@ -25,8 +25,7 @@ async function serve(config: string): Promise<void> {
   )
   await assertNoDevelopmentFiles(settings)
   const gateway = await attempt('the gateway cannot start', () => start(settings))
-  process.stdout.write(`listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
-  await untilStopped(gateway.close)
+  await untilStopped(gateway.close, `listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
 }
 
 async function start(settings: GatewaySettings): Promise<RunningGateway> {

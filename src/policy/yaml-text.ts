@@ -1,6 +1,7 @@
-import { Composer, CST, isScalar, type Document } from 'yaml'
+import { Composer, isScalar, type CST, type Document } from 'yaml'
 import { tooDeepMessage, yamlTokens } from '../interface/yaml-nesting.ts'
 import { notPlain, plainYamlReader } from './plain-yaml.ts'
+import { faultsLetPass } from './yaml-leniency.ts'
 import { nodeOf, type YamlNode } from './yaml-node.ts'
 
 /** Where an offset in a text stands, both from 1. */
@@ -97,31 +98,21 @@ function readByLibrary(text: string, shift: number, { root, fault }: YamlVisitor
   // Pretty errors repeat the position, and quote the file.
   const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false })
   const tooDeep = (offset: number): void => fault(offset + shift, tooDeepMessage)
-  const passedOver = (offset: number): void =>
-    fault(offset + shift, 'this follows a key, with no colon between them')
-  for (const document of composer.compose(tellingPassedOver(yamlTokens(text, tooDeep), passedOver))) {
+  for (const document of composer.compose(strictly(yamlTokens(text, tooDeep)))) {
     const { contents } = document
     const faults = faultsOf(document)
     for (const { pos, message } of faults) fault(pos[0] + shift, message)
     const isEmpty = contents === null || (isScalar(contents) && contents.value === null)
     if (!isEmpty && faults.every(({ code }) => code === repeatedKey)) root(nodeOf(contents, shift))
   }
-}
 
-/** The tokens; tells of those that the library takes for no fault, and yet leaves out: `b` in `? "a" b`. */
-function* tellingPassedOver(
-  tokens: Iterable<CST.Token>,
-  passedOver: (offset: number) => void,
-): Generator<CST.Token> {
-  for (const token of tokens) {
-    if (token.type === 'document') {
-      CST.visit(token, (item) => {
-        if (!('explicitKey' in item) || item.value === undefined) return
-        const hasColon = item.sep?.some(({ type }) => type === 'map-value-ind')
-        if (hasColon !== true) passedOver(item.value.offset)
-      })
+  function* strictly(tokens: Iterable<CST.Token>): Generator<CST.Token> {
+    for (const token of tokens) {
+      if (token.type === 'document') {
+        for (const { offset, message } of faultsLetPass(token)) fault(offset + shift, message)
+      }
+      yield token
     }
-    yield token
   }
 }
 

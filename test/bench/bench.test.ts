@@ -48,4 +48,7 @@ it('says what it knows, where it is asked for something else', () => {
     /^--only names "nonsense"; expected some of small-read, /,
   )
   expect(() => readOptions(['--rounds', '0'])).toThrow('--rounds is "0"; expected a whole number above 0')
+  for (const some of [['--only', 'refusals'], ['--quick']]) {
+    expect(() => readOptions(['--write', ...some])).toThrow('expected neither --only nor --quick with it')
+  }
 })

@@ -38,7 +38,7 @@ Measures the gateway beside other servers that do the same, in front of one upst
   --quick           one round of a second, 1000 tokens, and only what --only names of ${names.slice(11).join(', ')}
   --cold            does not warm up first: only to try the bench itself
   --profile FOLDER  writes a CPU profile of the gateway there
-  --write           writes test/bench/results.md
+  --write           writes test/bench/results.md; not with --only and --quick, as nothing else of it would be left
 
 The other servers and what sends the load: apt-get install haproxy nginx wrk libnginx-mod-http-lua lua-luaossl lua-cjson
 What is not there is named and left out.
@@ -63,6 +63,8 @@ export function readOptions(parameters: readonly string[]): BenchOptions | undef
     },
   })
   if (values.help === true) return undefined
+  if (values.write && (values.quick || values.only !== undefined))
+    throw new RangeError('--write is for all that is measured; expected neither --only nor --quick with it')
   const only = values.only === undefined ? undefined : listOf('--only', values.only, names)
   const peerNames = peers.map(({ name }) => name)
   const chosen = (all: readonly { readonly name: string }[]): readonly string[] =>

@@ -113,15 +113,27 @@ it.each(['[', '{a: ', '- ', '? ', 'x: [', '- - ? [{a: '])(
   },
 )
 
-// The library leaves it out in silence, be it a word or all that follows up to the next quote.
-it.each(['? "a" b', `? "a"'\n---\nb'`, '- ? a\n  - b\n', '? [a]\n- b', '? ? "a" b\n  : c\n: d'])(
-  'refuses what follows a key without a colon: %j',
-  (text) => {
-    const faults: string[] = []
-    readYaml(text, { root: () => undefined, fault: (_, message) => faults.push(message) })
-    expect(faults).toEqual(['this follows a key, with no colon between them'])
-  },
-)
+// The library takes all of these, and leaves out what follows the key, or makes one text of what follows the quote.
+it.each([
+  ['? "a" b', 'this follows a key, with no colon between them'],
+  ['? "a"\'\n---\nb\'', 'this follows a key, with no colon between them'],
+  ['- ? a\n  - b\n', 'this follows a key, with no colon between them'],
+  ['? [a]\n- b', 'this follows a key, with no colon between them'],
+  ['? ? "a" b\n  : c\n: d', 'this follows a key, with no colon between them'],
+  ["'a''", 'this quote is never closed'],
+  ["a: '''\nb: c''''", 'this quote is never closed'],
+  ["- 'a\n---\n- ''", 'this quote is never closed'],
+  ['a: "b\\"', 'this quote is never closed'],
+])('refuses what the library lets pass: %j', (text, message) => {
+  const faults: string[] = []
+  readYamlByLibrary(text, { root: () => undefined, fault: (_, message) => faults.push(message) })
+  expect(faults).toEqual([message])
+  expect(rootsOf(readYaml, text)).toBeUndefined()
+})
+
+it.each(["''", "'''a'''", '"\\""', '"\\\\"', "'\\'", `"''"`])('takes quotes that are closed: %s', (text) => {
+  expect(rootsOf(readYamlByLibrary, text)).toHaveLength(1)
+})
 
 it('reads what is plain itself where other documents of the file are not, and finds each where it is', () => {
   const text = 'a: b\n---\na: |\n  ---- x\n--- # c\na: &x c\n---\n"---": d\n---   \n'

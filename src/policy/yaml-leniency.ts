@@ -1,0 +1,40 @@
+import { CST } from 'yaml'
+
+/** What is wrong in a text, and where. */
+interface YamlFault {
+  readonly offset: number
+  readonly message: string
+}
+
+/**
+ * The faults of a document that the library composes without a word: what it leaves out, as `b` in `? "a" b`, and a
+ * quote that is never closed but looks so, as in `'a''`: all that follows up to there is then one text, whatever it was.
+ */
+export function faultsLetPass(document: CST.Document): readonly YamlFault[] {
+  const faults: YamlFault[] = []
+  CST.visit(document, (item) => {
+    const { key, sep, value } = item
+    for (const token of [key, value]) {
+      if (token && isUnclosed(token))
+        faults.push({ offset: token.offset, message: 'this quote is never closed' })
+    }
+    if (!('explicitKey' in item) || value === undefined) return
+    const hasColon = sep?.some(({ type }) => type === 'map-value-ind')
+    if (hasColon !== true) {
+      faults.push({ offset: value.offset, message: 'this follows a key, with no colon between them' })
+    }
+  })
+  return faults
+}
+
+/** Whether the quote at its end belongs to the text: it does after an odd number of what makes it do so. */
+function isUnclosed(token: CST.Token): boolean {
+  const isDouble = token.type === 'double-quoted-scalar'
+  if (!isDouble && token.type !== 'single-quoted-scalar') return false
+  const { source } = token
+  if (!source.endsWith(isDouble ? '"' : "'")) return false
+  const escape = isDouble ? '\\' : "'"
+  let first = source.length - 1
+  while (first > 1 && source[first - 1] === escape) first--
+  return (source.length - 1 - first) % 2 === 1
+}
