@@ -8,7 +8,10 @@ import type { TlsSettings } from './edge-settings.ts'
 
 const lookMs = 1_000
 
-/** What a TLS listener is made of. Throws where a file cannot be read or is not whole, or certificate and key are no pair. */
+/**
+ * What a TLS listener is made of. Throws where a file cannot be read or is not whole, or certificate and key are no
+ * pair.
+ */
 export async function readCertificates(settings: TlsSettings): Promise<SecureContextOptions> {
   const { certificate, key, clientCertificateAuthority, clientRevocationList } = settings
   const isAsked = settings.clientCertificate !== 'none'
