@@ -43,10 +43,16 @@ export interface RequestSpans {
 
 const propagator = new W3CTraceContextPropagator()
 
-/** Begins the spans of a request; the context says which span of somebody else they continue. */
-export function beginRequestSpans(tracer: Tracer, continued: Context, startedAt: number): RequestSpans {
-  // All times of a request are told from one clock, whatever is done to that of the machine meanwhile.
-  const epoch = Date.now() - performance.now()
+/**
+ * Begins the spans of a request; the context says which span of somebody else they continue. All its times are told
+ * from one epoch, when performance.now() was 0, whatever is done to the clock of the machine meanwhile.
+ */
+export function beginRequestSpans(
+  tracer: Tracer,
+  continued: Context,
+  epoch: number,
+  startedAt: number,
+): RequestSpans {
   const whole = tracer.startSpan(
     'request',
     { kind: SpanKind.SERVER, startTime: epoch + startedAt },

@@ -12,6 +12,7 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace'
 import { readPemFile } from '../interface/pem-file.ts'
+import { performanceEpoch } from './performance-epoch.ts'
 import { beginRequestSpans, type RequestSpans } from './request-spans.ts'
 import { spanQueue, type SpanObserver } from './span-queue.ts'
 import type { TracesSettings } from './traces-settings.ts'
@@ -66,12 +67,13 @@ export async function openTraces(
   })
   const tracer = provider.getTracer('catalog-gateway', software)
   const propagator = new W3CTraceContextPropagator()
+  const epoch = performanceEpoch()
   return {
     begin(headers, startedAt) {
       const continued = settings.continueTraces
         ? propagator.extract(ROOT_CONTEXT, headers, getter)
         : ROOT_CONTEXT
-      return beginRequestSpans(tracer, continued, startedAt)
+      return beginRequestSpans(tracer, continued, epoch(), startedAt)
     },
     async close() {
       // What was not taken has been counted; the exporter is then still open.
