@@ -12,11 +12,11 @@ function machine() {
   return {
     epoch,
     /** When something begins that much later, as it is told. */
-    after(milliseconds: number): number {
+    after: (milliseconds: number): number => {
       now += milliseconds
       return epoch() + now
     },
-    setClock(by: number) {
+    setClock: (by: number): void => {
       set += by
     },
   }
