@@ -63,7 +63,7 @@ export interface WorkerPart {
 export interface RunningGateway {
   readonly url: string
   readonly adminUrl: string
-  /** Finishes the requests under way, makes the audit log complete, and frees everything. */
+  /** Finishes the requests under way, makes the audit log complete, and frees everything; once, whoever asks again. */
   readonly close: () => Promise<void>
 }
 
@@ -77,9 +77,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   const gatewayLog = openLog(settings.log.level, linesLost(metrics.registry))
   const log = gatewayLog.logger
   const opened: (() => unknown)[] = [() => gatewayLog.close()]
-  const close = async (): Promise<void> => {
-    for (const step of opened.splice(0).toReversed()) await step()
+  let closing: Promise<void> | undefined
+  const closeOpened = async (): Promise<void> => {
+    for (const step of opened.toReversed()) await step()
   }
+  const close = (): Promise<void> => (closing ??= closeOpened())
   try {
     const traces = await openTraces(settings, metrics, log)
     opened.push(() => traces?.close())

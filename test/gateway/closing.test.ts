@@ -36,6 +36,23 @@ it('requests under way are finished before the gateway is closed', async () => {
   expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ version: 4 }])
 })
 
+it('who closes it again waits for the same end', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream()
+  const finish = deferred()
+  upstream.answering = (arrival, response, request) =>
+    finish.promise.then(() => answers(200, {})(arrival, response, request))
+  const answer = gateway.post('/v1/table/orders/describe', { body: {} })
+  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  const ends: string[] = []
+  const stopped = [gateway.stop(), gateway.stop()].map((stop) => stop.then(() => ends.push('closed')))
+  await pause(100)
+  expect(ends).toEqual([])
+  finish.resolve(undefined)
+  expect(await answer).toMatchObject({ status: 200 })
+  await Promise.all(stopped)
+  expect(ends).toEqual(['closed', 'closed'])
+})
+
 it.each([
   ['was never used', ''],
   ['is idle', 'GET /v1/nothing HTTP/1.1\r\nhost: g\r\n\r\n'],
