@@ -46,12 +46,12 @@ export function absoluteTlsFiles(
 }
 
 /**
- * Reads the files, of `an audit sink` for example. Throws what reading throws, and where certificate, key or authority
- * cannot be used.
+ * Reads the files; `whose` names the owner in errors, as in `of an audit sink`. Throws if a file cannot be read, or if
+ * certificate, key or authority cannot be used.
  */
 export async function readTlsFiles(
   { certificateAuthority: authority, clientCertificate: client }: TlsFiles,
-  owner: string,
+  whose: string,
 ): Promise<TlsMaterial> {
   const material = {
     ...(authority !== undefined && { ca: await readPemFile(authority, 'CERTIFICATE') }),
@@ -63,7 +63,7 @@ export async function readTlsFiles(
   try {
     createSecureContext(material)
   } catch (error) {
-    throw new Error(`certificate and key of ${owner} cannot be used`, { cause: error })
+    throw new Error(`certificate and key ${whose} cannot be used`, { cause: error })
   }
   return material
 }

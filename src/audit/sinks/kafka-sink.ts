@@ -75,7 +75,7 @@ async function configFor({ brokers, tls, login, timeoutMs }: KafkaSettings): Pro
     retry: { retries: 0 },
     // Failures are reported by whoever calls.
     logCreator: () => () => undefined,
-    ...(tls && { ssl: { ...(await readTlsFiles(tls, 'an audit sink')) } }),
+    ...(tls && { ssl: { ...(await readTlsFiles(tls, 'of an audit sink')) } }),
     ...(login && { sasl: await loginFor(login) }),
   }
 }

@@ -19,7 +19,7 @@ const maximumAnswer = 65_536
 export async function openPoster(settings: HttpSettings | OtlpSettings): Promise<Poster> {
   const { url, timeoutMs } = settings
   const { origin, pathname, search } = new URL(url)
-  const tls = await readTlsFiles(settings, 'an audit sink')
+  const tls = await readTlsFiles(settings, 'of an audit sink')
   // A file that is missing is found at start rather than at the first batch.
   await headersOf(settings)
   const agent = new Agent({

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { createSecureContext } from 'node:tls'
 import { withAbsoluteAddressFiles } from '../../interface/catalog-address.ts'
-import { readPemFile } from '../../interface/pem-file.ts'
+import { absoluteTlsFiles, readTlsFiles } from '../../interface/tls-files.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
@@ -10,16 +9,7 @@ export function withAbsoluteFiles(
   settings: UpstreamSettings,
   absolute: (path: string) => string,
 ): UpstreamSettings {
-  const { clientCertificate } = settings
-  return {
-    ...withAbsoluteAddressFiles(settings, absolute),
-    ...(clientCertificate && {
-      clientCertificate: {
-        certificate: absolute(clientCertificate.certificate),
-        key: absolute(clientCertificate.key),
-      },
-    }),
-  }
+  return { ...withAbsoluteAddressFiles(settings, absolute), ...absoluteTlsFiles(settings, absolute) }
 }
 
 /** The files that the settings name. */
@@ -38,22 +28,8 @@ export function filesOf({ certificateAuthority, clientCertificate, credential }:
  * that cannot be used.
  */
 export async function readUpstreamFiles(settings: UpstreamSettings): Promise<UpstreamOptions> {
-  const { certificateAuthority, clientCertificate, serverName, credential } = settings
-  const tls = {
-    ca: certificateAuthority && (await readPemFile(certificateAuthority, 'CERTIFICATE')),
-    cert: clientCertificate && (await readPemFile(clientCertificate.certificate, 'CERTIFICATE')),
-    key: clientCertificate && (await readPemFile(clientCertificate.key, 'PRIVATE KEY')),
-    servername: serverName,
-  }
-  assertUsable(tls)
+  const { serverName, credential } = settings
+  const tls = { ...(await readTlsFiles(settings, 'for the upstream')), servername: serverName }
   const value = credential?.file === undefined ? credential?.value : await readFile(credential.file, 'utf8')
   return { ...settings, tls, credentials: credential ? [credential.header, (value ?? '').trim()] : [] }
-}
-
-function assertUsable(tls: UpstreamOptions['tls']): void {
-  try {
-    createSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key })
-  } catch (error) {
-    throw new Error('certificate and key for the upstream cannot be used', { cause: error })
-  }
 }

@@ -14,7 +14,7 @@ export async function readAccess({ address, username, passwordFile, tls }: Share
     connectTimeout: connectMs,
     reconnectStrategy: false as const,
   }
-  const material = tls && (await readTlsFiles(tls, 'the shared limits'))
+  const material = tls && (await readTlsFiles(tls, 'of the shared limits'))
   return {
     socket: protocol === 'rediss:' ? { ...socket, tls: true as const, ...material } : socket,
     ...(username !== undefined && { username }),
