@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../interface/facts.ts'
 import { InvalidArgumentError, type Command } from 'commander'
 import { anonymousPrincipal, type Principal } from '../identity/principal.ts'
 import { InterfaceError } from '../interface/errors.ts'
@@ -5,7 +6,8 @@ import { parseIdentifier, type Identifier } from '../interface/identifiers.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
 import { readPolicies, type PolicyFolder } from '../policy/folder.ts'
 import { kindOf } from '../policy/object-kind.ts'
-import { noFacts, type Question } from '../policy/question.ts'
+import { factsOfPermission } from '../policy/operation-facts.ts'
+import type { Question } from '../policy/question.ts'
 import { didYouMean } from '../policy/suggestion.ts'
 import { unsaid } from '../policy/test-fields.ts'
 import { attempt } from './failure.ts'
@@ -108,13 +110,25 @@ export function questionOf(
 ): Question {
   const said = new Map(facts)
   const kind = kindOf(permission)
-  const text = (name: string): string => said.get(name) ?? ''
-  const texts = (name: string): ReadonlyMap<string, string> =>
-    new Map(
-      facts.flatMap(([key, value]) =>
-        key.startsWith(`${name}.`) ? [[key.slice(name.length + 1), value]] : [],
-      ),
-    )
+  const maps = (name: string): ReadonlyMap<string, string> | undefined => {
+    const entries = facts
+      .filter(([key]) => key.startsWith(`${name}.`))
+      .map(([key, value]) => [key.slice(name.length + 1), value] as const)
+    return entries.length === 0 ? undefined : new Map(entries)
+  }
+  const destination = said.has('destination') ? identifier(said.get('destination') ?? '') : undefined
+  const stated = withoutAbsent({
+    mode: said.get('mode'),
+    behavior: said.get('behavior'),
+    branch: said.get('branch'),
+    tag: said.get('tag'),
+    location: said.get('location'),
+    manifestPath: said.get('manifestPath'),
+    newNamespace: destination?.slice(0, -1),
+    newName: destination?.at(-1),
+    metadata: maps('metadata'),
+    properties: maps('properties'),
+  })
   return {
     principal,
     permission,
@@ -123,20 +137,9 @@ export function questionOf(
     request: {
       clientAddress: said.get('address') ?? unsaid.clientAddress,
       now: new Date(said.get('now') ?? Date.now()),
-      context: texts('context'),
+      context: maps('context') ?? unsaid.context,
     },
-    operation: {
-      ...noFacts,
-      mode: text('mode'),
-      behavior: text('behavior'),
-      branch: said.get('branch') ?? (kind === 'table' || kind === 'materialized_view' ? 'main' : ''),
-      tag: text('tag'),
-      location: text('location'),
-      manifestPath: text('manifestPath'),
-      destination: said.has('destination') ? identifier(text('destination')) : [],
-      metadata: texts('metadata'),
-      properties: texts('properties'),
-    },
+    operation: factsOfPermission(permission, id, stated),
   }
 }
 

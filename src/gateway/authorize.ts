@@ -1,110 +1,116 @@
-import type { OperationName } from '../interface/operations.ts'
 import type { Allowed, Decision } from '../policy/decision.ts'
-import type { EarlyQuestion, OperationFacts, Question, RequestFacts } from '../policy/question.ts'
+import type { Question, RequestFacts } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
-import type { Members } from './body/body-facts.ts'
 import { denied, DeniedError } from './denied-error.ts'
-import { earlyFacts, entryFacts, requestFacts, wholeFacts } from './facts.ts'
-import type { PermissionNeed } from './needs.ts'
-import { routeNeeds } from './route-facts.ts'
-import { grant, settled, type Authenticated, type Matched, type Permitted, type Settled } from './stages.ts'
-
-/** The operations whose answer may carry storage credentials. */
-const vending: ReadonlySet<OperationName> = new Set([
-  'DescribeTable',
-  'DeclareTable',
-  'CreateTable',
-  'BatchCommitTables',
-])
+import { readAllFacts, readHeadFacts, type Members } from './facts/read-facts.ts'
+import { requestFacts } from './facts/request-facts.ts'
+import { permissionsOfHead, permissionsOfRequest } from './needed-permissions.ts'
+import type { DecidedNeed, PermissionNeed } from './needs.ts'
+import { grant, settled, type Authenticated, type Permitted, type Settled } from './stages.ts'
 
 /**
  * The stage that asks the policies for everything the head of a request needs. The only one that makes a permitted
- * request. What conditions make depend on the body is left to `settle`; what no body could get allowed is refused
- * at once. A refusal is returned, DeniedError (403, 404), where other stages throw: to throw one and catch it takes
- * longer than to decide, and nothing is refused as often.
+ * request. What depends on pending facts is left to `settle`; what no body could get allowed is refused at once. A
+ * refusal is returned, DeniedError (403, 404), where other stages throw: to throw one and catch it takes longer than
+ * to decide, and nothing is refused as often. Throws InvalidInput (400) for facts that contradict each other.
  */
 export function authorize(
   request: Authenticated,
   policies: PolicySet,
   now = new Date(),
 ): Permitted | DeniedError {
-  const found = judgeHead(request, policies, now)
-  return found instanceof DeniedError ? found : grant(request, found)
-}
-
-/** What the policies say to the head. */
-function judgeHead(
-  request: Authenticated,
-  policies: PolicySet,
-  now: Date,
-): Pick<Permitted, 'facts' | 'undecided' | 'decision' | 'withholdsCredentials'> | DeniedError {
   const facts = requestFacts(request, now)
-  const operation = earlyFacts(request)
-  const undecided: PermissionNeed[] = []
-  let decision: Allowed | undefined
-  let withholdsCredentials = false
-  for (const need of headNeeds(request)) {
-    const question = questionOf(need, request, facts, operation)
-    const foreseen = policies.foresee(question)
-    const answer = foreseen && answerOf(need, foreseen, question, policies)
-    if (answer instanceof DeniedError) return answer
-    if (foreseen === undefined) undecided.push(need)
-    if (need.permission === request.meaning.operation.name) decision = answer
-    if (need.otherwise === 'withheld') withholdsCredentials = answer === undefined
+  const read = readHeadFacts(request)
+  const decided: DecidedNeed[] = []
+  for (const need of permissionsOfHead(request, read)) {
+    const question = questionOf(need, request, facts)
+    const decision = policies.foresee(question)
+    const result = decision === undefined ? 'undecided' : resultOf(need, decision, question, policies)
+    if (result instanceof DeniedError) return result
+    decided.push({ need, result })
   }
-  return { facts, undecided, decision, withholdsCredentials }
+  return grant(request, { facts, stated: read.stated, decided })
 }
 
 /**
- * Decides what the head of the request left undecided, now that the members of its body are known; without a body
- * there are none. Throws DeniedError (403, 404).
+ * Decides everything that a request needs, now that all its facts are known: `members` are those of its JSON body, if
+ * it has one. What the head decided stays, unless it depends on the time. Throws DeniedError (403, 404), or
+ * InvalidInput (400).
  */
-export function settle(request: Permitted, members: Members, policies: PolicySet): Settled {
-  let { decision, withholdsCredentials } = request
-  for (const need of request.undecided) {
-    const answer = answerTo(need, request, members, policies)
-    if (need.permission === request.meaning.operation.name) decision = answer
-    if (need.otherwise === 'withheld') withholdsCredentials = answer === undefined
+export function settle(
+  request: Permitted,
+  members: Members | undefined,
+  policies: PolicySet,
+  now = new Date(),
+): Settled {
+  const facts = members === undefined ? request.facts : requestFacts(request, now)
+  const stated = members === undefined ? request.stated : readAllFacts(request, members).stated
+  const needs =
+    members === undefined
+      ? request.decided.map(({ need }) => need)
+      : permissionsOfRequest(request, stated, members)
+  const decided = needs.map((need): DecidedNeed => {
+    const before = request.decided.find((one) => isSameNeed(one.need, need))
+    const isOpen = before === undefined || before.result === 'undecided'
+    if (!isOpen && (members === undefined || !policies.isTimed(need.permission)))
+      return { need, result: before.result }
+    return { need, result: decide(need, request, facts, policies) }
+  })
+  return settled(request, {
+    facts,
+    stated,
+    decided,
+    withholdsCredentials: decided.some(
+      ({ need, result }) => need.otherwise === 'withheld' && result === 'left-out',
+    ),
+    withholdsDescription: !mayDescribe(request, needs, facts, policies),
+  })
+}
+
+/**
+ * Decides again, when a body has come to its end, what depends on the time. Throws DeniedError (403, 404) if it is not
+ * allowed any more.
+ */
+export function confirm(request: Settled, policies: PolicySet, now = new Date()): void {
+  const facts = requestFacts(request, now)
+  for (const { need } of request.decided) {
+    if (policies.isTimed(need.permission)) decide(need, request, facts, policies)
   }
-  return settled(request, { decision, withholdsCredentials })
 }
 
-/** Answers the decision that allows what a body needs. Throws DeniedError (403, 404). */
-export function demand(
-  need: PermissionNeed,
-  request: Permitted,
-  members: Members,
-  policies: PolicySet,
-): Allowed {
-  const answer = answerTo(need, request, members, policies)
-  if (answer === undefined) throw new Error(`${need.permission} can be left out, and so not be demanded`)
-  return answer
+/** Whether anything that was decided depends on the time. */
+export function isTimed({ decided }: Settled, policies: PolicySet): boolean {
+  return decided.some(({ need }) => policies.isTimed(need.permission))
 }
 
-function answerTo(
+/** The decision that an audit record names; undefined for a batch without entries. */
+export function decisionOf({ decided }: Settled): Allowed | undefined {
+  for (const { result } of decided) if (typeof result === 'object') return result
+  return undefined
+}
+
+function decide(
   need: PermissionNeed,
   request: Permitted,
-  members: Members,
+  facts: RequestFacts,
   policies: PolicySet,
-): Allowed | undefined {
-  const operation = need.entry ? entryFacts(need.id, need.entry) : wholeFacts(request, members)
-  const question: Question = questionOf(need, request, request.facts, operation)
+): DecidedNeed['result'] {
+  const question = questionOf(need, request, facts)
   const decision = need.beneath === true ? policies.decideBeneath(question) : policies.decide(question)
-  const answer = answerOf(need, decision, question, policies)
-  if (answer instanceof DeniedError) throw answer
-  return answer
+  const result = resultOf(need, decision, question, policies)
+  if (result instanceof DeniedError) throw result
+  return result
 }
 
-/** The decision, if it allows; undefined where the need can go without; else the refusal. */
-function answerOf(
+function resultOf(
   need: PermissionNeed,
   decision: Decision,
-  question: EarlyQuestion,
+  question: Question,
   policies: PolicySet,
-): Allowed | DeniedError | undefined {
+): Allowed | 'left-out' | DeniedError {
   if (decision.allowed) return decision
-  if (need.otherwise === 'withheld') return undefined
-  if (need.otherwise === 'entries-decide' && decision.reason === 'no_rule') return undefined
+  if (need.otherwise === 'withheld') return 'left-out'
+  if (need.otherwise === 'entries-decide' && decision.reason === 'no_rule') return 'left-out'
   if (need.otherwise === 'what-is-visible' && decision.reason === 'no_rule') {
     const visible = policies.showsBeneath(question)
     if (visible !== undefined) return visible
@@ -112,36 +118,33 @@ function answerOf(
   return denied(need, decision, question, policies)
 }
 
-function questionOf<Facts extends OperationFacts | undefined>(
-  { permission, kind, id }: PermissionNeed,
+/** Whether the response may describe the objects that the request changes, each entry of a batch included. */
+function mayDescribe(
+  request: Permitted,
+  needs: readonly PermissionNeed[],
+  facts: RequestFacts,
+  policies: PolicySet,
+): boolean {
+  const { operation } = request.meaning
+  if (operation.describes.length === 0) return true
+  const objects = operation.entries === undefined ? needs.slice(0, 1) : needs.filter(({ entry }) => entry)
+  return objects.every((need) => policies.mayDescribe(questionOf(need, request, facts)))
+}
+
+function questionOf(
+  { permission, kind, id, facts }: PermissionNeed,
   { principal }: Authenticated,
   request: RequestFacts,
-  operation: Facts,
-): EarlyQuestion & { readonly operation: Facts } {
-  return { principal, permission, kind, id, request, operation }
+): Question {
+  return { principal, permission, kind, id, request, operation: facts }
 }
 
-/** Everything that the head of a request needs, its operation first. */
-function headNeeds(request: Matched): readonly PermissionNeed[] {
-  const needs = [ownNeed(request), ...routeNeeds(request)]
-  const credentials = credentialsNeed(request)
-  if (credentials !== undefined) needs.push(credentials)
-  return needs
-}
-
-/**
- * The operation itself. A batch names no object in its route: it is decided entry by entry. Whoever sees something
- * beneath a namespace finds the way to it: the names on it are listed without a rule that says so.
- */
-function ownNeed({ meaning: { operation, id } }: Matched): PermissionNeed {
-  const need: PermissionNeed = { permission: operation.name, kind: operation.object, id }
-  if (operation.lists !== undefined) return { ...need, otherwise: 'what-is-visible' }
-  const isBatch = operation.object === 'none' && operation.effect !== 'read'
-  return isBatch ? { ...need, otherwise: 'entries-decide' } : need
-}
-
-/** The credentials that the answer may carry without having been asked for. */
-function credentialsNeed({ meaning: { operation, id } }: Matched): PermissionNeed | undefined {
-  if (!vending.has(operation.name)) return undefined
-  return { permission: 'VendCredentials', kind: operation.object, id, otherwise: 'withheld' }
+/** Entries of batches are decided by nothing but their own facts, which no head states. */
+function isSameNeed(one: PermissionNeed, other: PermissionNeed): boolean {
+  return (
+    one.permission === other.permission &&
+    one.because === other.because &&
+    one.otherwise === other.otherwise &&
+    other.entry === undefined
+  )
 }

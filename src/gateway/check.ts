@@ -1,10 +1,8 @@
 import { invalidInput } from '../interface/errors.ts'
 import { arrowStreamType } from '../interface/headers.ts'
 import { show } from '../interface/identifiers.ts'
-import { assertBranch } from '../interface/reference-names.ts'
 import type { PolicySet } from '../policy/trie.ts'
-import { demand, settle } from './authorize.ts'
-import { bodyNeeds, isDecidedByBody, type Members } from './body/body-facts.ts'
+import { confirm, decisionOf, isTimed, settle } from './authorize.ts'
 import { judgeBody, type BodyJudge } from './body/body-judge.ts'
 import { ArrowMeter } from './body/arrow-meter.ts'
 import { commitDetails } from './changes/commit-details.ts'
@@ -18,7 +16,10 @@ import {
   wholeOf,
   type Beginning,
 } from './body/read-body.ts'
-import { consistent, type Consistent, type Payload, type Permitted } from './stages.ts'
+import type { Members } from './facts/read-facts.ts'
+import { isDecidedByBody } from './needed-permissions.ts'
+import { restateBody, restateHead } from './facts/restate.ts'
+import { consistent, type Consistent, type Payload, type Permitted, type Settled } from './stages.ts'
 import { streamedJson } from './body/streamed-body.ts'
 
 /** What the check needs to know besides the request. */
@@ -58,7 +59,6 @@ export function check(
   body: ClientBody,
   options: CheckOptions,
 ): Consistent | Promise<Consistent> {
-  assertBranch(parameter(request, 'branch'))
   if (request.meaning.operation.body === 'arrow') return passArrow(request, body, options)
   return request.hasBody ? checkJson(request, body, options) : passWithout(request, options)
 }
@@ -67,7 +67,7 @@ async function checkJson(request: Permitted, body: ClientBody, options: CheckOpt
   assertReadable(request)
   const { operation } = request.meaning
   const { jsonBytes, streamedJsonBytes } = options.limits
-  const isWhole = isDecidedByBody(operation.name) || request.undecided.length > 0
+  const isWhole = isDecidedByBody(operation) || request.decided.some(({ result }) => result === 'undecided')
   const window = isWhole || operation.effect !== 'read' ? jsonBytes : Math.min(readWindow, jsonBytes)
   const limit = isWhole ? jsonBytes : streamedJsonBytes
   assertLength(request.contentLength, limit)
@@ -86,12 +86,14 @@ async function checkJson(request: Permitted, body: ClientBody, options: CheckOpt
   }
 }
 
-function passWhole(request: Permitted, { text, members }: BodyJudge, options: CheckOptions): Consistent {
+function passWhole(request: Permitted, judge: BodyJudge, options: CheckOptions): Consistent {
+  const { text, members } = judge
   const isObject = text.end()
-  const bytes = joined(text.takeRest())
-  return isObject
-    ? passJson(request, { form: 'bytes', bytes }, members, options)
-    : passWithout(request, options, bytes)
+  if (!isObject) assertNoObject(request)
+  const settled = settle(request, isObject ? members : {}, options.policies)
+  if (isObject) restateBody(settled, judge)
+  const payload: Payload = { form: 'bytes', bytes: joined(text.takeRest()) }
+  return pass(settled, payload, 'application/json', members)
 }
 
 function passStream(
@@ -101,11 +103,13 @@ function passStream(
   options: CheckOptions,
 ): Consistent {
   judge.closeIntent()
+  const settled = settle(request, judge.members, options.policies)
   const body = streamedJson(judge.text, rest, (isObject) => {
     if (!isObject) assertNoObject(request)
+    confirm(settled, options.policies)
   })
   // What is cut out on the way makes it shorter than it was sent.
-  return passJson(request, { form: 'stream', body, length: undefined }, judge.members, options)
+  return pass(settled, { form: 'stream', body, length: undefined }, 'application/json', judge.members)
 }
 
 function passArrow(request: Permitted, body: ClientBody, options: CheckOptions): Consistent {
@@ -117,50 +121,51 @@ function passArrow(request: Permitted, body: ClientBody, options: CheckOptions):
       `the content-encoding is ${show(request.contentEncoding)}; send the Arrow stream as it is`,
     )
   }
-  if (!request.hasBody) return pass(request, { form: 'none' }, arrowStreamType, {}, options)
+  const settled = settle(request, undefined, options.policies)
+  if (!request.hasBody) return pass(settled, { form: 'none' }, arrowStreamType, {})
   const { contentLength: length } = request
   const { arrowBytes } = options.limits
   assertLength(length, arrowBytes)
   const meter = new ArrowMeter()
   const count = countBytes(arrowBytes, options.arrived)
-  body.watch((piece) => {
-    count(piece)
-    meter.push(piece)
+  body.watch({
+    chunk(bytes) {
+      count(bytes)
+      meter.push(bytes)
+    },
+    ...(isTimed(settled, options.policies) && { end: () => confirm(settled, options.policies) }),
   })
-  return pass(request, { form: 'stream', body: body.stream, length, meter }, arrowStreamType, {}, options)
+  return pass(settled, { form: 'stream', body: body.stream, length, meter }, arrowStreamType, {})
 }
 
-/** No body, an empty one or `null`: the operations that say something only in a body have said nothing. */
-function passWithout(request: Permitted, options: CheckOptions, bytes?: Buffer): Consistent {
+/** No body: operations that state something only in a body have stated nothing. */
+function passWithout(request: Permitted, options: CheckOptions): Consistent {
   assertNoObject(request)
-  if (bytes !== undefined) return passJson(request, { form: 'bytes', bytes }, {}, options)
-  return pass(request, { form: 'none' }, undefined, {}, options)
+  const members = isDecidedByBody(request.meaning.operation) ? {} : undefined
+  return pass(settle(request, members, options.policies), { form: 'none' }, undefined, {})
 }
 
-/** Throws InvalidInput (400) where a body must be an object, and it is none. */
+/** Throws InvalidInput (400) if a body must be an object, and it is none. */
 function assertNoObject({ meaning }: Permitted): void {
   if (meaning.operation.body === 'map') throw invalidInput('the body is empty; expected a JSON object')
 }
 
-function passJson(request: Permitted, payload: Payload, members: Members, options: CheckOptions): Consistent {
-  return pass(request, payload, 'application/json', members, options)
-}
-
 function pass(
-  request: Permitted,
+  request: Settled,
   payload: Payload,
   upstreamContentType: string | undefined,
   members: Members,
-  { policies }: CheckOptions,
 ): Consistent {
-  const { operation, id } = request.meaning
-  const settled = settle(request, members, policies)
-  const inner = bodyNeeds(operation.name, id, members)
-  const decisions = inner.map((need) => demand(need, request, members, policies))
-  const allowedBy = settled.decision ?? decisions[0]
+  const allowedBy = decisionOf(request)
   if (allowedBy === undefined) throw invalidInput('the batch is empty; expected at least one operation')
-  const details = commitDetails(request.meaning, members)
-  return consistent(settled, { payload, upstreamContentType, inner, allowedBy, details })
+  const details = commitDetails(request.meaning, request.stated, members)
+  return consistent(request, {
+    payload,
+    upstreamContentType,
+    allowedBy,
+    details,
+    restated: restateHead(request),
+  })
 }
 
 function assertReadable(request: Permitted): void {
@@ -173,9 +178,4 @@ function assertReadable(request: Permitted): void {
   if (!jsonTypes.test(contentType) || !/^utf-?8$/i.test(encoding)) {
     throw invalidInput(`the content-type is ${show(contentType)}; expected application/json in UTF-8`)
   }
-}
-
-function parameter(request: Permitted, name: string): string | undefined {
-  const value = request.meaning.parameters.get(name)
-  return typeof value === 'string' ? value : undefined
 }

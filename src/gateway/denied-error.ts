@@ -5,7 +5,7 @@ import { show } from '../interface/identifiers.ts'
 import { namespaceNotFound, tableNotFound, transactionNotFound } from '../interface/not-found.ts'
 import { operationNamed, operations, type ObjectKind, type OperationName } from '../interface/operations.ts'
 import type { Decision } from '../policy/decision.ts'
-import type { EarlyQuestion } from '../policy/question.ts'
+import type { Question } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
 import type { PermissionNeed } from './needs.ts'
 
@@ -40,7 +40,7 @@ export class DeniedError extends InterfaceError {
 export function denied(
   need: PermissionNeed,
   decision: Denial,
-  question: EarlyQuestion,
+  question: Question,
   policies: PolicySet,
 ): DeniedError {
   return new DeniedError(need, decision, question.principal, concealed(need, question, policies))
@@ -57,11 +57,11 @@ function told({ permission, id, because }: PermissionNeed): string {
  */
 function concealed(
   { permission, kind, id, beneath }: PermissionNeed,
-  question: EarlyQuestion,
+  question: Question,
   policies: PolicySet,
 ): InterfaceError | undefined {
   if (beneath === true || !(permission in operations) || id.length === 0) return undefined
-  const parent: EarlyQuestion = { ...question, kind: 'namespace', id: id.slice(0, -1) }
+  const parent: Question = { ...question, kind: 'namespace', id: id.slice(0, -1) }
   if (creates(permission as OperationName, kind)) {
     return policies.conceals(parent) ? namespaceNotFound(parent.id) : undefined
   }

@@ -12,7 +12,7 @@ import { list, type ListingParts } from './listing/list.ts'
 import { outcomeOf, outcomeOfFailure } from './changes/outcome.ts'
 import { errorAnswer } from './refuse.ts'
 import type { Recorded, WrittenIntent } from './stages.ts'
-import { errorOf, withoutCredentials } from './upstream/upstream-answer.ts'
+import { credentialMembers, errorOf, withoutMembers } from './upstream/upstream-answer.ts'
 import { answerToFailure } from './upstream/upstream-failure.ts'
 
 /**
@@ -61,7 +61,14 @@ function answeredFor({ requestId, allowedBy }: Recorded): AnsweredFor {
 
 function toUpstream(request: Recorded): UpstreamRequest {
   const { payload, upstream } = request
-  const headers = [...request.headers, requestIdHeader, request.requestId, ...upstream.credentials]
+  const restated = request.restated?.headers ?? []
+  const headers = [
+    ...request.headers,
+    ...restated,
+    requestIdHeader,
+    request.requestId,
+    ...upstream.credentials,
+  ]
   headers.push(...upstream.callerHeaders(request))
   if (request.upstreamContentType !== undefined) headers.push('content-type', request.upstreamContentType)
   if (payload.form === 'stream' && payload.length !== undefined) {
@@ -106,7 +113,7 @@ function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response:
     atEndOfTurn(() => response.end(body))
     return
   }
-  const body = request.withholdsCredentials ? withoutCredentials(held) : held
+  const body = withoutWithheld(held, request)
   const headers = answer.headers.filter(
     (_, index) => answer.headers[index - (index % 2)] !== 'content-length',
   )
@@ -114,4 +121,17 @@ function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response:
   const length = status === 204 ? [] : ['content-length', String(body.length)]
   response.writeHead(status, [...headers, ...length])
   atEndOfTurn(() => response.end(body))
+}
+
+/** The response without what the caller may not see. */
+function withoutWithheld(body: Buffer, request: Recorded): Buffer {
+  const { operation } = request.meaning
+  const hidden = [
+    ...(request.withholdsCredentials ? credentialMembers : []),
+    ...(request.withholdsDescription ? operation.describes : []),
+  ]
+  if (hidden.length === 0) return body
+  // The map is the whole response.
+  if (operation.body === 'map') return Buffer.from('{}')
+  return withoutMembers(body, new Set(hidden))
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { assertPlaced } from '../interface/decisive-names.ts'
 import { invalidInput } from '../interface/errors.ts'
 import { buildTarget, parseTarget, type Target } from '../interface/target.ts'
 import { matched, type Matched, type Received } from './stages.ts'
@@ -24,6 +25,7 @@ export function match(request: Received, findAim: FindAim): Matched {
   if (request.hasBody && request.method === 'GET') {
     throw invalidInput(`a GET request for ${aim.meaning.operation.name} has no body, but one was sent`)
   }
+  for (const name of request.tableHeaders) assertPlaced(aim.meaning.operation, 'header', name)
   return matched(request, aim)
 }
 

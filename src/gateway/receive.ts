@@ -131,8 +131,16 @@ export function receive(
     contentEncoding: single.get('content-encoding'),
     contentLength,
     hasBody: transferEncoding !== undefined || (contentLength ?? 0) > 0,
-    choosesLocation: single.has(dialects.catalog.location),
+    tableHeaders: tableHeadersIn(single),
   })
+}
+
+const noHeaders: readonly ('location' | 'properties')[] = []
+
+function tableHeadersIn(single: ReadonlyMap<string, string>): Received['tableHeaders'] {
+  const { location, properties } = dialects.catalog
+  if (!single.has(location) && !single.has(properties)) return noHeaders
+  return (['location', 'properties'] as const).filter((name) => single.has(dialects.catalog[name]))
 }
 
 function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dialect>): string {

@@ -1,10 +1,12 @@
 import type { AuditLog, IntentReceipt } from '../audit/log.ts'
 import type { OperationMode } from '../audit/modes.ts'
-import type { AuditedObject, IntentEntry } from '../audit/records.ts'
+import type { AuditedObject, Details, IntentEntry } from '../audit/records.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import type { ChangeTracking } from './changes/change-tracking.ts'
-import { detailsOf } from './changes/commit-details.ts'
-import type { PermissionNeed } from './needs.ts'
+import { operationNamed, type OperationName } from '../interface/operations.ts'
+import { entryDetails } from './changes/commit-details.ts'
+import { readEntryFacts, type Members } from './facts/read-facts.ts'
+import { furtherNeeds, type PermissionNeed } from './needs.ts'
 import { recorded, type Placed, type Recorded } from './stages.ts'
 
 /** A disk that hangs, rather than fails, must not hold changes for ever. */
@@ -49,14 +51,15 @@ async function recordIn(
 /** All members are there, with or without a value: this is done for every change. */
 function intentOf(request: Placed, { contextKeys }: AuditLog, tracking: ChangeTracking): IntentEntry {
   const { operation, id } = request.meaning
-  const { details, inner } = request
+  const { details } = request
+  const further = furtherNeeds(request.decided)
   const isCommit = operation.effect === 'commit'
   const { rule, revision } = request.allowedBy
   return {
     request: request.requestId,
     operation: operation.name,
     id,
-    objects: inner.length > 0 ? inner.map((need) => objectOf(need, isCommit, tracking)) : undefined,
+    objects: further.length > 0 ? further.map((need) => objectOf(need, isCommit, tracking)) : undefined,
     effect: operation.effect,
     principal: request.principal,
     rule,
@@ -74,9 +77,14 @@ function objectOf(
   isCommit: boolean,
   tracking: ChangeTracking,
 ): AuditedObject {
-  const details = entry && detailsOf(entry)
+  const details = entry && detailsOfEntry(permission as OperationName, entry)
   const before = isCommit ? tracking.before(permission, id, details) : undefined
   return { operation: permission, id, details, before }
+}
+
+function detailsOfEntry(name: OperationName, entry: Members): Details {
+  const operation = operationNamed(name)
+  return entryDetails(operation, readEntryFacts(operation, entry, name).stated, entry)
 }
 
 /** Resolves with the receipt of the intent. What becomes durable too late is recorded as never sent. */

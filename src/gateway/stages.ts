@@ -3,12 +3,14 @@ import type { Credentials } from '../identity/authenticate.ts'
 import type { Principal } from '../identity/principal.ts'
 import type { Target } from '../interface/target.ts'
 import type { Allowed } from '../policy/decision.ts'
+import type { StatedFacts } from '../interface/facts.ts'
 import type { RequestFacts } from '../policy/question.ts'
 import type { IntentReceipt } from '../audit/log.ts'
 import type { Details } from '../audit/records.ts'
 import type { TrackedChange } from './changes/change-tracking.ts'
 import type { ArrowMeter } from './body/arrow-meter.ts'
-import type { PermissionNeed } from './needs.ts'
+import type { RestatedHead } from './facts/restate.ts'
+import type { DecidedNeed } from './needs.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /*
@@ -33,8 +35,8 @@ export interface Received {
   /** In bytes; undefined for a body sent in chunks. */
   readonly contentLength: number | undefined
   readonly hasBody: boolean
-  /** Whether a header chooses the location of a table. */
-  readonly choosesLocation: boolean
+  /** The headers that state something about a table. */
+  readonly tableHeaders: readonly ('location' | 'properties')[]
 }
 
 /** A request whose operation and id are known, and the only target that can be forwarded for it. */
@@ -55,14 +57,12 @@ declare const permit: unique symbol
 /** A request that the policies allow, as far as its head tells. Only `authorize` makes one. */
 export interface Permitted extends Authenticated {
   readonly [permit]: true
-  /** What its head says to conditions; the same in all stages. */
+  /** The facts that do not depend on the operation. */
   readonly facts: RequestFacts
-  /** What conditions make depend on the body: it must be read whole. */
-  readonly undecided: readonly PermissionNeed[]
-  /** The decision on the operation itself; undefined for a batch, and for what is undecided. */
-  readonly decision: Allowed | undefined
-  /** Whether the answer may carry storage credentials, and the caller may not have them. */
-  readonly withholdsCredentials: boolean
+  /** The facts that the request states, as far as it has been read. */
+  readonly stated: StatedFacts
+  /** Everything that it needs, and what was decided, its operation first. */
+  readonly decided: readonly DecidedNeed[]
 }
 
 declare const settlement: unique symbol
@@ -70,6 +70,10 @@ declare const settlement: unique symbol
 /** A permitted request of which nothing is undecided any more. Only `settle` makes one. */
 export interface Settled extends Permitted {
   readonly [settlement]: true
+  /** Whether the response may carry storage credentials, and the caller may not have them. */
+  readonly withholdsCredentials: boolean
+  /** Whether the response to a change may describe an object that the caller may not describe. */
+  readonly withholdsDescription: boolean
 }
 
 /** What goes upstream as the body. */
@@ -92,8 +96,8 @@ export type Payload =
 export interface Consistent extends Settled {
   readonly payload: Payload
   readonly upstreamContentType: string | undefined
-  /** What the body asks for besides the operation of the route. */
-  readonly inner: readonly PermissionNeed[]
+  /** Undefined if the head goes out as it came. */
+  readonly restated: RestatedHead | undefined
   /** The decision that the audit record names. */
   readonly allowedBy: Allowed
   /** Facts for the audit record. */
@@ -137,18 +141,19 @@ class Passage {
   readonly contentEncoding: string | undefined
   readonly contentLength: number | undefined
   readonly hasBody: boolean
-  readonly choosesLocation: boolean
+  readonly tableHeaders: readonly ('location' | 'properties')[]
   meaning: Target | undefined = undefined
   upstream: Upstream | undefined = undefined
   upstreamTarget = ''
   principal: Principal | undefined = undefined
   facts: RequestFacts | undefined = undefined
-  undecided: readonly PermissionNeed[] = nothing
-  decision: Allowed | undefined = undefined
+  stated: StatedFacts = noFacts
+  decided: readonly DecidedNeed[] = nothing
   withholdsCredentials = false
+  withholdsDescription = false
   payload: Payload = noPayload
   upstreamContentType: string | undefined = undefined
-  inner: readonly PermissionNeed[] = nothing
+  restated: RestatedHead | undefined = undefined
   allowedBy: Allowed | undefined = undefined
   details: Details | undefined = undefined
   intent: WrittenIntent | undefined = undefined
@@ -164,11 +169,12 @@ class Passage {
     this.contentEncoding = received.contentEncoding
     this.contentLength = received.contentLength
     this.hasBody = received.hasBody
-    this.choosesLocation = received.choosesLocation
+    this.tableHeaders = received.tableHeaders
   }
 }
 
-const nothing: readonly PermissionNeed[] = []
+const nothing: readonly DecidedNeed[] = []
+const noFacts: StatedFacts = {}
 const noPayload: Payload = { form: 'none' }
 
 /** Requests are made by `received` alone. */
@@ -206,37 +212,44 @@ export function authenticated(request: Matched, principal: Principal): Authentic
 /** Marks a request as permitted; for `authorize` alone. */
 export function grant(
   request: Authenticated,
-  { facts, undecided, decision, withholdsCredentials }: Found<Permitted, Authenticated>,
+  { facts, stated, decided }: Found<Permitted, Authenticated>,
 ): Permitted {
   const passage = passageOf(request)
   passage.facts = facts
-  passage.undecided = undecided
-  passage.decision = decision
-  passage.withholdsCredentials = withholdsCredentials
+  passage.stated = stated
+  passage.decided = decided
   return passage as unknown as Permitted
 }
 
 /** Marks a request as settled; for `settle` alone. */
 export function settled(
   request: Permitted,
-  { decision, withholdsCredentials }: Pick<Permitted, 'decision' | 'withholdsCredentials'>,
+  {
+    facts,
+    stated,
+    decided,
+    withholdsCredentials,
+    withholdsDescription,
+  }: Found<Settled, Permitted> & Pick<Permitted, 'facts' | 'stated' | 'decided'>,
 ): Settled {
   const passage = passageOf(request)
-  passage.undecided = nothing
-  passage.decision = decision
+  passage.facts = facts
+  passage.stated = stated
+  passage.decided = decided
   passage.withholdsCredentials = withholdsCredentials
+  passage.withholdsDescription = withholdsDescription
   return passage as unknown as Settled
 }
 
 /** The end of `check`. */
 export function consistent(
   request: Settled,
-  { payload, upstreamContentType, inner, allowedBy, details }: Found<Consistent, Settled>,
+  { payload, upstreamContentType, restated, allowedBy, details }: Found<Consistent, Settled>,
 ): Consistent {
   const passage = passageOf(request)
   passage.payload = payload
   passage.upstreamContentType = upstreamContentType
-  passage.inner = inner
+  passage.restated = restated
   passage.allowedBy = allowedBy
   passage.details = details
   return passage as unknown as Consistent

@@ -1,4 +1,5 @@
 import type { ErrorName } from './errors.ts'
+import { parsePlace, type FactName, type FactPlace, type Place } from './facts.ts'
 
 /** What an id in a route names. */
 export type ObjectKind = 'namespace' | 'table' | 'transaction' | 'materialized_view' | 'none'
@@ -25,7 +26,16 @@ export type Effect = 'read' | 'change' | 'commit'
 /** A group of operations that a policy can name as one; every operation and every permission is in exactly one. */
 export type Group = 'browse' | 'query' | 'write' | 'create' | 'commit' | 'admin' | 'drop' | 'credentials'
 
-interface OperationFacts {
+/** The operations that an entry of a batch can stand for. */
+type EntryOperation = 'CreateTableVersion' | 'DeclareTable' | 'BatchDeleteTableVersions' | 'DeregisterTable'
+
+/** The member of a batch that lists its entries, and the operation of each: by the member that holds it, or one for all. */
+interface BatchEntries {
+  readonly member: string
+  readonly operation: EntryOperation | Readonly<Record<string, EntryOperation>>
+}
+
+interface OperationDefinition {
   readonly method: 'GET' | 'POST'
   /** The path, with `{id}` and `{index_name}` for what the caller fills in. */
   readonly path: `/v1/${string}`
@@ -37,6 +47,23 @@ interface OperationFacts {
   readonly query?: Readonly<Record<string, ParameterType>>
   readonly required?: readonly string[]
   readonly body: BodyForm
+  /**
+   * The facts of the operation, and every place where a request states each of them. Places that state one fact must
+   * agree; the first is the one of the interface, and upstream all of them say the same.
+   */
+  readonly facts?: { readonly [Name in FactName]?: readonly Place[] }
+  /** The modes and behaviors that it knows; any other is 400, since it would mean something to the upstream alone. */
+  readonly modes?: readonly [string, ...string[]]
+  readonly behaviors?: readonly [string, ...string[]]
+  /** The branch is not known: it touches every branch, or the one of a tag; always, or if it states that fact. */
+  readonly unknownBranch?: 'always' | FactName
+  readonly entries?: BatchEntries
+  /** Members of the body, besides `id` and `context`, that count as not sent if they are `{}` or `[]`. */
+  readonly emptyIsAbsent?: readonly string[]
+  /** What an audit record holds besides the facts: parameters and members. */
+  readonly recorded?: readonly string[]
+  /** Members of the response to a change that only callers see who may describe the object. */
+  readonly describes?: readonly string[]
   readonly effect: Effect
   readonly group: Group
   readonly status?: 200 | 201 | 202
@@ -46,6 +73,21 @@ interface OperationFacts {
   /** The errors of its own, besides those that every operation may answer. */
   readonly errors: readonly ErrorName[]
 }
+
+/** Generated clients send both forms of a choice, one of them empty. */
+const queryHalves = [
+  'vector.single_vector',
+  'vector.multi_vector',
+  'columns.column_names',
+  'columns.column_aliases',
+  'full_text_query.string_query',
+  'full_text_query.structured_query',
+] as const
+const nestedQuery = [
+  'query.id',
+  'query.context',
+  ...queryHalves.map((path) => `query.${path}` as const),
+] as const
 
 const paging = { page_token: 'string', limit: 'integer' } as const
 const namespaceErrors = ['NamespaceNotFound'] as const
@@ -62,6 +104,10 @@ export const operations = {
     path: '/v1/namespace/{id}/create',
     object: 'namespace',
     body: 'json',
+    facts: { mode: ['body.mode'], properties: ['body.properties'], location: ['properties.location'] },
+    modes: ['Create', 'ExistOk', 'Overwrite'],
+    emptyIsAbsent: ['properties'],
+    describes: ['properties'],
     effect: 'change',
     group: 'create',
     errors: ['NamespaceNotFound', 'NamespaceAlreadyExists'],
@@ -91,6 +137,10 @@ export const operations = {
     path: '/v1/namespace/{id}/drop',
     object: 'namespace',
     body: 'json',
+    facts: { mode: ['body.mode'], behavior: ['body.behavior'] },
+    modes: ['Fail', 'Skip'],
+    behaviors: ['Restrict', 'Cascade'],
+    describes: ['properties'],
     effect: 'commit',
     group: 'drop',
     errors: ['NamespaceNotFound', 'NamespaceNotEmpty'],
@@ -132,6 +182,15 @@ export const operations = {
     path: '/v1/table/{id}/register',
     object: 'table',
     body: 'json',
+    facts: {
+      mode: ['body.mode'],
+      location: ['body.location', 'properties.location'],
+      properties: ['body.properties'],
+    },
+    modes: ['Create', 'Overwrite'],
+    unknownBranch: 'always',
+    emptyIsAbsent: ['properties'],
+    describes: ['location', 'properties'],
     effect: 'change',
     group: 'admin',
     errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
@@ -142,6 +201,8 @@ export const operations = {
     object: 'table',
     query: { with_table_uri: 'boolean', load_detailed_metadata: 'boolean', check_declared: 'boolean' },
     body: 'json',
+    facts: { branch: ['body.branch'], tag: ['body.tag'], vendCredentials: ['body.vend_credentials'] },
+    unknownBranch: 'tag',
     effect: 'read',
     group: 'browse',
     errors: [...tableErrors, 'TableVersionNotFound'],
@@ -161,6 +222,8 @@ export const operations = {
     path: '/v1/table/{id}/drop',
     object: 'table',
     body: 'none',
+    unknownBranch: 'always',
+    describes: ['location', 'properties'],
     effect: 'commit',
     group: 'drop',
     errors: tableErrors,
@@ -170,6 +233,8 @@ export const operations = {
     path: '/v1/table/{id}/deregister',
     object: 'table',
     body: 'json',
+    unknownBranch: 'always',
+    describes: ['location', 'properties'],
     effect: 'change',
     group: 'drop',
     errors: tableErrors,
@@ -179,6 +244,8 @@ export const operations = {
     path: '/v1/table/{id}/restore',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['version'],
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'TableVersionNotFound', 'ConcurrentModification'],
@@ -188,6 +255,11 @@ export const operations = {
     path: '/v1/table/{id}/rename',
     object: 'table',
     body: 'json',
+    facts: {
+      newNamespace: ['body.new_namespace_id', 'body.new_namespace'],
+      newName: ['body.new_table_name'],
+    },
+    unknownBranch: 'always',
     effect: 'change',
     group: 'admin',
     errors: [...tableErrors, 'TableAlreadyExists', 'ConcurrentModification'],
@@ -198,6 +270,8 @@ export const operations = {
     object: 'table',
     query: { branch: 'string' },
     body: 'map',
+    facts: { branch: ['query.branch', 'body.branch'] },
+    describes: ['metadata'],
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'ConcurrentModification'],
@@ -209,6 +283,7 @@ export const operations = {
     object: 'table',
     query: { branch: 'string', ...paging, descending: 'boolean' },
     body: 'none',
+    facts: { branch: ['query.branch', 'body.branch'] },
     effect: 'read',
     group: 'browse',
     errors: tableErrors,
@@ -218,6 +293,8 @@ export const operations = {
     path: '/v1/table/{id}/version/create',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'], manifestPath: ['body.manifest_path'], metadata: ['body.metadata'] },
+    recorded: ['version', 'manifest_size', 'e_tag', 'naming_scheme'],
     effect: 'commit',
     group: 'commit',
     errors: [...tableErrors, 'ConcurrentModification'],
@@ -227,6 +304,7 @@ export const operations = {
     path: '/v1/table/{id}/version/describe',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'read',
     group: 'browse',
     errors: [...tableErrors, 'TableVersionNotFound'],
@@ -236,6 +314,8 @@ export const operations = {
     path: '/v1/table/{id}/version/delete',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['ranges'],
     effect: 'commit',
     group: 'drop',
     errors: tableErrors,
@@ -245,6 +325,7 @@ export const operations = {
     path: '/v1/table/version/batch-create',
     object: 'none',
     body: 'json',
+    entries: { member: 'entries', operation: 'CreateTableVersion' },
     effect: 'commit',
     group: 'commit',
     errors: [...tableErrors, 'ConcurrentModification'],
@@ -254,6 +335,16 @@ export const operations = {
     path: '/v1/table/batch-commit',
     object: 'none',
     body: 'json',
+    entries: {
+      member: 'operations',
+      operation: {
+        declare_table: 'DeclareTable',
+        create_table_version: 'CreateTableVersion',
+        delete_table_versions: 'BatchDeleteTableVersions',
+        deregister_table: 'DeregisterTable',
+      },
+    },
+    describes: ['location', 'properties'],
     effect: 'commit',
     group: 'commit',
     errors: [...tableErrors, 'TableAlreadyExists', 'ConcurrentModification'],
@@ -263,6 +354,7 @@ export const operations = {
     path: '/v1/table/{id}/alter_columns',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
@@ -272,6 +364,8 @@ export const operations = {
     path: '/v1/table/{id}/update_field_metadata',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
+    describes: ['fields'],
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
@@ -281,6 +375,7 @@ export const operations = {
     path: '/v1/table/{id}/drop_columns',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
@@ -291,6 +386,7 @@ export const operations = {
     alsoGet: true,
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'read',
     group: 'browse',
     errors: tableErrors,
@@ -301,6 +397,8 @@ export const operations = {
     object: 'table',
     query: { branch: 'string', mode: 'string' },
     body: 'arrow',
+    facts: { branch: ['query.branch'], mode: ['query.mode'] },
+    modes: ['Append', 'Overwrite'],
     effect: 'commit',
     group: 'write',
     errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
@@ -322,6 +420,8 @@ export const operations = {
     },
     required: ['on'],
     body: 'arrow',
+    facts: { branch: ['query.branch'], deletesUnmatched: ['query.when_not_matched_by_source_delete'] },
+    recorded: ['on', 'when_matched_update_all_filt', 'when_not_matched_by_source_delete_filt'],
     effect: 'commit',
     group: 'write',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
@@ -331,6 +431,10 @@ export const operations = {
     path: '/v1/table/{id}/update',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'], properties: ['body.properties'], location: ['properties.location'] },
+    unknownBranch: 'properties',
+    recorded: ['predicate'],
+    describes: ['properties'],
     effect: 'commit',
     group: 'write',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
@@ -340,6 +444,8 @@ export const operations = {
     path: '/v1/table/{id}/delete',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['predicate'],
     effect: 'commit',
     group: 'write',
     errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState'],
@@ -349,6 +455,8 @@ export const operations = {
     path: '/v1/table/{id}/query',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
+    emptyIsAbsent: queryHalves,
     effect: 'read',
     group: 'query',
     answer: 'arrow',
@@ -360,6 +468,7 @@ export const operations = {
     alsoGet: true,
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'read',
     group: 'query',
     errors: [...tableErrors, 'TableVersionNotFound'],
@@ -370,6 +479,14 @@ export const operations = {
     object: 'table',
     query: { mode: 'string', properties: 'string', storage_options: 'string' },
     body: 'arrow',
+    facts: {
+      mode: ['query.mode'],
+      location: ['header.location', 'properties.location'],
+      properties: ['query.properties', 'header.properties'],
+      storageOptions: ['query.storage_options'],
+    },
+    modes: ['Create', 'ExistOk', 'Overwrite'],
+    describes: ['location', 'properties', 'version'],
     effect: 'commit',
     group: 'create',
     errors: [
@@ -384,6 +501,8 @@ export const operations = {
     path: '/v1/table/{id}/explain_plan',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch', 'body.query.branch'] },
+    emptyIsAbsent: [...queryHalves, ...nestedQuery],
     effect: 'read',
     group: 'query',
     errors: tableErrors,
@@ -394,6 +513,8 @@ export const operations = {
     object: 'table',
     query: { distributed_metrics: 'boolean' },
     body: 'json',
+    facts: { branch: ['body.branch', 'body.query.branch'] },
+    emptyIsAbsent: [...queryHalves, ...nestedQuery],
     effect: 'read',
     group: 'query',
     errors: tableErrors,
@@ -403,6 +524,7 @@ export const operations = {
     path: '/v1/table/{id}/add_columns',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'ConcurrentModification', 'TableSchemaValidationError'],
@@ -412,6 +534,7 @@ export const operations = {
     path: '/v1/table/{id}/backfill_column',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'commit',
     group: 'admin',
     status: 202,
@@ -422,6 +545,7 @@ export const operations = {
     path: '/v1/materialized_view/{id}/refresh',
     object: 'materialized_view',
     body: 'json',
+    unknownBranch: 'always',
     effect: 'commit',
     group: 'admin',
     status: 202,
@@ -433,6 +557,7 @@ export const operations = {
     path: '/v1/materialized_view/{id}/create',
     object: 'materialized_view',
     body: 'json',
+    unknownBranch: 'always',
     effect: 'commit',
     group: 'admin',
     status: 201,
@@ -443,6 +568,8 @@ export const operations = {
     path: '/v1/table/{id}/create_index',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['name'],
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
@@ -452,6 +579,8 @@ export const operations = {
     path: '/v1/table/{id}/create_scalar_index',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
+    recorded: ['name'],
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
@@ -462,6 +591,7 @@ export const operations = {
     alsoGet: true,
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'read',
     group: 'browse',
     errors: tableErrors,
@@ -472,6 +602,7 @@ export const operations = {
     alsoGet: true,
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.branch'] },
     effect: 'read',
     group: 'browse',
     errors: [...tableErrors, 'TableIndexNotFound'],
@@ -482,6 +613,7 @@ export const operations = {
     object: 'table',
     query: { branch: 'string' },
     body: 'none',
+    facts: { branch: ['query.branch', 'body.branch'] },
     effect: 'commit',
     group: 'admin',
     errors: [...tableErrors, 'TableIndexNotFound'],
@@ -502,6 +634,8 @@ export const operations = {
     path: '/v1/table/{id}/tags/version',
     object: 'table',
     body: 'json',
+    facts: { tag: ['body.tag'] },
+    unknownBranch: 'always',
     effect: 'read',
     group: 'browse',
     errors: [...tableErrors, 'TableTagNotFound'],
@@ -512,6 +646,13 @@ export const operations = {
     aliases: ['/v1/table/{id}/create-empty'],
     object: 'table',
     body: 'json',
+    facts: {
+      location: ['body.location', 'properties.location'],
+      properties: ['body.properties'],
+      vendCredentials: ['body.vend_credentials'],
+    },
+    emptyIsAbsent: ['properties'],
+    describes: ['location', 'properties'],
     effect: 'change',
     group: 'create',
     errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
@@ -521,6 +662,8 @@ export const operations = {
     path: '/v1/table/{id}/tags/create',
     object: 'table',
     body: 'json',
+    facts: { tag: ['body.tag'], branch: ['body.branch'] },
+    recorded: ['version'],
     effect: 'change',
     group: 'admin',
     errors: [...tableErrors, 'TableTagAlreadyExists', 'TableVersionNotFound', 'ConcurrentModification'],
@@ -530,6 +673,8 @@ export const operations = {
     path: '/v1/table/{id}/tags/delete',
     object: 'table',
     body: 'json',
+    facts: { tag: ['body.tag'] },
+    unknownBranch: 'always',
     effect: 'change',
     group: 'admin',
     errors: [...tableErrors, 'TableTagNotFound'],
@@ -539,6 +684,9 @@ export const operations = {
     path: '/v1/table/{id}/tags/update',
     object: 'table',
     body: 'json',
+    facts: { tag: ['body.tag'], branch: ['body.branch'] },
+    unknownBranch: 'always',
+    recorded: ['version'],
     effect: 'change',
     group: 'admin',
     errors: [...tableErrors, 'TableTagNotFound', 'TableVersionNotFound', 'ConcurrentModification'],
@@ -559,6 +707,8 @@ export const operations = {
     path: '/v1/table/{id}/branches/create',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.name'], sourceBranch: ['body.from_branch'] },
+    recorded: ['from_version'],
     effect: 'change',
     group: 'admin',
     errors: [...tableErrors, 'TableBranchAlreadyExists'],
@@ -568,6 +718,7 @@ export const operations = {
     path: '/v1/table/{id}/branches/delete',
     object: 'table',
     body: 'json',
+    facts: { branch: ['body.name'] },
     effect: 'change',
     group: 'admin',
     errors: [...tableErrors, 'TableBranchNotFound'],
@@ -586,11 +737,13 @@ export const operations = {
     path: '/v1/transaction/{id}/alter',
     object: 'transaction',
     body: 'json',
+    unknownBranch: 'always',
+    describes: ['properties'],
     effect: 'change',
     group: 'admin',
     errors: ['TransactionNotFound', 'ConcurrentModification'],
   },
-} as const satisfies Record<string, OperationFacts>
+} as const satisfies Record<string, OperationDefinition>
 
 /** The name of an operation: `"CreateTableVersion"`. */
 export type OperationName = keyof typeof operations
@@ -606,6 +759,15 @@ export interface Operation {
   readonly query: ReadonlyMap<string, ParameterType>
   readonly required: readonly string[]
   readonly body: BodyForm
+  /** Every fact with its places, in the order of the table. */
+  readonly facts: readonly (readonly [FactName, readonly FactPlace[]])[]
+  readonly modes: readonly string[]
+  readonly behaviors: readonly string[]
+  readonly unknownBranch: 'always' | FactName | undefined
+  readonly entries: BatchEntries | undefined
+  readonly emptyIsAbsent: ReadonlySet<string>
+  readonly recorded: readonly string[]
+  readonly describes: readonly string[]
   /** The members of a JSON body that repeat what the route says, and so must not differ from it. */
   readonly repeats: readonly ('id' | 'index_name')[]
   readonly effect: Effect
@@ -617,26 +779,39 @@ export interface Operation {
 }
 
 function complete(name: OperationName): Operation {
-  const facts: OperationFacts = operations[name]
-  const repeats = (['id', 'index_name'] as const).filter((member) => facts.path.includes(`{${member}}`))
+  const definition: OperationDefinition = operations[name]
+  const repeats = (['id', 'index_name'] as const).filter((member) => definition.path.includes(`{${member}}`))
   return {
     name,
-    method: facts.method,
-    alsoGet: facts.alsoGet ?? false,
-    path: facts.path,
-    aliases: facts.aliases ?? [],
-    object: facts.object,
-    query: new Map([['delimiter', 'string'], ...Object.entries(facts.query ?? {})]),
-    required: facts.required ?? [],
-    body: facts.body,
-    repeats: facts.body === 'json' || facts.body === 'none' ? repeats : [],
-    effect: facts.effect,
-    group: facts.group,
-    status: facts.status ?? 200,
-    answer: facts.answer ?? 'json',
-    lists: facts.lists,
-    errors: facts.errors,
+    method: definition.method,
+    alsoGet: definition.alsoGet ?? false,
+    path: definition.path,
+    aliases: definition.aliases ?? [],
+    object: definition.object,
+    query: new Map([['delimiter', 'string'], ...Object.entries(definition.query ?? {})]),
+    required: definition.required ?? [],
+    body: definition.body,
+    facts: factsIn(definition),
+    modes: definition.modes ?? [],
+    behaviors: definition.behaviors ?? [],
+    unknownBranch: definition.unknownBranch,
+    entries: definition.entries,
+    emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
+    recorded: definition.recorded ?? [],
+    describes: definition.describes ?? [],
+    repeats: definition.body === 'json' || definition.body === 'none' ? repeats : [],
+    effect: definition.effect,
+    group: definition.group,
+    status: definition.status ?? 200,
+    answer: definition.answer ?? 'json',
+    lists: definition.lists,
+    errors: definition.errors,
   }
+}
+
+function factsIn({ facts = {} }: OperationDefinition): Operation['facts'] {
+  const entries = Object.entries(facts) as [FactName, readonly Place[]][]
+  return entries.map(([name, places]) => [name, places.map(parsePlace)])
 }
 
 /** The names of all operations, in the order of the table. */

@@ -9,6 +9,8 @@ export const extraPermissions = {
   OverwriteTable: { group: 'drop' },
   /** Choose where in storage a table lies instead of leaving it to the catalog. */
   ChooseLocation: { group: 'admin' },
+  /** Choose how the storage of a table is reached: endpoint, bucket, account. */
+  ChooseStorage: { group: 'admin' },
   /** Receive storage credentials with the description of a table. */
   VendCredentials: { group: 'credentials' },
 } as const satisfies Record<string, { readonly group: Group }>

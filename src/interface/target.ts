@@ -1,3 +1,4 @@
+import { assertPlaced } from './decisive-names.ts'
 import { InterfaceError, invalidInput } from './errors.ts'
 import {
   assertDelimiter,
@@ -12,7 +13,7 @@ import { operationNamed, operationNames, type Operation, type ParameterType } fr
 
 /**
  * The query parameters of a request besides `delimiter`: known names only, decoded once. Integers are digits,
- * booleans `true` or `false`; a list is what a repeatable parameter holds. What was sent empty is absent.
+ * booleans `true` or `false`; a list is what a repeatable parameter holds. Paging and timeout are absent if empty.
  */
 type Parameters = ReadonlyMap<string, string | readonly string[]>
 
@@ -168,7 +169,10 @@ function readQuery(query: string, operation: Operation): { delimiter: string; pa
     const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
     const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${show(name)}`)
     const type = operation.query.get(name)
-    if (type === undefined) throw unknownParameter(name, operation)
+    if (type === undefined) {
+      assertPlaced(operation, 'query', name)
+      throw unknownParameter(name, operation)
+    }
     if (name === 'delimiter') {
       if (delimiter !== undefined) throw repeated(name)
       assertDelimiter(value)
@@ -213,9 +217,20 @@ function checkedValue(name: string, type: ParameterType, value: string): string 
   return lower
 }
 
-/** Clients send `limit=&page_token=` and mean neither; an empty value is kept until here to find repeats. */
+/** Clients send these empty and mean that they are not given. */
+const absentIfEmpty: ReadonlySet<string> = new Set(['page_token', 'limit', 'timeout'])
+
+/**
+ * An empty value is kept until here to find repeats. Any other parameter means something if it is there: a filter that
+ * is taken for absent would select every row.
+ */
 function withoutEmpty(parameters: Map<string, string | readonly string[]>): Parameters {
-  for (const [name, value] of parameters) if (value === '') parameters.delete(name)
+  for (const [name, value] of parameters) {
+    if (value !== '') continue
+    if (!absentIfEmpty.has(name))
+      throw invalidInput(`the query parameter ${show(name)} is empty; leave it out`)
+    parameters.delete(name)
+  }
   return parameters
 }
 

@@ -1,6 +1,7 @@
 import { operationNamed, operationNames } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { Condition } from './condition.ts'
+import { unknown, valueOf, type Fact } from './fact.ts'
 import { liesUnder } from './folder-paths.ts'
 import { matcherOf } from './name-pattern.ts'
 import type { Inquiry, OperationFacts } from './question.ts'
@@ -13,46 +14,75 @@ export interface CommitDemand {
 }
 
 const changes = operationNames.map(operationNamed).filter(({ effect }) => effect !== 'read')
-/** Everything that changes something. */
-const everyChange = new Set<Permission>([...changes.map(({ name }) => name), 'OverwriteTable'])
-/** What happens on a branch: commits to a table, and changes of its branches and tags. */
-const onBranches = new Set<Permission>([
+
+/** Everything that changes something, and credentials, which let a caller change it past the gateway. */
+const everyChange = new Set<Permission>([
+  ...changes.map(({ name }) => name),
+  'OverwriteTable',
+  'VendCredentials',
+])
+
+/** What changes a branch, or every branch of a table. A declared table has none yet. */
+const changesOfBranches = new Set<Permission>([
   ...changes
-    .filter(({ object, effect, name }) => object === 'table' && (effect === 'commit' || isReference(name)))
+    .filter(({ object }) => object !== 'namespace' && object !== 'none')
+    .filter(({ effect, facts, unknownBranch }) => {
+      const hasBranch = unknownBranch !== undefined || facts.some(([name]) => name === 'branch')
+      return hasBranch || effect === 'commit'
+    })
     .map(({ name }) => name),
   'OverwriteTable',
 ])
 
-/** Every new version holds these keys in its metadata, and none is empty. */
+/** Those that touch every branch, always or by what they state. */
+export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
+  ...changes.filter(({ unknownBranch }) => unknownBranch !== undefined).map(({ name }) => name),
+  'OverwriteTable',
+])
+
+// Characters that nobody sees: white space, controls, what Unicode says to ignore, and the blank of Braille.
+const invisible = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
+
+/** Every new version has these keys in its metadata, each with a value that can be seen. */
 export function metadataKeys(keys: readonly string[]): CommitDemand {
-  return demand(['CreateTableVersion'], { metadata: keys }, ({ metadata }) =>
-    keys.some((key) => (metadata.get(key) ?? '').trim() === ''),
-  )
+  return demand(['CreateTableVersion'], { metadata: keys }, ['metadata'], (facts) => {
+    const metadata = valueOf(facts.metadata)
+    return keys.some((key) => invisible.test(metadata.get(key) ?? ''))
+  })
 }
 
-/** Only branches that match one of the patterns are changed. */
-export function branchesOnly(patterns: readonly string[]): CommitDemand {
+/** Only branches that match one of the patterns are changed, and whole tables only by the changes that are named. */
+export function branchesOnly(patterns: readonly string[], wholeTable: ReadonlySet<Permission>): CommitDemand {
   const matchers = patterns.map(matcherOf)
-  return demand(
-    onBranches,
+  return branchDemand(
     { branches: patterns },
-    ({ branch }) => !matchers.some((matches) => matches(branch)),
+    wholeTable,
+    (branch) => !matchers.some((matches) => matches(branch)),
   )
 }
 
-/** No branch that matches one of the patterns is changed. */
-export function notBranches(patterns: readonly string[]): CommitDemand {
+/** No branch that matches one of the patterns is changed, and whole tables only by the changes that are named. */
+export function notBranches(patterns: readonly string[], wholeTable: ReadonlySet<Permission>): CommitDemand {
   const matchers = patterns.map(matcherOf)
-  return demand(onBranches, { notBranches: patterns }, ({ branch }) =>
+  return branchDemand({ notBranches: patterns }, wholeTable, (branch) =>
     matchers.some((matches) => matches(branch)),
   )
 }
 
-/** Staging manifests, and locations that are chosen, lie under one of the folders. */
+/** Staging manifests, and locations that are chosen, lie under one of the folders; storage options name no other store. */
 export function foldersOnly(folders: readonly string[]): CommitDemand {
-  const isOutside = (path: string): boolean => !folders.some((folder) => liesUnder(path, folder))
-  return demand(['CreateTableVersion', 'ChooseLocation'], { folders }, (facts, { permission }) =>
-    isOutside(permission === 'ChooseLocation' ? facts.location : facts.manifestPath),
+  const isOutside = (path: Fact<string>): boolean => {
+    const value = valueOf(path)
+    return !folders.some((folder) => liesUnder(value, folder))
+  }
+  return demand(
+    ['CreateTableVersion', 'ChooseLocation', 'ChooseStorage'],
+    { folders },
+    ['location', 'manifestPath'],
+    ({ location, manifestPath }, { permission }) => {
+      if (permission === 'ChooseStorage') return true
+      return isOutside(permission === 'ChooseLocation' ? location : manifestPath)
+    },
   )
 }
 
@@ -62,7 +92,9 @@ export function frozen(from: number | undefined, until: number | undefined): Com
     permissions: everyChange,
     condition: {
       text: JSON.stringify({ freeze: [from ?? null, until ?? null] }),
-      needs: { body: false, object: false },
+      facts: [],
+      readsId: false,
+      readsTime: true,
       holds({ request }) {
         const now = request.now.getTime()
         return now >= (from ?? Number.NEGATIVE_INFINITY) && now < (until ?? Number.POSITIVE_INFINITY)
@@ -71,24 +103,31 @@ export function frozen(from: number | undefined, until: number | undefined): Com
   }
 }
 
-function isReference(name: string): boolean {
-  return name.endsWith('TableBranch') || name.endsWith('TableTag')
+function branchDemand(
+  content: object,
+  wholeTable: ReadonlySet<Permission>,
+  isForbidden: (branch: string) => boolean,
+): CommitDemand {
+  const named = wholeTable.size > 0 ? { allowWholeTable: [...wholeTable] } : {}
+  return demand(changesOfBranches, { ...content, ...named }, ['branch'], ({ branch }, { permission }) =>
+    branch === unknown ? !wholeTable.has(permission) : isForbidden(valueOf(branch)),
+  )
 }
 
 function demand(
   permissions: Iterable<Permission>,
   content: object,
+  facts: readonly (keyof OperationFacts)[],
   fails: (facts: OperationFacts, inquiry: Inquiry) => boolean,
 ): CommitDemand {
   return {
     permissions: new Set(permissions),
     condition: {
       text: JSON.stringify(content),
-      needs: { body: true, object: false },
-      holds(inquiry) {
-        if (inquiry.operation === undefined) throw new Error('the facts of the operation are not known')
-        return fails(inquiry.operation, inquiry)
-      },
+      facts,
+      readsId: false,
+      readsTime: false,
+      holds: (inquiry) => fails(inquiry.operation, inquiry),
     },
   }
 }

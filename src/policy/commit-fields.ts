@@ -1,10 +1,12 @@
-import { labelOf } from './rule-fields.ts'
+import { labelOf, permissionsOf } from './rule-fields.ts'
+import type { Permission } from '../interface/permissions.ts'
 import {
   branchesOnly,
   foldersOnly,
   frozen,
   metadataKeys,
   notBranches,
+  wholeTableChanges,
   type CommitDemand,
 } from './commit-demands.ts'
 import { faultOfFolder } from './folder-paths.ts'
@@ -19,6 +21,7 @@ import {
   someTextsOf,
   textOf,
   type Field,
+  type Fields,
   type Report,
 } from './yaml-fields.ts'
 
@@ -40,25 +43,51 @@ export function requirementOf(field: Field, line: number, report: Report): Polic
   if (fields === undefined) return undefined
   const id = labelOf(fields.of('id'), report)
   const except = optional(fields, 'except', exceptionsOf, report)
+  const wholeTable = wholeTableOf(fields, report)
   const [name, ...more] = demandNames.filter((name) => fields.has(name))
   if (name === undefined || more.length > 0) {
     const found = name === undefined ? 'demands nothing' : `demands ${[name, ...more].join(' and ')}`
     report(field.offset, `${field.name} ${found}; expected exactly one of ${demandNames.join(', ')}`)
     return undefined
   }
-  const demand = demandReaders[name](fields.of(name), report)
+  const demand = demandReaders[name](fields.of(name), report, wholeTable)
   if (id === undefined || demand === undefined) return undefined
   const { permissions, condition } = demand
   const subjects = { users: [], groups: [], keys: [], any: true, anonymous: true, except }
   return { id, effect: 'deny', subjects, permissions, tables: undefined, condition, line }
 }
 
-type ReadDemand = (field: Field, report: Report) => CommitDemand | undefined
+/** The whole-table changes that a requirement on branches allows all the same. */
+function wholeTableOf(
+  fields: Fields<keyof typeof requirementFields>,
+  report: Report,
+): ReadonlySet<Permission> {
+  if (!fields.has('allowWholeTable')) return new Set()
+  const field = fields.of('allowWholeTable')
+  if (!fields.has('branches') && !fields.has('notBranches')) {
+    report(field.offset, `${field.name} stands beside "branches" or "notBranches" alone`)
+  }
+  const named = permissionsOf(field, report)
+  const allowed = new Set([...named].filter((permission) => wholeTableChanges.has(permission)))
+  if (named.size > 0 && allowed.size === 0) {
+    const expected = [...wholeTableChanges].join(', ')
+    report(field.offset, `${field.name} names no change of a whole table; expected any of ${expected}`)
+  }
+  return allowed
+}
+
+type ReadDemand = (
+  field: Field,
+  report: Report,
+  wholeTable: ReadonlySet<Permission>,
+) => CommitDemand | undefined
 
 const demandReaders: Readonly<Record<(typeof demandNames)[number], ReadDemand>> = {
   metadata: (field, report) => metadataKeys(someTextsOf(field, '[ticket]', report, anyText)),
-  branches: (field, report) => branchesOnly(someTextsOf(field, '["ci/*"]', report, anyText)),
-  notBranches: (field, report) => notBranches(someTextsOf(field, '[main]', report, anyText)),
+  branches: (field, report, wholeTable) =>
+    branchesOnly(someTextsOf(field, '["ci/*"]', report, anyText), wholeTable),
+  notBranches: (field, report, wholeTable) =>
+    notBranches(someTextsOf(field, '[main]', report, anyText), wholeTable),
   folders: (field, report) =>
     foldersOnly(
       someTextsOf(field, '["s3://bucket/team"]', report, (folder) => {

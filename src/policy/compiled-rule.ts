@@ -1,5 +1,6 @@
 import type { Condition } from './condition.ts'
 import type { Decision } from './decision.ts'
+import { FactWithoutValue } from './fact.ts'
 import type { NameMatcher } from './name-pattern.ts'
 import type { PermissionBits } from './permission-bits.ts'
 import type { Inquiry } from './question.ts'
@@ -36,8 +37,9 @@ export const anyTable = Symbol('any table')
 export type TableQuestion = string | typeof anyTable | undefined
 
 /**
- * How a condition counts that asks for what is not known: against the caller (`worst`: a deny applies, an allow
- * does not) or for the caller (`best`). A condition that fails always counts against the caller.
+ * How a condition counts that depends on a fact that is pending, or on an id that is not known: against the caller
+ * (`worst`: a deny applies, an allow does not) or for the caller (`best`). A condition that depends on a fact that is
+ * unknown, or that fails, always counts against the caller.
  */
 export type Outlook = 'worst' | 'best'
 
@@ -53,12 +55,14 @@ export interface Asked {
   readonly outlook: Outlook
   /** What conditions say that say the same of every object that is asked about, as far as that was asked before. */
   readonly given: GivenAnswers
-  /** Becomes true where another condition was asked: all the same, the answer may be another the next time. */
+  /** Becomes true if another condition was asked: all the same, the result may be another the next time. */
   metCondition: boolean
+  /** Becomes true if a condition depended on what is pending. */
+  metPending: boolean
 }
 
 /** What conditions say of all objects alike; none of them fails. */
-export type GivenAnswers = ReadonlyMap<Condition, boolean>
+export type GivenAnswers = ReadonlyMap<Condition, boolean | 'pending'>
 
 /** Where every condition is to be asked. */
 export const nothingGiven: GivenAnswers = new Map()
@@ -76,18 +80,21 @@ export function applies(rule: CompiledRule, asked: Asked, table: TableQuestion):
 function holds(rule: CompiledRule, asked: Asked): boolean {
   const { condition } = rule
   if (condition === undefined) return true
+  const { inquiry } = asked
   const given = asked.given.get(condition)
-  if (given !== undefined) return given
+  if (given !== undefined) return given === 'pending' ? byOutlook(rule, asked) : given
   asked.metCondition = true
-  const { inquiry, outlook } = asked
-  const isUnknown =
-    (condition.needs.body && inquiry.operation === undefined) ||
-    (condition.needs.object && inquiry.id === undefined)
-  if (isUnknown) return (rule.effect === 'deny') === (outlook === 'worst')
+  if (condition.readsId && inquiry.id === undefined) return byOutlook(rule, asked)
   try {
     return condition.holds(inquiry)
   } catch (error) {
-    rule.failed(error)
+    if (!(error instanceof FactWithoutValue)) rule.failed(error)
+    else if (error.isPending) return byOutlook(rule, asked)
     return rule.effect === 'deny'
   }
+}
+
+function byOutlook({ effect }: CompiledRule, asked: Asked): boolean {
+  asked.metPending = true
+  return (effect === 'deny') === (asked.outlook === 'worst')
 }

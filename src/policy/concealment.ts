@@ -1,8 +1,8 @@
 import type { ObjectKind } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
-import type { Decision } from './decision.ts'
+import { describing } from './describing.ts'
 import { nearest, type PolicyNode } from './policy-node.ts'
-import type { EarlyQuestion } from './question.ts'
+import type { Question } from './question.ts'
 
 /** Whoever may do one of these to an object may know that it is there. */
 const knowing: Readonly<Record<ObjectKind, readonly Permission[]>> = {
@@ -13,19 +13,28 @@ const knowing: Readonly<Record<ObjectKind, readonly Permission[]>> = {
   none: [],
 }
 
-/** Tells who may know what, from the policies below that root and what they decide. */
+/** Tells who may know what, from the policies below that root. */
 export function concealmentOf(
   root: PolicyNode,
-  decide: (question: EarlyQuestion) => Decision,
-  showsBeneath: (question: EarlyQuestion) => unknown,
+  couldBeAllowed: (question: Question) => boolean,
+  showsBeneath: (question: Question) => unknown,
 ) {
-  function mayKnow(question: EarlyQuestion): boolean {
-    if (knowing[question.kind].some((permission) => decide({ ...question, permission }).allowed)) return true
+  /** The facts are those of the other operation: what the refused one states does not matter. */
+  function may(question: Question, permission: Permission): boolean {
+    return couldBeAllowed({ ...question, permission, operation: describing[question.kind].operation })
+  }
+
+  function mayKnow(question: Question): boolean {
+    if (knowing[question.kind].some((permission) => may(question, permission))) return true
     // Listings show it on the way to what is beneath it.
     return question.kind === 'namespace' && showsBeneath(question) !== undefined
   }
 
-  function conceals(question: EarlyQuestion): boolean {
+  function mayDescribe(question: Question): boolean {
+    return may(question, describing[question.kind].permission)
+  }
+
+  function conceals(question: Question): boolean {
     const { kind, id } = question
     // The root is there for everybody.
     if (id.length === 0) return false
@@ -36,7 +45,7 @@ export function concealmentOf(
     return question.principal.method !== 'anonymous' && !mayKnow(question)
   }
 
-  return { conceals, mayKnow }
+  return { conceals, mayKnow, mayDescribe }
 }
 
 /** What the deepest namespace says that says something. */

@@ -1,15 +1,16 @@
 import type { Principal } from '../identity/principal.ts'
+import { valueOf } from './fact.ts'
 import type { Inquiry, OperationFacts } from './question.ts'
 
-/** When the value of a variable is known: with the head of a request, with the object, or with its body. */
-export type KnownWith = 'head' | 'object' | 'body'
+/** What decides the value of a variable: the request alone, the time, the object, or a fact of the operation. */
+type Source = 'request' | 'time' | 'object' | 'fact'
 
 /** A variable of conditions. */
 export interface ConditionVariable {
   /** Its type in CEL. */
   readonly type: string
-  readonly knownWith: KnownWith
-  /** Its value; asked for only where it is known. Throws where what was sent is not of the type. */
+  readonly source: Source
+  /** Its value. Throws FactWithoutValue if it has none. */
   readonly read: (inquiry: Inquiry) => unknown
 }
 
@@ -56,34 +57,34 @@ export const conditionTypes = {
 
 /** Everything that a condition can ask for, by name. */
 export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
-  principal: { type: 'Principal', knownWith: 'head', read: ({ principal }) => valueOf(principal) },
+  principal: { type: 'Principal', source: 'request', read: ({ principal }) => principalValueOf(principal) },
   client: {
     type: 'Client',
-    knownWith: 'head',
+    source: 'request',
     read: ({ request }) => new ClientValue(request.clientAddress),
   },
-  now: { type: 'google.protobuf.Timestamp', knownWith: 'head', read: ({ request }) => request.now },
-  context: { type: 'map<string, string>', knownWith: 'head', read: ({ request }) => request.context },
-  operation: { type: 'string', knownWith: 'head', read: ({ permission }) => permission },
-  id: { type: 'list<string>', knownWith: 'object', read: ({ id }) => id },
-  ...operationFact('mode', 'string'),
-  ...operationFact('behavior', 'string'),
-  ...operationFact('branch', 'string'),
-  ...operationFact('tag', 'string'),
-  ...operationFact('destination', 'list<string>'),
-  ...operationFact('manifestPath', 'string'),
-  ...operationFact('location', 'string'),
-  ...operationFact('metadata', 'map<string, string>'),
-  ...operationFact('properties', 'map<string, string>'),
+  now: { type: 'google.protobuf.Timestamp', source: 'time', read: ({ request }) => request.now },
+  context: { type: 'map<string, string>', source: 'request', read: ({ request }) => request.context },
+  operation: { type: 'string', source: 'request', read: ({ permission }) => permission },
+  id: { type: 'list<string>', source: 'object', read: ({ id }) => id },
+  mode: operationFact('mode', 'string'),
+  behavior: operationFact('behavior', 'string'),
+  branch: operationFact('branch', 'string'),
+  tag: operationFact('tag', 'string'),
+  destination: operationFact('destination', 'list<string>'),
+  manifestPath: operationFact('manifestPath', 'string'),
+  location: operationFact('location', 'string'),
+  metadata: operationFact('metadata', 'map<string, string>'),
+  properties: operationFact('properties', 'map<string, string>'),
 }
 
-function operationFact(name: keyof OperationFacts, type: string): Record<string, ConditionVariable> {
-  return { [name]: { type, knownWith: 'body', read: ({ operation }) => operation?.[name] } }
+function operationFact(name: keyof OperationFacts, type: string): ConditionVariable {
+  return { type, source: 'fact', read: ({ operation }) => valueOf<unknown>(operation[name]) }
 }
 
 const principalValues = new WeakMap<Principal, PrincipalValue>()
 
-function valueOf(principal: Principal): PrincipalValue {
+function principalValueOf(principal: Principal): PrincipalValue {
   let value = principalValues.get(principal)
   if (value === undefined) principalValues.set(principal, (value = new PrincipalValue(principal)))
   return value

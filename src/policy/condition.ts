@@ -1,16 +1,22 @@
 import { Environment, EvaluationError, type ASTNode } from '@marcbachmann/cel-js'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
-import { conditionTypes, conditionVariables, type KnownWith } from './condition-variables.ts'
-import type { Inquiry } from './question.ts'
+import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
+import type { Inquiry, OperationFacts } from './question.ts'
 import { didYouMean } from './suggestion.ts'
 
 /** What must hold for a rule to apply. */
 export interface Condition {
   /** What says the same says it in the same words; for the revision. */
   readonly text: string
-  /** Whether it asks for something that the head of a request does not tell. */
-  readonly needs: Readonly<Record<Exclude<KnownWith, 'head'>, boolean>>
-  /** Whether it holds; asked only where everything it needs is known. Throws where it cannot be told. */
+  /** The facts of the operation that it reads. */
+  readonly facts: readonly (keyof OperationFacts)[]
+  /** Whether it reads the id of the object, and whether it reads the time. */
+  readonly readsId: boolean
+  readonly readsTime: boolean
+  /**
+   * Whether it holds. Throws FactWithoutValue if it depends on a fact that has none; anything else that is thrown is
+   * a failure of the condition.
+   */
   readonly holds: (inquiry: Inquiry) => boolean
 }
 
@@ -66,22 +72,44 @@ export function isFault(result: Condition | ConditionFault): result is Condition
 
 function conditionOf(
   text: string,
-  evaluate: (scope: Record<string, unknown>) => unknown,
+  evaluate: (scope: object) => unknown,
   names: ReadonlySet<string>,
 ): Condition {
   const read = Object.entries(conditionVariables).filter(([name]) => names.has(name))
-  const needs = (what: KnownWith): boolean => read.some(([, { knownWith }]) => knownWith === what)
+  const reads = (source: string): boolean => read.some(([, variable]) => variable.source === source)
+  const Scope = scopeOf(read)
   return {
     text,
-    needs: { body: needs('body'), object: needs('object') },
+    facts: read.filter(([, { source }]) => source === 'fact').map(([name]) => name as keyof OperationFacts),
+    readsId: reads('object'),
+    readsTime: reads('time'),
     holds(inquiry) {
-      const scope: Record<string, unknown> = {}
-      for (const [name, variable] of read) scope[name] = variable.read(inquiry)
-      const result = evaluate(scope)
+      const result = evaluate(new Scope(inquiry))
       if (typeof result !== 'boolean') throw new Error('the condition is neither true nor false')
       return result
     },
   }
+}
+
+/**
+ * The variables of a condition, each read only if the evaluation comes to it: CEL takes no notice of an error beside
+ * what decides an `||` or `&&`, and so of no fact without a value.
+ */
+function scopeOf(read: readonly (readonly [string, ConditionVariable])[]) {
+  class Scope {
+    readonly inquiry: Inquiry
+    constructor(inquiry: Inquiry) {
+      this.inquiry = inquiry
+    }
+  }
+  for (const [name, variable] of read) {
+    Object.defineProperty(Scope.prototype, name, {
+      get(this: Scope) {
+        return variable.read(this.inquiry)
+      },
+    })
+  }
+  return Scope
 }
 
 /** What the library would accept and we do not; collects the names on the way. */

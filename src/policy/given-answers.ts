@@ -1,5 +1,6 @@
 import type { GivenAnswers } from './compiled-rule.ts'
 import type { Condition } from './condition.ts'
+import { FactWithoutValue } from './fact.ts'
 import type { PlacedRule } from './grants-beneath.ts'
 import type { Inquiry } from './question.ts'
 import type { NumberedCaller } from './subject-numbers.ts'
@@ -21,7 +22,7 @@ export function conditionsBeforehand(rules: readonly PlacedRule[]): AskBeforehan
   const bySubject = new Map<number, Set<Condition>>()
   for (const { rule } of rules) {
     const { condition } = rule
-    if (condition === undefined || condition.needs.object) continue
+    if (condition === undefined || condition.readsId) continue
     for (const subject of rule.subjects) {
       const conditions = bySubject.get(subject)
       if (conditions === undefined) bySubject.set(subject, new Set([condition]))
@@ -41,22 +42,22 @@ export function conditionsBeforehand(rules: readonly PlacedRule[]): AskBeforehan
   }
 
   return (inquiry, caller) => {
-    const answers = new Map<Condition, boolean>()
+    const answers = new Map<Condition, boolean | 'pending'>()
     let key = ''
     for (const condition of conditionsOf(caller)) {
       const answer = answerOf(condition, inquiry)
       if (answer !== undefined) answers.set(condition, answer)
-      key += answer === undefined ? '?' : Number(answer)
+      key += answer === undefined ? '?' : answer === 'pending' ? 'p' : Number(answer)
     }
     return { answers, key }
   }
 }
 
-/** Undefined where it fails: the rule that asks it again says so. */
-function answerOf(condition: Condition, inquiry: Inquiry): boolean | undefined {
+/** Undefined if it fails: the rule that asks it again reports that. */
+function answerOf(condition: Condition, inquiry: Inquiry): boolean | 'pending' | undefined {
   try {
     return condition.holds(inquiry)
-  } catch {
-    return undefined
+  } catch (error) {
+    return error instanceof FactWithoutValue && error.isPending ? 'pending' : undefined
   }
 }

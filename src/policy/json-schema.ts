@@ -84,6 +84,7 @@ const requirementSchemas = {
   metadata: names,
   branches: names,
   notBranches: names,
+  allowWholeTable: operations,
   folders: names,
   freeze: object(freezeFields, { from: time, until: time }, []),
 }
@@ -155,7 +156,7 @@ const documentSchemas = {
         type: 'array',
         items: object(requirementFields, requirementSchemas, ['id'], {
           oneOf: Object.keys(requirementSchemas)
-            .filter((name) => name !== 'id' && name !== 'except')
+            .filter((name) => !['id', 'except', 'allowWholeTable'].includes(name))
             .map((name) => ({ required: [name] })),
         }),
       },

@@ -118,6 +118,8 @@ export const requirementFields = {
   metadata: 'Keys that the metadata of a new version must hold, none of them empty.',
   branches: 'Patterns of the only branches that may be changed.',
   notBranches: 'Patterns of branches that may not be changed.',
+  allowWholeTable:
+    'Beside branches or notBranches: changes of whole tables that are allowed all the same, such as DropTable.',
   folders: 'The only folders under which staging manifests and chosen locations may lie.',
   freeze: 'Times between which nothing is changed.',
 } as const

@@ -2,6 +2,7 @@ import type { Principal } from '../identity/principal.ts'
 import type { Identifier } from '../interface/identifiers.ts'
 import type { ObjectKind } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
+import type { Fact } from './fact.ts'
 
 /** What the head of a request says to conditions. Each is read only where a condition asks for it. */
 export interface RequestFacts {
@@ -14,53 +15,47 @@ export interface RequestFacts {
 }
 
 /**
- * What an operation says of itself, in its query, its headers or its body. Empty where it says nothing. A getter
- * may throw where a value is not of its type: the condition that asked has failed then.
+ * The facts of a permission on an object, as conditions see them. What the operation of the permission does not state
+ * is empty.
  */
 export interface OperationFacts {
-  /** By its one name, without underscores and in lower case: `overwrite`, `existok`. */
-  readonly mode: string
+  /** In its one spelling, lower case and without underscores: `overwrite`, `existok`. */
+  readonly mode: Fact<string>
   /** `restrict` or `cascade`. */
-  readonly behavior: string
-  /** `main` for an operation on a table that names none; of a branch operation, the branch itself. */
-  readonly branch: string
-  readonly tag: string
-  /** Where a table is renamed to. */
-  readonly destination: Identifier
+  readonly behavior: Fact<string>
+  /** `main` for an operation on a table that names none; unknown for one that touches every branch. */
+  readonly branch: Fact<string>
+  readonly tag: Fact<string>
+  /** The id that a table is renamed to. */
+  readonly destination: Fact<Identifier>
   /** The staging manifest of a version. */
-  readonly manifestPath: string
-  /** Where in storage a table shall lie. */
-  readonly location: string
+  readonly manifestPath: Fact<string>
+  /** Where in storage an object lies. */
+  readonly location: Fact<string>
   /** What is recorded with a version. */
-  readonly metadata: ReadonlyMap<string, string>
+  readonly metadata: Fact<ReadonlyMap<string, string>>
   /** What is recorded with a namespace or a table. */
-  readonly properties: ReadonlyMap<string, string>
+  readonly properties: Fact<ReadonlyMap<string, string>>
 }
 
-/** A question to the policies when the head of a request has been read, but perhaps not its body. */
-export interface EarlyQuestion {
+/** A question to the policies. Facts may be pending only for `foresee` and for what listings show. */
+export interface Question {
   readonly principal: Principal
   readonly permission: Permission
   readonly kind: ObjectKind
   /** The id of a namespace is its path; any other id is the path of a namespace and a name in it. */
   readonly id: Identifier
   readonly request: RequestFacts
-  /** Undefined as long as the body that may say something has not been read. */
-  readonly operation: OperationFacts | undefined
-}
-
-/** A question to the policies when everything is known that a condition may ask for. */
-export interface Question extends EarlyQuestion {
   readonly operation: OperationFacts
 }
 
 /** A question of which even the object may be unknown: about everything beneath a namespace. */
-export interface Inquiry extends Omit<EarlyQuestion, 'id'> {
+export interface Inquiry extends Omit<Question, 'id'> {
   readonly id: Identifier | undefined
 }
 
-/** The facts of an operation that says nothing about itself. */
-export const noFacts: OperationFacts = Object.freeze({
+/** The facts of an operation that states none and has no branch. */
+export const noFacts = Object.freeze({
   mode: '',
   behavior: '',
   branch: '',
@@ -70,4 +65,4 @@ export const noFacts: OperationFacts = Object.freeze({
   location: '',
   metadata: new Map<string, string>(),
   properties: new Map<string, string>(),
-})
+}) satisfies OperationFacts

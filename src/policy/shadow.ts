@@ -1,10 +1,10 @@
 import type { Decision } from './decision.ts'
-import type { EarlyQuestion } from './question.ts'
+import type { Question } from './question.ts'
 import type { PolicySet } from './trie.ts'
 
 /** A question that other policies than those in force would have decided otherwise. */
 export interface ShadowDifference {
-  readonly question: EarlyQuestion
+  readonly question: Question
   readonly live: Decision
   /** Undefined where it would have depended on a body that the live policies had no need to read. */
   readonly candidate: Decision | undefined
@@ -18,7 +18,7 @@ export type ShadowDiffers = (difference: ShadowDifference) => void
  * be decided before the body has been read is compared when it has been.
  */
 export function shadowed(live: PolicySet, candidate: PolicySet, differs: ShadowDiffers): PolicySet {
-  function compare(question: EarlyQuestion, decision: Decision, other: Decision | undefined): Decision {
+  function compare(question: Question, decision: Decision, other: Decision | undefined): Decision {
     if (other?.allowed !== decision.allowed) differs({ question, live: decision, candidate: other })
     return decision
   }

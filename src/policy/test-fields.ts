@@ -1,6 +1,7 @@
 import { anonymousPrincipal, authenticationMethods, type Principal } from '../identity/principal.ts'
 import { assertIdentifier, type Identifier } from '../interface/identifiers.ts'
 import { InterfaceError } from '../interface/errors.ts'
+import { withoutAbsent, type StatedFacts } from '../interface/facts.ts'
 import type { ObjectKind } from '../interface/operations.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
 import { timeOf } from './commit-fields.ts'
@@ -8,6 +9,7 @@ import type { DecisionTest } from './decision-test.ts'
 import { jsonOf, textMapOf } from './json-fields.ts'
 import { callerFields, givenFields, testFields } from './language.ts'
 import { kindOf } from './object-kind.ts'
+import { factsAvailableTo, factsOfPermission } from './operation-facts.ts'
 import { noFacts, type OperationFacts, type Question, type RequestFacts } from './question.ts'
 import { permissionsOf } from './rule-fields.ts'
 import {
@@ -61,7 +63,8 @@ function testOf(field: Field, place: Place & { line: number }, report: Report): 
   const permissions = permissionsOf(fields.of('operations'), report)
   const given = optional(fields, 'given', readGiven, report)
   const request = given === undefined ? unsaid : requestOf(given, report)
-  const operation = given === undefined ? noFacts : operationOf(given, report)
+  const stated = given === undefined ? {} : statedIn(given, report)
+  if (given !== undefined) assertFacts(fields.of('given'), permissions, report)
   if (expect === undefined || object === undefined) return undefined
   if (beneath && object.field !== 'namespace') {
     report(fields.of('beneath').offset, `${fields.of('beneath').name} stands beside "namespace" alone`)
@@ -70,10 +73,8 @@ function testOf(field: Field, place: Place & { line: number }, report: Report): 
   const questions = [...permissions].flatMap((permission): Question[] => {
     if (!beneath && fieldFor(permission) !== object.field) return []
     const kind: ObjectKind = beneath ? 'namespace' : kindOf(permission)
-    const branch = operation.branch === '' && object.field === 'table' ? 'main' : operation.branch
-    return [
-      { principal: caller, permission, kind, id: object.id, request, operation: { ...operation, branch } },
-    ]
+    const operation = factsOfPermission(permission, object.id, stated, beneath)
+    return [{ principal: caller, permission, kind, id: object.id, request, operation }]
   })
   if (questions.length === 0 && permissions.size > 0) {
     report(
@@ -184,23 +185,39 @@ function requestOf(given: Given, report: Report): RequestFacts {
   }
 }
 
-function operationOf(given: Given, report: Report): OperationFacts {
-  const text = (name: keyof typeof givenFields): string => optional(given, name, textOf, report) ?? ''
-  const texts = (name: keyof typeof givenFields): ReadonlyMap<string, string> =>
-    optional(given, name, textMapOf, report) ?? new Map<string, string>()
-  return {
+/** The facts that a test states; those of its operations alone count. */
+function statedIn(given: Given, report: Report): StatedFacts {
+  const text = (name: keyof typeof givenFields): string | undefined => optional(given, name, textOf, report)
+  const map = (name: keyof typeof givenFields): ReadonlyMap<string, string> | undefined =>
+    optional(given, name, textMapOf, report)
+  const destination = optional(given, 'destination', destinationOf, report)
+  return withoutAbsent({
     mode: text('mode'),
     behavior: text('behavior'),
     branch: text('branch'),
     tag: text('tag'),
     location: text('location'),
     manifestPath: text('manifestPath'),
-    destination: optional(given, 'destination', destinationOf, report) ?? [],
-    metadata: texts('metadata'),
-    properties: texts('properties'),
-  }
+    newNamespace: destination?.slice(0, -1),
+    newName: destination?.at(-1),
+    metadata: map('metadata'),
+    properties: map('properties'),
+  })
 }
 
 function destinationOf(field: Field, report: Report): Identifier {
   return textsOf(field, '[b, t]', report, anyText)
+}
+
+/** Reports facts that none of the operations has: the test would not say what its author means. */
+function assertFacts(field: Field, permissions: ReadonlySet<Permission>, report: Report): void {
+  if (field.node?.kind !== 'map') return
+  for (const { key } of field.node.entries) {
+    if (!isFact(key) || [...permissions].some((permission) => factsAvailableTo(permission).has(key))) continue
+    report(field.offset, `${field.name}.${key}: none of the operations has this fact`)
+  }
+}
+
+function isFact(name: string): name is keyof OperationFacts {
+  return name in noFacts
 }

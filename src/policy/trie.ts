@@ -4,9 +4,10 @@ import { concealmentOf } from './concealment.ts'
 import type { Allowed, Decision } from './decision.ts'
 import { packTree, type PackedTree } from './packed-tree.ts'
 import type { PolicyDocument } from './policy-document.ts'
-import { bitOf, bitsOf, withBits } from './permission-bits.ts'
+import type { Permission } from '../interface/permissions.ts'
+import { bitOf, bitsOf, meet, none, withBits, type PermissionBits } from './permission-bits.ts'
 import { addRules, emptyRoot, nearest, numberNodes, reach, subtree, type PolicyNode } from './policy-node.ts'
-import type { EarlyQuestion, Inquiry, Question } from './question.ts'
+import type { Inquiry, Question } from './question.ts'
 import { ruleCompiler, type CompileRule, type ConditionFailed } from './rule-compiler.ts'
 import { revisionOf } from './revision.ts'
 import { numberSubjects } from './subject-numbers.ts'
@@ -27,10 +28,12 @@ export interface PolicySet {
    */
   decide(question: Question): Decision
   /**
-   * What `decide` will answer whatever the body says, as far as that is certain before the body has been read;
-   * undefined where the body decides. A denial may then name another rule, or give another reason.
+   * What `decide` will answer whatever the pending facts turn out to be; undefined if they decide. A denial may then
+   * name another rule, or give another reason.
    */
-  foresee(question: EarlyQuestion): Decision | undefined
+  foresee(question: Question): Decision | undefined
+  /** Whether the decision on a permission may depend on the time, so that it must hold when a body ends, too. */
+  isTimed(permission: Permission): boolean
   /**
    * Whether the principal may use the permission on a namespace and on everything that is or could come to be
    * beneath it. It does not know what exists: a rule that denies something beneath denies, also if there is
@@ -40,9 +43,11 @@ export interface PolicySet {
    */
   decideBeneath(question: Question): Decision
   /** Whether to answer a denial of this question as if the object were not there. */
-  conceals(question: EarlyQuestion): boolean
+  conceals(question: Question): boolean
   /** Whether the principal may know that the object is there, so that refusals may admit it. */
-  mayKnow(question: EarlyQuestion): boolean
+  mayKnow(question: Question): boolean
+  /** Whether the principal may describe an object that it changed, whatever facts a description would state. */
+  mayDescribe(question: Question): boolean
   /**
    * What listings show to the principal: a table that he may describe; a namespace that he may describe, or beneath
    * which he may see something. The latter is told from the policies alone, which do not know what exists: a name
@@ -65,6 +70,7 @@ export function compilePolicies(
   const root = buildTree(documents, ruleCompiler(subjects, revision, conditionFailed))
   const nodes = numberNodes(root)
   const packed = packTree(nodes)
+  const timed = timedPermissions(documents)
 
   function askedOf(inquiry: Inquiry, id: Identifier, outlook: Outlook): Asked {
     const { principal, kind, permission } = inquiry
@@ -73,23 +79,38 @@ export function compilePolicies(
     const table = isNamespace ? undefined : id[depth]
     const caller = subjects.callerOf(principal)
     const bit = bitOf(permission)
-    return { inquiry, caller, bit, table, depth, outlook, given: nothingGiven, metCondition: false }
+    return {
+      inquiry,
+      caller,
+      bit,
+      table,
+      depth,
+      outlook,
+      given: nothingGiven,
+      metCondition: false,
+      metPending: false,
+    }
   }
 
-  function look(question: EarlyQuestion, outlook: Outlook): Decision {
-    const asked = askedOf(question, question.id, outlook)
+  function look(question: Question, asked: Asked): Decision {
     return packed.decisiveRule(packed.nearest(question.id, asked.depth), asked)?.decision ?? noRule
   }
 
-  function decide(question: EarlyQuestion): Decision {
-    return look(question, 'worst')
+  function decide(question: Question): Decision {
+    return look(question, askedOf(question, question.id, 'worst'))
   }
 
-  /** Certain is what the worst body would still be allowed, and the best body still denied. */
-  function foresee(question: EarlyQuestion): Decision | undefined {
-    const worst = look(question, 'worst')
-    if (worst.allowed || question.operation !== undefined) return worst
-    const best = look(question, 'best')
+  /** Whether it is allowed if pending facts are as the caller wishes. */
+  function couldBeAllowed(question: Question): boolean {
+    return look(question, askedOf(question, question.id, 'best')).allowed
+  }
+
+  /** Conclusive if no value of the pending facts can change the decision. */
+  function foresee(question: Question): Decision | undefined {
+    const asked = askedOf(question, question.id, 'worst')
+    const worst = look(question, asked)
+    if (worst.allowed || !asked.metPending) return worst
+    const best = look(question, askedOf(question, question.id, 'best'))
     return best.allowed ? undefined : best
   }
 
@@ -117,10 +138,11 @@ export function compilePolicies(
     size: documents.length,
     decide,
     foresee,
+    isTimed: (permission: Permission) => meet(timed, bitOf(permission)),
     decideBeneath,
     viewOf: (viewer: Viewer) => visibility().viewOf(viewer),
     showsBeneath,
-    ...concealmentOf(root, decide, showsBeneath),
+    ...concealmentOf(root, couldBeAllowed, showsBeneath),
   })
 }
 
@@ -145,6 +167,16 @@ function isStoppedBeneath(packed: PackedTree, top: PolicyNode, asked: Asked): bo
     if (node.isBoundary && packed.decisiveRule(node.place, asked)?.effect !== 'allow') return true
   }
   return false
+}
+
+function timedPermissions(documents: readonly PolicyDocument[]): PermissionBits {
+  let timed = none
+  for (const { rules } of documents) {
+    for (const { condition, permissions } of rules) {
+      if (condition?.readsTime === true) timed = withBits(timed, bitsOf(permissions))
+    }
+  }
+  return timed
 }
 
 function buildTree(documents: readonly PolicyDocument[], compile: CompileRule): PolicyNode {

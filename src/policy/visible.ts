@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import type { Principal } from '../identity/principal.ts'
 import type { Identifier } from '../interface/identifiers.ts'
-import type { Permission } from '../interface/permissions.ts'
 import { nothingGiven, type Asked, type CompiledRule, type GivenAnswers } from './compiled-rule.ts'
 import type { Allowed } from './decision.ts'
+import { describing } from './describing.ts'
 import { conditionsBeforehand, type Given } from './given-answers.ts'
 import { indexGrants, type PlacedRule } from './grants-beneath.ts'
 import type { PackedTree } from './packed-tree.ts'
 import { bitOf, bitsOf, meet } from './permission-bits.ts'
 import { nearest, type PolicyNode } from './policy-node.ts'
-import { noFacts, type OperationFacts, type RequestFacts } from './question.ts'
+import type { RequestFacts } from './question.ts'
 import type { NumberedCaller, SubjectNumbers } from './subject-numbers.ts'
 
 /** What can be seen. */
@@ -37,14 +37,9 @@ export interface Visibility {
   showsBeneath(sight: Sight): Allowed | undefined
 }
 
-/** What is asked to know whether a listing shows an object: the description that anybody else would ask for. */
-const describing: Readonly<
-  Record<Kind, { readonly permission: Permission; readonly operation: OperationFacts }>
-> = {
-  namespace: { permission: 'DescribeNamespace', operation: noFacts },
-  table: { permission: 'DescribeTable', operation: { ...noFacts, branch: 'main' } },
-}
-const describingBits = bitsOf(new Set(Object.values(describing).map(({ permission }) => permission)))
+const describingBits = bitsOf(
+  new Set([describing.namespace, describing.table].map(({ permission }) => permission)),
+)
 
 /** A viewer, and what conditions say of the request; `metCondition` where another one was asked. */
 interface Looker extends Viewer {
@@ -70,7 +65,7 @@ export function visibilityOf(
   // Where the names of tables, and where ids, tell apart what is seen and what is not.
   const tellingTables = nodesWhere(rules, ({ tables }) => tables !== undefined)
   const tellingIds = withAllBeneath(
-    nodesWhere(rules, ({ condition }) => condition?.needs.object === true),
+    nodesWhere(rules, ({ condition }) => condition?.readsId === true),
     nodes,
   )
   const grantsBeneath = indexGrants(rules)
@@ -123,7 +118,8 @@ export function visibilityOf(
   function look(kind: Kind, id: Identifier, node: PolicyNode, looker: Looker): boolean {
     const table = kind === 'table' ? id.at(-1) : undefined
     const depth = kind === 'table' ? id.length - 1 : id.length
-    if (allowedOn(node, kind, looker, { id, table, depth, outlook: 'worst' }) !== undefined) return true
+    // The branch is pending: a table is shown to callers who may describe one.
+    if (allowedOn(node, kind, looker, { id, table, depth }) !== undefined) return true
     return kind === 'namespace' && beneath(id, node, looker) !== undefined
   }
 
@@ -151,7 +147,7 @@ export function visibilityOf(
   function allowedBy({ rule, node }: PlacedRule, looker: Looker): Allowed | undefined {
     if (rule.samples === undefined) return allowedSomewhere(node, looker)
     for (const table of rule.samples) {
-      const what = { id: undefined, table, depth: node.depth, outlook: 'best' } as const
+      const what = { id: undefined, table, depth: node.depth }
       const allowed = allowedOn(node, 'table', looker, what)
       if (allowed !== undefined) return allowed
     }
@@ -163,7 +159,7 @@ export function visibilityOf(
    * known: a condition that asks counts for the caller.
    */
   function allowedSomewhere(node: PolicyNode, looker: Looker): Allowed | undefined {
-    const what = { id: undefined, table: undefined, depth: node.depth + 1, outlook: 'best' } as const
+    const what = { id: undefined, table: undefined, depth: node.depth + 1 }
     return allowedOn(node, 'table', looker, what) ?? allowedOn(node, 'namespace', looker, what)
   }
 
@@ -171,14 +167,24 @@ export function visibilityOf(
     node: PolicyNode,
     kind: Kind,
     looker: Looker,
-    { id, table, depth, outlook }: Pick<Asked, 'table' | 'depth' | 'outlook'> & Pick<Asked['inquiry'], 'id'>,
+    { id, table, depth }: Pick<Asked, 'table' | 'depth'> & Pick<Asked['inquiry'], 'id'>,
   ): Allowed | undefined {
     const { principal, request, caller } = looker
     const given = looker.given[kind]
     const { permission, operation } = describing[kind]
     const inquiry = { principal, permission, kind, id, request, operation }
     const bit = bitOf(permission)
-    const asked: Asked = { inquiry, caller, bit, table, depth, outlook, given, metCondition: false }
+    const asked: Asked = {
+      inquiry,
+      caller,
+      bit,
+      table,
+      depth,
+      outlook: 'best',
+      given,
+      metCondition: false,
+      metPending: false,
+    }
     const decision = packed.decisiveRule(node.place, asked)?.decision
     looker.metCondition ||= asked.metCondition
     return decision?.allowed === true ? decision : undefined

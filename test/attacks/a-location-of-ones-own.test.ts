@@ -17,12 +17,15 @@ it.each([
   await attacked.isRefused({ target: `/v1/table/sandbox$orders/${operation}`, body }, denied)
 })
 
-it('so does a header, and storage options', async () => {
+it('so does a header, and storage options need ChooseStorage', async () => {
   const target = '/v1/table/sandbox$orders/create'
   const body = 'ARROW'
   await attacked.isRefused({ target, body, lines: [`x-catalog-table-location: ${location}`] }, denied)
   await attacked.isRefused({ target, body, lines: ['X-Catalog-Table-Location: '] }, denied)
-  await attacked.isRefused({ target: `${target}?storage_options=%7B%7D`, body }, denied)
+  await attacked.isRefused(
+    { target: `${target}?storage_options=%7B%7D`, body },
+    { ...denied, says: /not allowed ChooseStorage \(storage_options\)/ },
+  )
 })
 
 it.each([

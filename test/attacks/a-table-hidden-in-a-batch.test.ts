@@ -58,7 +58,11 @@ it.each<[what: string, operations: unknown, says: RegExp]>([
   ['a list in its place', [{ deregister_table: [theirs] }], /expected an object/],
   ['no table', [{ deregister_table: {} }], /names no table; expected "id"/],
   ['the root', [{ deregister_table: { id: [] } }], /names no table/],
-  ['a table as text', [{ deregister_table: { id: 'production$orders' } }], /expected a list of strings/],
+  [
+    'a table as text',
+    [{ deregister_table: { id: 'production$orders' } }],
+    /expected "id", a list of strings/,
+  ],
   ['nothing to do', [], /expected a list of at least one object/],
   ['no list', { 0: { deregister_table: theirs } }, /expected a list/],
   ['null', null, /expected a list/],

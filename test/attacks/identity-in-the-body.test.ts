@@ -50,7 +50,7 @@ it.each([
 })
 
 it.each(['identity', 'context'])('%s within a batch is refused', async (name) => {
-  const entry = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'o/_versions/s', [name]: {} }
+  const entry = { id: ['sandbox', 'orders'], version: 2, manifest_path: 'o/_versions/s', [name]: { a: 'b' } }
   const expected = { kind: 'InvalidInput', says: `${name} is not accepted inside a batch` } as const
   await attacked.isRefused({ target: '/v1/table/version/batch-create', body: { entries: [entry] } }, expected)
   await attacked.isRefused(

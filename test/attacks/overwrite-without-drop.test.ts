@@ -21,7 +21,7 @@ it.each(['overwrite', 'Overwrite', '"Overwrite"'])('mode %s in a body needs it t
   const register = { as: 'clerk', target: '/v1/table/sandbox$orders/register' }
   await attacked.isRefused(
     { ...register, body: { location: 's3://bucket/orders', mode } },
-    { kind: 'PermissionDenied', says: /not allowed OverwriteTable \(mode Overwrite\) on "sandbox.orders"/ },
+    { kind: 'PermissionDenied', says: /not allowed OverwriteTable \(mode=overwrite\) on "sandbox.orders"/ },
   )
   await attacked.passes({ ...register, body: { location: 's3://bucket/orders', mode: 'Create' } })
   await attacked.isRefused(
@@ -38,7 +38,11 @@ it.each([
   ['insert', 'mode=create', /has no mode "create"; it knows append, overwrite/],
   ['insert', 'mode=append&mode=overwrite', /"mode" is repeated/],
   ['insert', 'Mode=overwrite', /has no query parameter "Mode"/],
-  ['merge_insert', 'on=id&mode=overwrite', /has no query parameter "mode"/],
+  [
+    'merge_insert',
+    'on=id&mode=overwrite',
+    /MergeInsertIntoTable takes no query parameter "mode"; leave it out/,
+  ],
 ])('%s with %s is refused', async (operation, query, says) => {
   await attacked.isRefused(
     { target: `/v1/table/sandbox$orders/${operation}?${query}`, ...arrow },

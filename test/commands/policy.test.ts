@@ -169,7 +169,9 @@ test('what-can tells what somebody may do, and where', async () => {
   const { output } = await policy('what-can', '--policies', examples, ...groups)
   expect(output).toMatch(/^company and beneath\n {2}read {2}by company\/employees-read /)
   expect(output).toContain('company/hr and beneath: nothing\n')
-  expect(output).toMatch(/unless denied: CreateTableVersion, ChooseLocation if it fails the requirement/)
+  expect(output).toMatch(
+    /unless denied: CreateTableVersion, ChooseLocation, ChooseStorage if it fails the requirement/,
+  )
   const stranger = await policy('what-can', '--policies', examples, '--as', 'stranger')
   expect(stranger.output).toBe('stranger may do nothing\n')
 })

@@ -13,7 +13,7 @@ it.each([
   '{}',
   '{ "id" : ["sales","orders"],\t"k":9223372036854775807 , "filter": "a = \\"\\u00e9\\"" }\r\n',
   '{"vector":[1e400,-0.0,1.50],"context":{"a":"b"},"version":null,"id":null,"__proto__":{"id":["x"]}}',
-  '{"query":{"id":["sales","orders"],"branch":"feature/one"},"constructor":1}',
+  '{"query":{"id":["sales","orders"]},"branch":"feature/one","constructor":1}',
 ])('the body %j reaches the upstream byte for byte', async (body) => {
   const { gateway, upstream } = shared
   const json = { 'content-type': 'application/json' }

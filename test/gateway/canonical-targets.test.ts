@@ -1,22 +1,12 @@
 import { expect, it } from 'vitest'
 import { operationNamed, operationNames, type OperationName } from '../../src/interface/operations.ts'
+import { leastRequest } from './least-request.ts'
 import { withUpstream } from './open-gateway.ts'
 import { answers, valuesOf } from './recording-upstream.ts'
 import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'
 
 const shared = sharedGateway()
 
-/** The members and parameters without which an operation is refused. */
-const bodies: Partial<Record<OperationName, object>> = {
-  RenameTable: { new_table_name: 'archive' },
-  CreateTableVersion: { version: 2, manifest_path: 'sales/orders/_versions/staging' },
-  BatchCreateTableVersions: {
-    entries: [{ id: ['sales', 'orders'], version: 2, manifest_path: 'sales/orders/_versions/staging' }],
-  },
-  BatchCommitTables: { operations: [{ deregister_table: { id: ['sales', 'orders'] } }] },
-  RegisterTable: { location: 'sales/orders' },
-  UpdateTableSchemaMetadata: { owner: 'sales' },
-}
 const queries: Partial<Record<OperationName, string>> = { MergeInsertIntoTable: 'on=order%20id&on=line' }
 
 it('every operation reaches the upstream under its one target, without the credentials of the client', async () => {
@@ -29,7 +19,7 @@ it('every operation reaches the upstream under its one target, without the crede
     // What a route without an id says about delimiters is about the names in the answer.
     const query = object === 'none' ? 'delimiter=.' : queries[name]
     const sent = path.replace('{id}', 'sales.orders').replace('{index_name}', 'by%5Fday')
-    const json = body === 'arrow' || method === 'GET' ? undefined : (bodies[name] ?? {})
+    const json = body === 'arrow' || method === 'GET' ? undefined : leastRequest(name).members
     const answer = await gateway.send(
       method,
       `${sent}/?delimiter=.${queries[name] ? `&${queries[name]}` : ''}`,

@@ -27,10 +27,10 @@ it.each([
   ['x-lance-table-properties', 'x-catalog-table-properties'],
 ])('where it is enabled, %s is the alias of %s', async (alias, name) => {
   const { gateway, upstream } = await gatewayAndUpstream(withLance)
-  const headers = { [alias]: 'value' }
+  const headers = { [alias]: '{"a":"b"}' }
   expect(await gateway.post('/v1/table/orders/create', { ...create, headers })).toMatchObject({ status: 200 })
   const [arrival = { rawHeaders: [] }] = upstream.arrivals
-  expect([valuesOf(arrival, alias), valuesOf(arrival, name)]).toEqual([[], ['value']])
+  expect([valuesOf(arrival, alias), valuesOf(arrival, name)]).toEqual([[], ['{"a":"b"}']])
 })
 
 it('the other dialect is refused where it is not enabled', async () => {

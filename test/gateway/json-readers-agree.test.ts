@@ -48,7 +48,13 @@ function asMap(value: object): Members {
 function scanned(pieces: readonly Buffer[]): Reading {
   const members: Members = new Map()
   const text = new WatchedJson(
-    { name: () => 'value', value: (value, name) => members.set(name, JSON.parse(value) as Json) },
+    {
+      name: () => 'value',
+      value(value, name) {
+        members.set(name, JSON.parse(value) as Json)
+        return undefined
+      },
+    },
     1_000_000,
   )
   try {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { answers, type Answering } from './recording-upstream.ts'
+import { leastRequest } from './least-request.ts'
 import { withUpstream } from './open-gateway.ts'
 import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'
 
@@ -17,16 +18,15 @@ it.each([
   ['the upstream fails', answers(500, ''), 500],
 ] as const)('a change is sent once, also when %s', async (_what, answering, status) => {
   const { gateway, upstream } = shared
-  const body = { new_table_name: 'a', location: 'a', manifest_path: 'a/_versions/s' }
-  for (const { name, path, body: form } of changes) {
+  for (const { name, body: form } of changes) {
+    const { path, query, members } = leastRequest(name)
     // So that there is an idle connection, as in every gateway that has run for a while.
     upstream.answering = answers(200, {})
     await gateway.post('/v1/table/orders/describe')
     upstream.arrivals.length = 0
     upstream.answering = answering
-    const target = path.replace('{id}', 'orders').replace('{index_name}', 'i')
-    const query = name === 'MergeInsertIntoTable' ? '?on=id' : ''
-    const answer = await gateway.post(target + query, { body: form === 'arrow' ? 'ARROW' : body })
+    const body = form === 'arrow' ? 'ARROW' : (members ?? {})
+    const answer = await gateway.post(`${path}?${query}`, { body })
     expect({ name, status: answer.status, sent: upstream.arrivals.length }).toEqual({ name, status, sent: 1 })
   }
 })

@@ -35,14 +35,14 @@ it.skipIf(process.platform === 'win32')(
     const upstream = await startRecordingUpstream()
     onTestFinished(() => upstream.close())
     const { url, adminUrl, key } = await limitedGateway(upstream.url)
-    const large = { tag: 'x'.repeat(1_000), name: 'x'.repeat(1_000), from_branch: 'x'.repeat(1_000) }
+    const large = { tag: 'x'.repeat(1_000), branch: 'x'.repeat(1_000) }
     const send = (path: string, body: object) =>
       fetch(url + path, {
         method: 'POST',
         headers: { 'x-api-key': key, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       })
-    const change = () => send('/v1/table/orders/update', large)
+    const change = () => send('/v1/table/orders/tags/create', large)
 
     await eventually(async () => expect((await change()).status).toBe(503))
     const passed = upstream.arrivals.length

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { anonymousPrincipal } from '../../src/identity/principal.ts'
+import { unknown, type Fact } from '../../src/policy/fact.ts'
 import type { Question } from '../../src/policy/question.ts'
 import { writtenConditions } from './written-conditions.ts'
 import {
@@ -22,6 +23,8 @@ const permission = fc.constantFrom(
   'ListTables',
   'QueryTable',
   'CreateTableVersion',
+  'CreateTableTag',
+  'RegisterTable',
   'VendCredentials',
 )
 const operation = fc.oneof(permission, fc.constantFrom('all', 'read', 'drop', 'write', 'commit'))
@@ -64,7 +67,13 @@ export function rule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<
 }
 
 const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
-  fc.constantFrom({ metadata: ['ticket'] }, { branches: ['dev', 'ci/*'] }, { notBranches: ['main'] }),
+  fc.constantFrom(
+    { metadata: ['ticket'] },
+    { branches: ['dev', 'ci/*'] },
+    { branches: ['dev'], allowWholeTable: ['drop'] },
+    { notBranches: ['main'] },
+    { notBranches: ['main'], allowWholeTable: ['RegisterTable', 'DeregisterTable'] },
+  ),
   fc.constantFrom(
     { freeze: { until: '2026-06-15T12:00:00Z' } },
     { freeze: { from: '2026-06-15T12:00:00Z' } },
@@ -130,7 +139,7 @@ const told = fc.record({
     ),
   }),
   operation: fc.record({
-    branch: fc.constantFrom('main', 'dev', 'ci/7'),
+    branch: fc.constantFrom<Fact<string>[]>('main', 'dev', 'ci/7', unknown),
     metadata: fc.constantFrom(new Map<string, string>(), new Map([['ticket', 'T-1']])),
   }),
 })

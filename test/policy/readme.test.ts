@@ -12,6 +12,7 @@ import {
   ruleFields,
   subjectFields,
 } from '../../src/policy/language.ts'
+import { factsReferenceIn, withFactsReference } from './facts-reference.ts'
 
 const readme = await readFile(new URL('../../policies/README.md', import.meta.url), 'utf8')
 const section = (title: string): string => readme.split(/^## /m).find((text) => text.startsWith(title)) ?? ''
@@ -32,6 +33,10 @@ it('says what each group of operations holds', () => {
 it('explains every effect that hides in an operation', () => {
   const explained = [...section('Operations').matchAll(/^- `(\w+)`: /gm)].map(([, name]) => name)
   expect(explained).toEqual(Object.keys(extraPermissions))
+})
+
+it('says which operations have which facts, and where; npm run reference writes it', () => {
+  expect(factsReferenceIn(readme)).toEqual(factsReferenceIn(withFactsReference(readme)))
 })
 
 it('shows policies that can be used', () => {

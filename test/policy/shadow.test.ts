@@ -1,12 +1,15 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { readPolicies, watchPolicies } from '../../src/policy/folder.ts'
+import { pending } from '../../src/policy/fact.ts'
 import { policyFolder } from '../../src/policy/policy-place.ts'
+import { noFacts, type OperationFacts } from '../../src/policy/question.ts'
 import { shadowed, type ShadowDifference } from '../../src/policy/shadow.ts'
 import { policies, question } from './generated-policies.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from './temporary-folder.ts'
 import { ask, caller, setOf } from './written-policy.ts'
 
+const unread: OperationFacts = { ...noFacts, branch: pending, metadata: pending }
 const mayList = (user: string) => ask(caller(user), 'ListTables', 'namespace', ['a'])
 const asShadow = (text: string): string => text.replace('namespace:', 'mode: shadow\nnamespace:')
 
@@ -23,7 +26,7 @@ it('a candidate changes no decision, and every difference from it is told once',
         expect(told.map(({ question }) => question)).toEqual(differs ? [question] : [])
 
         told.splice(0)
-        const early = { ...question, operation: undefined }
+        const early = { ...question, operation: unread }
         expect(both.foresee(early)).toEqual(live.foresee(early))
         const foreseen = live.foresee(early)?.allowed
         const isTold = foreseen !== undefined && foreseen !== candidate.foresee(early)?.allowed

@@ -1,5 +1,6 @@
 import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { permissionGroups } from '../../src/interface/permissions.ts'
+import { pending, unknown, type Fact } from '../../src/policy/fact.ts'
 import type { Question } from '../../src/policy/question.ts'
 import { writtenConditions } from './written-conditions.ts'
 import type { WrittenPolicy, WrittenRequirement, WrittenRule } from './written-policy.ts'
@@ -16,8 +17,15 @@ interface Candidate {
   readonly rule: Omit<WrittenRule, 'operations'>
 }
 
+/** How a condition on a pending fact counts: against the caller, or for the caller. */
+type Outlook = 'worst' | 'best'
+
 /** Decides as policies/README.md says, by looking at every rule of every policy. */
-export function slowDecide(policies: readonly WrittenPolicy[], question: Question): SlowAnswer {
+export function slowDecide(
+  policies: readonly WrittenPolicy[],
+  question: Question,
+  outlook: Outlook = 'worst',
+): SlowAnswer {
   const isNamespace = question.kind === 'namespace' || question.kind === 'none'
   const namespace = isNamespace ? question.id : question.id.slice(0, -1)
   const table = isNamespace ? undefined : question.id.at(-1)
@@ -25,7 +33,8 @@ export function slowDecide(policies: readonly WrittenPolicy[], question: Questio
   const applying = above
     .flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })))
     .filter(
-      ({ rule }) => concerns(rule, question) && names(rule.operations, question) && holds(rule, question),
+      ({ rule }) =>
+        concerns(rule, question) && names(rule.operations, question) && holds(rule, question, outlook),
     )
     .filter(
       ({ policy, rule }) =>
@@ -36,7 +45,7 @@ export function slowDecide(policies: readonly WrittenPolicy[], question: Questio
     )
   const failed = above.flatMap((policy) =>
     (policy.commits?.require ?? [])
-      .filter((requirement) => fails(requirement, question))
+      .filter((requirement) => fails(requirement, question, outlook))
       .map((requirement) => ({ policy, rule: denyOf(requirement) })),
   )
   const denies = [...failed, ...applying.filter(({ rule }) => rule.effect === 'deny')]
@@ -101,28 +110,58 @@ function names(operations: readonly string[], { permission }: Question): boolean
 }
 
 /** An error makes a deny apply, and an allow not. */
-function holds({ when, effect }: WrittenRule, question: Question): boolean {
+function holds({ when, effect }: WrittenRule, question: Question, outlook: Outlook): boolean {
   if (when === undefined) return true
   const result = writtenConditions.get(when)?.holds(question)
   if (result === undefined) throw new Error(`the oracle does not know ${when}`)
+  if (result === 'pending') return (effect === 'deny') === (outlook === 'worst')
   return result === 'error' ? effect === 'deny' : result
 }
 
+/** The changes of one branch, and those of a whole table, as policies/README.md lists them. */
+const branchChanges: ReadonlySet<string> = new Set([
+  'InsertIntoTable',
+  'CreateTableVersion',
+  'CreateTableTag',
+  'DropTable',
+  'DeregisterTable',
+  'RegisterTable',
+  'RenameTable',
+  'OverwriteTable',
+  'DeleteTableTag',
+])
+
 /** Whether a commit, or another change, fails what is required of it. */
-function fails(requirement: WrittenRequirement, question: Question): boolean {
+function fails(requirement: WrittenRequirement, question: Question, outlook: Outlook): boolean {
   const { permission, operation, request } = question
-  const facts = operationNames.map(operationNamed).find(({ name }) => name === permission)
-  const isOnTable = facts?.object === 'table' && facts.effect === 'commit'
-  const { metadata, branches, notBranches, freeze } = requirement
+  const { metadata, branches, notBranches, freeze, allowWholeTable = [] } = requirement
   if (!concerns(denyOf(requirement), question)) return false
-  if (metadata)
-    return permission === 'CreateTableVersion' && metadata.some((key) => !operation.metadata.get(key))
-  if (branches) return isOnTable && !branches.some((pattern) => slowMatch(pattern, operation.branch))
-  if (notBranches) return isOnTable && notBranches.some((pattern) => slowMatch(pattern, operation.branch))
-  if (freeze === undefined || facts === undefined || facts.effect === 'read') return false
+  if (metadata) {
+    return (
+      permission === 'CreateTableVersion' &&
+      onFact(operation.metadata, outlook, (map) => metadata.some((key) => !map.get(key)))
+    )
+  }
+  if (branches || notBranches) {
+    if (!branchChanges.has(permission)) return false
+    if (operation.branch === unknown) return !names(allowWholeTable, question)
+    return onFact(operation.branch, outlook, (branch) => {
+      const isNamed = (branches ?? notBranches ?? []).some((pattern) => slowMatch(pattern, branch))
+      return branches ? !isNamed : isNamed
+    })
+  }
+  const facts = operationNames.map(operationNamed).find(({ name }) => name === permission)
+  const isFrozen =
+    facts === undefined ? ['OverwriteTable', 'VendCredentials'].includes(permission) : facts.effect !== 'read'
+  if (freeze === undefined || !isFrozen) return false
   const isBegun = freeze.from === undefined || request.now >= new Date(freeze.from)
   const isOver = freeze.until !== undefined && request.now >= new Date(freeze.until)
   return isBegun && !isOver
+}
+
+function onFact<Value>(fact: Fact<Value>, outlook: Outlook, fails: (value: Value) => boolean): boolean {
+  if (fact === pending) return outlook === 'worst'
+  return fact === unknown || fails(fact)
 }
 
 function denyOf({ id, except }: WrittenRequirement): Omit<WrittenRule, 'operations'> {

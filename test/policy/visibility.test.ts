@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Principal } from '../../src/identity/principal.ts'
-import type { Question } from '../../src/policy/question.ts'
+import { pending } from '../../src/policy/fact.ts'
+import type { OperationFacts, Question } from '../../src/policy/question.ts'
 import type { Viewer } from '../../src/policy/visible.ts'
 import { isThorough } from '../thorough.ts'
 import { compilePolicies } from '../../src/policy/trie.ts'
@@ -78,8 +79,9 @@ function mayDescribe(
   id: readonly string[],
 ): boolean {
   const permission = kind === 'namespace' ? 'DescribeNamespace' : 'DescribeTable'
-  const operation = { branch: kind === 'table' ? 'main' : '' }
-  return slowDecide(policies, ask(principal, permission, kind, id, { request, operation })).allowed
+  // A table is shown to callers who may describe one of its branches.
+  const operation: Partial<OperationFacts> = { branch: kind === 'table' ? pending : '' }
+  return slowDecide(policies, ask(principal, permission, kind, id, { request, operation }), 'best').allowed
 }
 
 /** Asks for every namespace beneath that a policy speaks of and one that none does, and for every kind of table. */

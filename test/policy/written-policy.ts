@@ -34,6 +34,7 @@ export interface WrittenRequirement {
   readonly metadata?: readonly string[]
   readonly branches?: readonly string[]
   readonly notBranches?: readonly string[]
+  readonly allowWholeTable?: readonly string[]
   readonly folders?: readonly string[]
   readonly freeze?: { readonly from?: string; readonly until?: string }
 }

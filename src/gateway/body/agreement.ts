@@ -1,47 +1,68 @@
+import { assertPlaced, factOf } from '../../interface/decisive-names.ts'
 import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
 import { sameIdentifier, show } from '../../interface/identifiers.ts'
-import { assertReferences, identifierMember, stringMember, type Members } from './body-facts.ts'
-import { assertContext } from './body-context.ts'
+import { describe, readMember } from '../facts/fact-values.ts'
 import type { Matched } from '../stages.ts'
+import { assertContext } from './body-context.ts'
+
+/** The flags of DescribeTable that clients repeat in the body by the defaults of their model: the query wins. */
+const repeatedFlags: ReadonlySet<string> = new Set([
+  'with_table_uri',
+  'load_detailed_metadata',
+  'check_declared',
+])
 
 /**
- * Interface section 3.5: a value that stands in the route and in the body is the same in both. Throws InvalidInput
- * (400) for a member of the body that contradicts the route, or could not be good whatever the route says.
+ * Holds a member of a body against the route, the query and the table of facts (interface section 3.5). Returns the
+ * JSON to send in its place, if it must change. Throws InvalidInput (400) for a member that contradicts the route,
+ * that states a fact which the operation does not have, or that could not be good whatever the route says.
  */
-export function assertAgreement(request: Matched, name: string, value: unknown): void {
+export function judgeMember(request: Matched, name: string, value: unknown): string | undefined {
   const { operation, id, indexName, parameters } = request.meaning
-  const members = { [name]: value }
-  assertReferences(members)
+  if (value === null) return undefined
+  assertPlaced(operation, 'body', name)
+  assertFact(request, name, value)
   if (name === 'context') assertContext(value)
   // A route that names no object has the empty id, and so must the body: only its entries name any.
-  const hasSameId = operation.repeats.includes('id') || operation.object === 'none'
-  if (name === 'id' && hasSameId) assertSameId(members, 'id', id)
+  const hasSameId =
+    operation.repeats.includes('id') || operation.object === 'none' || operation.body === 'map'
+  if (name === 'id' && hasSameId) assertSameId(value, 'id', id)
   if (name === 'index_name' && operation.repeats.includes('index_name')) {
-    const own = stringMember(members, 'index_name')
-    if (own !== undefined && own !== indexName) throw differs(name, show(own), show(indexName ?? ''))
+    if (typeof value !== 'string')
+      throw invalidInput(`"index_name" in the body is ${describe(value)}; expected a string`)
+    if (value !== indexName) throw differs(name, show(value), show(indexName ?? ''))
   }
   const parameter = parameters.get(name)
-  if (parameter === undefined || value === null) return
+  // Facts that may stand in both are compared as facts.
+  if (parameter === undefined || factOf(operation, name) !== undefined) return undefined
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const expected = typeof parameter === 'string' ? parameter : JSON.stringify(parameter)
-  if (text !== expected) throw differs(name, JSON.stringify(value), show(expected))
+  if (text === expected) return undefined
+  const isDefault = operation.name === 'DescribeTable' && repeatedFlags.has(name) && value === false
+  if (isDefault) return expected
+  throw differs(name, JSON.stringify(value), show(expected))
 }
 
-/** The same for a member of the `query` within the body: it is about the object of the route too. */
-export function assertQueryAgreement(request: Matched, name: string, value: unknown): void {
-  const members = { [name]: value }
-  assertReferences(members)
-  if (name === 'id') assertSameId(members, 'query.id', request.meaning.id)
-  if (name === 'context' && value !== null) {
-    throw invalidInput('"query.context" is not accepted; send it as headers')
-  }
+/** The same for a member of the object `query` in a body: it is about the object of the route, too. */
+export function judgeQueryMember({ meaning }: Matched, name: string, value: unknown): void {
+  if (value === null) return
+  assertPlaced(meaning.operation, 'body.query', name)
+  if (name === 'id') assertSameId(value, 'query.id', meaning.id)
+  if (name === 'context') throw invalidInput('"query.context" is not accepted; send it as headers')
 }
 
 /** Throws InvalidInput (400) for an id in the body that is no list of strings, or not the one of the route. */
-export function assertSameId(members: Members, what: string, id: readonly string[]): void {
-  const own = identifierMember(members, 'id', what)
-  if (own !== undefined && !sameIdentifier(own, id))
-    throw differs(what, JSON.stringify(own), JSON.stringify(id))
+function assertSameId(value: unknown, what: string, id: readonly string[]): void {
+  if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
+    throw invalidInput(`${show(what)} in the body is ${describe(value)}; expected a list of strings`)
+  }
+  if (!sameIdentifier(value, id)) throw differs(what, JSON.stringify(value), JSON.stringify(id))
+}
+
+/** A fact is read again with the whole body; here it is refused before the rest of a large one has come. */
+function assertFact({ meaning: { operation } }: Matched, name: string, value: unknown): void {
+  const fact = factOf(operation, name)
+  if (fact !== undefined) readMember(operation, fact, value, `the member "${name}" of the body`)
 }
 
 function differs(name: string, body: string, route: string): InterfaceError {

@@ -1,56 +1,57 @@
+import { isDecisive } from '../../interface/decisive-names.ts'
 import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
-import { assertAgreement, assertQueryAgreement } from './agreement.ts'
-import { isOverruled } from './body-context.ts'
-import { referenceMembers, type Members } from './body-facts.ts'
-import { recordedMembers } from '../changes/commit-details.ts'
-import { filterMembers } from '../../audit/redaction.ts'
-import { WatchedJson, type Interest, type JsonWatcher } from './json-watch.ts'
-import { assertSpelling } from './spelling.ts'
+import type { Members } from '../facts/read-facts.ts'
+import { detailMembers, isFilter } from '../changes/commit-details.ts'
 import type { Matched } from '../stages.ts'
+import { judgeMember, judgeQueryMember } from './agreement.ts'
+import { isOverruled } from './body-context.ts'
+import { WatchedJson, type Interest, type JsonWatcher, type MemberTarget } from './json-watch.ts'
+import { assertSpelling } from './spelling.ts'
 import { watchMap } from './wrapped-map.ts'
 
-/** A JSON body under judgement, piece by piece. */
+/** A JSON body that is judged chunk by chunk. */
 export interface BodyJudge {
   /** Refuses what no two readers may read differently, and each member as soon as it contradicts the route. */
   readonly text: WatchedJson
-  /** The members read so far: all but `identity`, or those that repeat the route or go into the intent of a change. */
+  /** The members read so far: all but `identity`, or those that repeat the route, state facts or are recorded. */
   readonly members: Members
-  /** The intent has been made of the members read so far: a further one that belongs into it is refused. */
+  /** The object `query` in the body, once a member of it was read. */
+  queryObject(): MemberTarget | undefined
+  /** The intent was made of the members read so far: a further one that belongs into it is refused. */
   closeIntent(): void
 }
 
 /** How a body is judged. */
 interface JudgeOptions {
-  /** Whether all members are kept, for they may decide. */
+  /** Whether all members are kept, since they may decide. */
   readonly keepsAll: boolean
-  /** Whether SQL filters are kept for the intent: only of a body that is judged whole, as they may be as large. */
+  /** Whether SQL filters are kept for the intent: only of a body that is judged whole, since they may be as large. */
   readonly keepsFilters: boolean
   /** The most bytes of a value that is kept. */
   readonly maximumValueBytes: number
 }
 
-/** Members of the envelope of every JSON body. */
-const envelope: ReadonlySet<string> = new Set(['id', 'index_name', 'context'])
-
-const sqlMembers: ReadonlySet<string> = new Set(filterMembers)
-
-/** Begins to judge a body. The members of a bare map are the data of the caller, and none of them is kept. */
+/** Begins to judge a body. */
 export function judgeBody(request: Matched, options: JudgeOptions): BodyJudge {
-  const { maximumValueBytes } = options
   const { operation } = request.meaning
   // Without a prototype: `__proto__` is a name like any other.
   const members = Object.create(null) as Record<string, unknown>
   let hasIntent = false
+  let query: MemberTarget | undefined
   const found: Found = (name, value) => {
-    if (hasIntent && operation.effect !== 'read' && recordedMembers.has(name)) throw tooLate(name)
+    const isLate = hasIntent && operation.effect !== 'read' && detailMembers(operation).has(name)
+    if (isLate) throw tooLate(name)
     members[name] = value
   }
   const watcher: JsonWatcher =
-    operation.body === 'map' ? watchMap(request) : watchMembers(request, options, found)
+    operation.body === 'map'
+      ? watchMap(request, found)
+      : watchMembers(request, options, found, (object) => (query ??= object))
   return {
-    text: new WatchedJson(watcher, maximumValueBytes),
+    text: new WatchedJson(watcher, options.maximumValueBytes),
     members,
+    queryObject: () => query,
     closeIntent() {
       hasIntent = true
     },
@@ -59,52 +60,64 @@ export function judgeBody(request: Matched, options: JudgeOptions): BodyJudge {
 
 type Found = (name: string, value: unknown) => void
 
-function watchMembers(request: Matched, options: JudgeOptions, found: Found): JsonWatcher {
-  /** The member of the body that is open, where what is within it matters. */
-  let parent = ''
+function watchMembers(
+  request: Matched,
+  { keepsAll, keepsFilters }: JudgeOptions,
+  found: Found,
+  foundQuery: (object: MemberTarget) => void,
+): JsonWatcher {
+  const { operation, parameters } = request.meaning
+  const recorded = detailMembers(operation)
+  const { emptyIsAbsent } = operation
+  /** The names of the open members by their depth; a level that is a list has none. */
+  const path: string[] = []
+
+  function interestInBody(name: string): Interest {
+    assertSpelling(name)
+    if (name === 'identity') return 'removal'
+    if (name === 'context') return 'both'
+    if (keepsAll) return 'both'
+    if (isFilter(name) && !keepsFilters) return 'nothing'
+    const isWanted =
+      name === 'id' || name === 'index_name' || isDecisive(name) || recorded.has(name) || parameters.has(name)
+    if (isWanted) return 'value'
+    return holdsOptional.has(name) || name === 'query' ? 'members' : 'nothing'
+  }
+
+  /** The members that hold some that count as not sent if they are empty. */
+  const holdsOptional = new Set([...emptyIsAbsent].map((empty) => empty.split('.')[0] ?? ''))
+
   return {
-    name(name, depth) {
-      if (depth > 2) return 'nothing'
-      if (depth === 2) return parent === 'context' ? interestInContext(request, name) : interestInQuery(name)
-      parent = name
-      return interestIn(request, name, options)
+    name(name, depth, object) {
+      path.length = depth
+      path[depth] = name
+      if (depth === 1) return interestInBody(name)
+      const [, parent] = path
+      if (depth === 2 && parent === 'context') return isOverruled(name, request) ? 'removal' : 'nothing'
+      if (depth === 2 && parent === 'query') {
+        foundQuery(object)
+        return interestInQuery(name)
+      }
+      return parent !== undefined && holdsOptional.has(parent) ? 'members' : 'nothing'
     },
+    emptyIsAbsent: () => emptyIsAbsent.has(path.filter((part) => part !== undefined).join('.')),
     value(text, name, depth) {
       const value: unknown = JSON.parse(text)
-      if (depth === 1) {
-        assertAgreement(request, name, value)
-        found(name, value)
-      } else {
-        assertQueryAgreement(request, name, value)
+      if (depth > 1) {
+        judgeQueryMember(request, name, value)
+        return undefined
       }
+      const replacement = judgeMember(request, name, value)
+      found(name, replacement === undefined ? value : JSON.parse(replacement))
+      return replacement
     },
   }
-}
-
-function interestIn({ meaning }: Matched, name: string, { keepsAll, keepsFilters }: JudgeOptions): Interest {
-  assertSpelling(name)
-  if (name === 'identity') return 'removal'
-  if (name === 'context') return 'both'
-  if (name === 'query') return keepsAll ? 'both' : 'members'
-  const isWanted =
-    keepsAll ||
-    envelope.has(name) ||
-    referenceMembers.has(name) ||
-    recordedMembers.has(name) ||
-    (keepsFilters && sqlMembers.has(name)) ||
-    meaning.parameters.has(name)
-  return isWanted ? 'value' : 'nothing'
-}
-
-/** Headers win: what they say too goes no further. */
-function interestInContext(request: Matched, key: string): Interest {
-  return isOverruled(key, request) ? 'removal' : 'nothing'
 }
 
 function interestInQuery(name: string): Interest {
   assertSpelling(name)
   if (name === 'identity') throw invalidInput('"query.identity" is not accepted; send it as headers')
-  return name === 'id' || name === 'context' || referenceMembers.has(name) ? 'value' : 'nothing'
+  return name === 'id' || name === 'context' || isDecisive(name) ? 'value' : 'members'
 }
 
 function tooLate(name: string): InterfaceError {

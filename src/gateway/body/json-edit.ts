@@ -1,51 +1,74 @@
-/** Gives back a text that comes in pieces, without what is cut out of it. Places are offsets in the whole text. */
+/** A part of a text that goes out as another text; nothing for a part that is cut out. Offsets are of the whole text. */
+interface Edit {
+  readonly from: number
+  to: number
+  readonly text: Buffer | undefined
+}
+
+/** Returns a text that comes in chunks, with edits. */
 export class JsonEdit {
   #held: Buffer[] = []
-  /** Where the first byte that is held stands. */
+  /** The offset of the first byte that is held. */
   #at = 0
-  /** In their order; the last one may have no end yet. */
-  readonly #cuts: { readonly from: number; to: number }[] = []
+  /** In the order of their offsets; the last cut may have no end yet. */
+  readonly #edits: Edit[] = []
 
-  /** Holds the next piece. */
-  push(piece: Buffer): void {
-    this.#held.push(piece)
+  /** Holds the next chunk. */
+  push(chunk: Buffer): void {
+    this.#held.push(chunk)
   }
 
-  /** Cuts out what stands there: nothing that was given back, and behind every other cut. */
+  /** Cuts out a part behind every other edit and every byte that was taken. */
   cut(from: number, to = Number.POSITIVE_INFINITY): void {
-    this.#cuts.push({ from, to })
+    this.#edits.push({ from, to, text: undefined })
   }
 
-  /** Ends the last cut, where its end was not known. */
+  /** Sets the end of the last cut. */
   endCut(to: number): void {
-    const last = this.#cuts.at(-1)
+    const last = this.#edits.at(-1)
     if (last !== undefined) last.to = to
   }
 
-  /** Gives back, once, what stands before that place. */
+  /** Replaces a part behind every other edit and every byte that was taken. */
+  replace(from: number, to: number, text: string): void {
+    this.#edits.push({ from, to, text: Buffer.from(text) })
+  }
+
+  /** Inserts a text anywhere behind the bytes that were taken. */
+  insert(at: number, text: string): void {
+    const next = this.#edits.findIndex(({ from }) => from >= at)
+    this.#edits.splice(next === -1 ? this.#edits.length : next, 0, {
+      from: at,
+      to: at,
+      text: Buffer.from(text),
+    })
+  }
+
+  /** Returns, once, what is before that offset. */
   take(to: number): Buffer[] {
     const taken: Buffer[] = []
-    let piece = this.#held[0]
-    while (piece !== undefined && this.#at < to) {
-      const end = Math.min(to, this.#at + piece.length)
-      this.#takeFrom(piece, end, taken)
-      const rest = piece.subarray(end - this.#at)
+    let chunk = this.#held[0]
+    while (chunk !== undefined && this.#at < to) {
+      const end = Math.min(to, this.#at + chunk.length)
+      this.#takeFrom(chunk, end, taken)
+      const rest = chunk.subarray(end - this.#at)
       if (rest.length === 0) this.#held.shift()
       else this.#held[0] = rest
       this.#at = end
-      piece = this.#held[0]
+      chunk = this.#held[0]
     }
     return taken
   }
 
-  #takeFrom(piece: Buffer, end: number, taken: Buffer[]): void {
+  #takeFrom(chunk: Buffer, end: number, taken: Buffer[]): void {
     let from = this.#at
-    for (let cut = this.#cuts[0]; cut !== undefined && cut.from < end; cut = this.#cuts[0]) {
-      if (cut.from > from) taken.push(piece.subarray(from - this.#at, cut.from - this.#at))
-      from = Math.min(cut.to, end)
-      if (cut.to > end) break
-      this.#cuts.shift()
+    for (let edit = this.#edits[0]; edit !== undefined && edit.from < end; edit = this.#edits[0]) {
+      if (edit.from > from) taken.push(chunk.subarray(from - this.#at, edit.from - this.#at))
+      if (edit.text !== undefined && edit.from >= from) taken.push(edit.text)
+      from = Math.max(from, Math.min(edit.to, end))
+      if (edit.to > end) break
+      this.#edits.shift()
     }
-    if (from < end) taken.push(piece.subarray(from - this.#at, end - this.#at))
+    if (from < end) taken.push(chunk.subarray(from - this.#at, end - this.#at))
   }
 }

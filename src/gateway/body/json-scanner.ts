@@ -12,8 +12,10 @@ export interface MemberEvents {
   readonly name: (name: string, depth: number) => void
   /** The value of a member begins. */
   readonly value: (at: number) => void
-  /** The value of a member has ended before that place. */
-  readonly valueEnd: (at: number, depth: number) => void
+  /** The first item of a list begins. */
+  readonly firstItem: () => void
+  /** The value of a member has ended before that offset; whether it is an object or a list without anything in it. */
+  readonly valueEnd: (at: number, depth: number, isEmpty: boolean) => void
   readonly closeObject: () => void
 }
 
@@ -152,6 +154,7 @@ export class JsonScanner {
 
   #value(byte: number, at: number): number {
     if (this.#isObject[this.#depth] === true) this.#events.value(this.#base + at)
+    else if (this.#next === expected.firstItem) this.#events.firstItem()
     switch (byte) {
       case quote:
         this.#next = expected.string
@@ -195,9 +198,10 @@ export class JsonScanner {
   }
 
   #close(at: number): number {
+    const isEmpty = this.#next === expected.firstName || this.#next === expected.firstItem
     if (this.#isObject[this.#depth] === true) this.#events.closeObject()
     this.#depth -= 1
-    this.#ended(at + 1)
+    this.#ended(at + 1, isEmpty)
     return at + 1
   }
 
@@ -214,8 +218,8 @@ export class JsonScanner {
     return at + 1
   }
 
-  #ended(at: number): void {
-    if (this.#isObject[this.#depth] === true) this.#events.valueEnd(this.#base + at, this.#depth)
+  #ended(at: number, isEmpty = false): void {
+    if (this.#isObject[this.#depth] === true) this.#events.valueEnd(this.#base + at, this.#depth, isEmpty)
     this.#next = this.#depth === 0 ? expected.end : expected.after
   }
 

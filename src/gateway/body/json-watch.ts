@@ -4,20 +4,34 @@ import { JsonEdit } from './json-edit.ts'
 import { JsonScanner } from './json-scanner.ts'
 
 /**
- * What is wanted of a member. `value`: its text. `members`: to hear the names within. `both`: the two together.
- * `removal`: that the text goes on without it.
+ * What is wanted of a member. `value`: its text. `members`: the names within. `both`: the two together. `removal`:
+ * that the text goes on without it.
  */
 export type Interest = 'nothing' | 'value' | 'members' | 'both' | 'removal'
 
-/** Who watches a JSON text. Both may throw to refuse it. */
+/** Receives the members of a JSON text. Every method may throw to refuse the text. */
 export interface JsonWatcher {
-  /** Hears a name, as it is read; the members of the outermost object have depth 1. */
-  readonly name: (name: string, depth: number) => Interest
-  /** Hears the text of a value that was wanted. */
-  readonly value?: (text: string, name: string, depth: number) => void
+  /**
+   * Receives a name, decoded, and the object that it is a member of; the members of the outermost object have depth 1,
+   * and a list is a level, too.
+   */
+  readonly name: (name: string, depth: number, object: MemberTarget) => Interest
+  /** Whether the member of the last name counts as not sent if it is `{}` or `[]`: then the text goes on without it. */
+  readonly emptyIsAbsent?: (name: string, depth: number) => boolean
+  /** Receives the text of a value that was wanted; a returned text replaces it. */
+  readonly value?: (text: string, name: string, depth: number) => string | undefined
+}
+
+/** Where a member begins: the brace or comma before its name. */
+interface MemberStart {
+  readonly object: OpenObject
+  readonly separator: number
+  readonly isComma: boolean
 }
 
 interface OpenObject {
+  /** The offset behind its brace. */
+  readonly begin: number
   /** Most objects have few: a list of them is made, and searched, faster than a set. */
   readonly first: string[]
   further: Set<string> | undefined
@@ -26,6 +40,9 @@ interface OpenObject {
   /** Whether a member of it stays. */
   keepsOne: boolean
 }
+
+/** An object of the text, to add members to. */
+export type MemberTarget = Pick<OpenObject, 'begin' | 'keepsOne'>
 
 interface Wanted {
   readonly name: string
@@ -52,6 +69,7 @@ export class WatchedJson {
   readonly #scanner: JsonScanner
   readonly #edit = new JsonEdit()
   readonly #open: OpenObject[] = []
+  #root: OpenObject | undefined
   #room = roomForNames
   #piece: Buffer = nothing
   /** Where the piece begins in the whole text. */
@@ -62,6 +80,8 @@ export class WatchedJson {
   /** The watcher hears of nothing within the member that is open at this depth; 0 for none. */
   #quietDepth = 0
   #isRemoving = false
+  /** A member that goes if it turns out to be empty. */
+  #undecided: MemberStart | undefined
   /** The values that are being read, each within the one before. */
   readonly #wanted: Wanted[] = []
 
@@ -75,8 +95,10 @@ export class WatchedJson {
       value: (at) => {
         const wanted = this.#wanted.at(-1)
         if (wanted !== undefined) wanted.from ??= at
+        if (this.#undecided !== undefined && !this.#opensList(at)) this.#keepUndecided()
       },
-      valueEnd: (at, depth) => this.#valueEnd(at, depth),
+      firstItem: () => this.#keepUndecided(),
+      valueEnd: (at, depth, isEmpty) => this.#valueEnd(at, depth, isEmpty),
       closeObject: () => this.#closeObject(),
     })
   }
@@ -101,7 +123,8 @@ export class WatchedJson {
 
   /** Gives back, once, what stands before the last piece, without the members that were to be removed. */
   takeBeforeLast(): Buffer[] {
-    return this.#edit.take(Math.min(this.#scanner.settled, this.#base - this.#piece.length))
+    const undecided = this.#undecided?.separator ?? this.#base
+    return this.#edit.take(Math.min(this.#scanner.settled, undecided, this.#base - this.#piece.length))
   }
 
   /** Gives back all that is left, after the end. */
@@ -109,13 +132,31 @@ export class WatchedJson {
     return this.#edit.take(this.#base)
   }
 
+  /** Adds a member in front of all others of an object that was opened, before any of it is taken. */
+  addMember(object: MemberTarget, name: string, value: unknown): void {
+    const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
+    this.#edit.insert(object.begin, object.keepsOne ? `${text},` : text)
+  }
+
+  /** The outermost object, once it has begun. */
+  get root(): MemberTarget | undefined {
+    return this.#root
+  }
+
   #openObject(at: number): void {
-    this.#open.push({ first: [], further: undefined, cost: 0, keepsOne: false })
+    const object = { begin: at + 1, first: [], further: undefined, cost: 0, keepsOne: false }
+    this.#open.push(object)
+    this.#root ??= object
     this.#separate(at, false)
   }
 
   #closeObject(): void {
     this.#room += this.#open.pop()?.cost ?? 0
+  }
+
+  #opensList(at: number): boolean {
+    const byte = this.#piece[at - this.#base]
+    return byte === 0x5b || byte === 0x7b
   }
 
   #separate(at: number, isComma: boolean): void {
@@ -126,21 +167,35 @@ export class WatchedJson {
   #name(name: string, depth: number): void {
     const object = this.#open.at(-1)
     if (object === undefined) return
+    this.#keepUndecided()
     this.#addName(object, name)
     if (this.#quietDepth !== 0) return
-    const interest = this.#watcher.name(name, depth)
+    const interest = this.#watcher.name(name, depth, object)
     if (interest !== 'members' && interest !== 'both') this.#quietDepth = depth
     if (interest === 'value' || interest === 'both') {
       this.#wanted.push({ name, depth, from: undefined, begun: [] })
     }
+    const start = { object, separator: this.#separator, isComma: this.#isComma }
     if (interest === 'removal') {
       this.#isRemoving = true
-      this.#edit.cut(this.#isComma ? this.#separator : this.#separator + 1)
+      this.#edit.cut(beginOf(start))
+    } else if (this.#watcher.emptyIsAbsent?.(name, depth) === true) {
+      this.#undecided = start
     } else {
-      // What stood before it was removed, and left its comma.
-      if (this.#isComma && !object.keepsOne) this.#edit.cut(this.#separator, this.#separator + 1)
-      object.keepsOne = true
+      this.#keep(start)
     }
+  }
+
+  #keep({ object, separator, isComma }: MemberStart): void {
+    // The members before it were removed, and their comma is left.
+    if (isComma && !object.keepsOne) this.#edit.cut(separator, separator + 1)
+    object.keepsOne = true
+  }
+
+  #keepUndecided(): void {
+    if (this.#undecided === undefined) return
+    this.#keep(this.#undecided)
+    this.#undecided = undefined
   }
 
   #addName(object: OpenObject, name: string): void {
@@ -155,7 +210,10 @@ export class WatchedJson {
     if (this.#room < 0) throw invalidInput('the names in the body take more memory than is given to them')
   }
 
-  #valueEnd(at: number, depth: number): void {
+  #valueEnd(at: number, depth: number, isEmpty: boolean): void {
+    if (this.#undecided !== undefined && isEmpty) this.#edit.cut(beginOf(this.#undecided), at)
+    const isAbsent = this.#undecided !== undefined && isEmpty
+    this.#undecided = undefined
     if (depth === this.#quietDepth) {
       this.#quietDepth = 0
       if (this.#isRemoving) this.#edit.endCut(at)
@@ -166,16 +224,20 @@ export class WatchedJson {
     this.#wanted.pop()
     const { name, from, begun } = wanted
     this.#limitValue(name, at - from)
+    if (isAbsent) return
     const last = this.#piece.subarray(Math.max(0, from - this.#base), at - this.#base)
-    this.#watcher.value?.(
-      (begun.length === 0 ? last : Buffer.concat([...begun, last])).toString(),
-      name,
-      depth,
-    )
+    const text = (begun.length === 0 ? last : Buffer.concat([...begun, last])).toString()
+    const replacement = this.#watcher.value?.(text, name, depth)
+    if (replacement !== undefined) this.#edit.replace(from, at, replacement)
   }
 
   #limitValue(name: string, bytes: number): void {
     if (bytes <= this.#maximumValueBytes) return
     throw invalidInput(`${show(name)} in the body takes more than ${this.#maximumValueBytes} bytes`)
   }
+}
+
+/** Where the text of a member begins that is removed: with its comma, or behind the brace. */
+function beginOf({ separator, isComma }: MemberStart): number {
+  return isComma ? separator : separator + 1
 }

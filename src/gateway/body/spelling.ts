@@ -1,40 +1,15 @@
+import { decisiveMembers } from '../../interface/decisive-names.ts'
 import { invalidInput } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
-
-/** The members that decide something. */
-const watched: ReadonlySet<string> = new Set([
-  'id',
-  'index_name',
-  'identity',
-  'context',
-  'mode',
-  'behavior',
-  'branch',
-  'from_branch',
-  'tag',
-  'location',
-  'vend_credentials',
-  'manifest_path',
-  'new_table_name',
-  'new_namespace_id',
-  'new_namespace',
-  'entries',
-  'operations',
-  'declare_table',
-  'create_table_version',
-  'delete_table_versions',
-  'deregister_table',
-  'query',
-])
 
 /**
  * Throws InvalidInput (400) for a key that differs from a member that decides something only in the case of its
  * letters, or in what stands behind a NUL: some servers would read it as that member, and some would not.
  */
 export function assertSpelling(name: string): void {
-  if (watched.has(name)) return
+  if (decisiveMembers.has(name)) return
   const folded = spelled(name)
-  if (watched.has(folded)) {
+  if (decisiveMembers.has(folded)) {
     throw invalidInput(`the key ${show(name)} in the body could be taken for ${show(folded)}; write it so`)
   }
 }

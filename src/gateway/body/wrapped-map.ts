@@ -1,43 +1,57 @@
+import { isDecisive } from '../../interface/decisive-names.ts'
 import { invalidInput } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
-import { assertSameId } from './agreement.ts'
-import { assertContext } from './body-context.ts'
+import type { Matched } from '../stages.ts'
+import { judgeMember } from './agreement.ts'
 import type { JsonWatcher } from './json-watch.ts'
 import { assertSpelling, spelled } from './spelling.ts'
-import type { Matched } from '../stages.ts'
 
 /** The members of an envelope. */
 const envelope: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
 
 /**
- * Watches a bare map: its members are the data of the caller, and all of them are texts. Some catalogs take the map
- * wrapped too, as the member `metadata` of a request like any other. So what could be its envelope, for it is no
- * text, is held to the rules of one; and a text that could be its id is refused where the map is wrapped.
+ * Watches a map whose members are the data of the caller: strings, or null to remove a key. Some catalogs take the map
+ * wrapped, too, as the member `metadata` of a request like any other, which is an object and so no value of a map.
+ * Members beside such a map are held to the rules of any other body, and the facts among them are `found`. Nothing is
+ * cut: without what stands beside it, a wrapped map could be taken for a bare one.
  */
-export function watchMap(request: Matched): JsonWatcher {
+export function watchMap(request: Matched, found: (name: string, value: unknown) => void): JsonWatcher {
   let isWrapped = false
-  let textual: string | undefined
+  /** What would decide if the map turned out to be wrapped. */
+  const beside: [name: string, value: unknown][] = []
+
+  function judge(name: string, value: unknown): void {
+    assertSpelling(name)
+    if (typeof value === 'string' && envelope.has(name)) {
+      throw invalidInput(`${show(name)} beside "metadata" in the body is text; leave it out`)
+    }
+    if (name === 'identity' && value !== null) {
+      throw invalidInput('"identity" is not accepted beside "metadata"; send it as headers')
+    }
+    judgeMember(request, name, value)
+    if (value !== null) found(name, value)
+  }
+
   return {
-    name: (name, depth) => {
-      const isWatched = depth === 1 && (envelope.has(spelled(name)) || spelled(name) === 'metadata')
-      return isWatched ? 'value' : 'nothing'
-    },
+    name: (name, depth) => (depth === 1 && mayDecide(spelled(name)) ? 'value' : 'nothing'),
     value(text, name) {
-      if (spelled(name) === 'metadata') isWrapped ||= text.startsWith('{')
-      else if (text.startsWith('"')) textual = name
-      else assertEnvelope(request, name, JSON.parse(text))
-      if (isWrapped && textual !== undefined) {
-        throw invalidInput(`${show(textual)} beside "metadata" in the body is text; leave it out`)
+      if (spelled(name) === 'metadata' && text.startsWith('{')) {
+        assertSpelling(name)
+        isWrapped = true
+        found(name, {})
+        for (const [other, value] of beside.splice(0)) judge(other, value)
+        return undefined
       }
+      const value: unknown = JSON.parse(text)
+      // A value of a map is a string or null: anything else is the envelope of a request.
+      const isEntry = typeof value === 'string' || value === null
+      if (isWrapped || !isEntry) judge(name, value)
+      else beside.push([name, value])
+      return undefined
     },
   }
 }
 
-function assertEnvelope(request: Matched, name: string, value: unknown): void {
-  assertSpelling(name)
-  if (name === 'id') assertSameId({ id: value }, 'id', request.meaning.id)
-  if (name === 'context') assertContext(value)
-  if (name === 'identity' && value !== null) {
-    throw invalidInput('"identity" is not accepted beside "metadata"; send it as headers')
-  }
+function mayDecide(name: string): boolean {
+  return envelope.has(name) || name === 'query' || isDecisive(name)
 }

@@ -1,74 +1,79 @@
 import { filterMembers } from '../../audit/redaction.ts'
 import type { Details } from '../../audit/records.ts'
+import { factTypes, type FactName, type StatedFacts } from '../../interface/facts.ts'
+import type { Operation } from '../../interface/operations.ts'
 import type { Target } from '../../interface/target.ts'
-import type { Members } from '../body/body-facts.ts'
+import { memberOf, type Members } from '../facts/read-facts.ts'
 import { keysOf } from './made-versions.ts'
 
-/** The members and parameters that say what a change does, and hold neither data nor secrets. */
-const recorded = [
-  'mode',
-  'behavior',
-  'branch',
-  'version',
-  'manifest_path',
-  'manifest_size',
-  'e_tag',
-  'naming_scheme',
-  'new_table_name',
-  'new_namespace_id',
-  'new_namespace',
-  'location',
-  'ranges',
-  'tag',
-  'name',
-  'from_branch',
-  'from_version',
-  'on',
-] as const
-
-/** The members of a body that the intent of a change may hold. */
-export const recordedMembers: ReadonlySet<string> = new Set(recorded)
+/** Maps of which a record holds the keys alone: the values may be secrets, or belong to the data. */
+const keysOnly: Partial<Record<FactName, string>> = {
+  metadata: 'metadata_keys',
+  storageOptions: 'storage_option_keys',
+}
 
 const maximumText = 1024
 
-/** The facts of a change for its audit record: copied by name, cut to a bounded size, never the data itself. */
-export function commitDetails({ operation, indexName, parameters }: Target, members: Members): Details {
-  if (operation.effect === 'read') return {}
-  const value = (name: string): unknown => parameters.get(name) ?? memberOf(members, name)
-  const facts = factsIn(value)
-  for (const name of filterMembers) {
-    const found = value(name)
-    // Not cut here: the log hashes them, unless it is told otherwise, and two that begin alike are not the same.
-    if (found !== undefined && found !== null) facts[name] = found as Details[string]
+const membersByOperation = new WeakMap<Operation, ReadonlySet<string>>()
+
+/** The members of a body that the intent of a change may hold. */
+export function detailMembers(operation: Operation): ReadonlySet<string> {
+  let members = membersByOperation.get(operation)
+  if (members === undefined) {
+    const places = operation.facts.flatMap(([, placesOfFact]) => placesOfFact)
+    const inBody = places.filter(({ in: part }) => part === 'body').map(({ name }) => name)
+    membersByOperation.set(operation, (members = new Set([...inBody, ...operation.recorded])))
   }
-  if (indexName !== undefined) facts['index_name'] = indexName
-  return facts
+  return members
+}
+
+/**
+ * What an audit record says of a change: the facts that were judged, under the names of the interface, and what else
+ * the operation records. Cut to a bounded size, and never the data itself.
+ */
+export function commitDetails(
+  { operation, indexName, parameters }: Target,
+  stated: StatedFacts,
+  members: Members,
+): Details {
+  if (operation.effect === 'read') return {}
+  const details = detailsOf(operation, stated, (name) => parameters.get(name) ?? memberOf(members, name))
+  return indexName === undefined ? details : { ...details, index_name: indexName }
 }
 
 /** The same of an entry of a batch. */
-export function detailsOf(entry: Members): Details {
-  return factsIn((name) => memberOf(entry, name))
+export function entryDetails(operation: Operation, stated: StatedFacts, entry: Members): Details {
+  return detailsOf(operation, stated, (name) => memberOf(entry, name))
 }
 
-/** Everything in it came out of a JSON document or out of the query. */
-function factsIn(value: (name: string) => unknown): Record<string, Details[string]> {
-  const facts: Record<string, Details[string]> = {}
-  for (const name of recorded) {
-    const found = value(name)
-    if (found !== undefined && found !== null) facts[name] = bounded(found) as Details[string]
+function detailsOf(operation: Operation, stated: StatedFacts, sent: (name: string) => unknown): Details {
+  const details: Record<string, Details[string]> = {}
+  for (const [fact, [place]] of operation.facts) {
+    const value = stated[fact]
+    if (value === undefined || place === undefined) continue
+    const keys = keysOnly[fact]
+    if (keys !== undefined) details[keys] = keysOf(Object.fromEntries(value as ReadonlyMap<string, string>))
+    else
+      details[place.name] = bounded(
+        factTypes[fact] === 'map' ? Object.fromEntries(value as ReadonlyMap<string, string>) : value,
+      )
   }
-  const metadataKeys = keysOf(value('metadata'))
-  if (metadataKeys !== undefined) facts['metadata_keys'] = metadataKeys
-  return facts
+  for (const name of operation.recorded) {
+    const value = sent(name)
+    // The log hashes filters, unless it is told otherwise: two that begin alike are not the same.
+    if (value !== undefined) details[name] = isFilter(name) ? (value as Details[string]) : bounded(value)
+  }
+  return details
 }
 
-function memberOf(members: Members, name: string): unknown {
-  return Object.hasOwn(members, name) ? members[name] : undefined
+/** Whether a member holds SQL, and with it values of rows. */
+export function isFilter(name: string): boolean {
+  return (filterMembers as readonly string[]).includes(name)
 }
 
-function bounded(value: unknown): unknown {
+function bounded(value: unknown): Details[string] {
   if (typeof value === 'number' || typeof value === 'boolean') return value
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (text.length > maximumText) return `${text.slice(0, maximumText)}...`
-  return value
+  return value as Details[string]
 }

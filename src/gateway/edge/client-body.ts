@@ -19,12 +19,19 @@ export class BodyTooSlow extends InterfaceError {
   }
 }
 
+/** Sees a body as it arrives; what it throws fails the stream. */
+export interface BodyWatcher {
+  chunk(bytes: Buffer): void
+  /** Called at the end, before the last chunk goes on, so that a body that is refused there is never whole upstream. */
+  readonly end?: () => void
+}
+
 /** The body of a request for the stages that read it: as a stream, or whole. */
 export interface ClientBody {
   /** Fails with BodyTooSlow, or ClientGone. To destroy it leaves the connection alone. */
   readonly stream: Readable
-  /** Shows each piece of the stream as it arrives; what is thrown at one fails the stream. */
-  watch(watcher: (piece: Buffer) => void): void
+  /** Shows the stream to a watcher as it arrives. */
+  watch(watcher: BodyWatcher): void
   /** All of it in memory; `arrived` is told of the bytes as they come. Rejects with what the stream fails with. */
   whole(arrived?: (bytes: number) => void): Promise<Buffer>
   /**
@@ -60,7 +67,7 @@ export class ArrivingBody implements ClientBody {
   readonly #response: ClientAnswer
   readonly #pace: BodyPace
   #stream: Readable | undefined
-  #watcher: ((piece: Buffer) => void) | undefined
+  #watcher: BodyWatcher | undefined
   #arrival: Arrival | undefined
   #taken = 0
   #settleBegun: ((error?: Error | null) => void) | undefined
@@ -75,7 +82,7 @@ export class ArrivingBody implements ClientBody {
     return (this.#stream ??= this.#openStream())
   }
 
-  watch(watcher: (piece: Buffer) => void): void {
+  watch(watcher: BodyWatcher): void {
     this.#watcher = watcher
   }
 
@@ -130,20 +137,29 @@ export class ArrivingBody implements ClientBody {
     })
     // It may fail while nobody reads it; whoever does is told as well.
     opened.on('error', () => undefined)
+    let last: Buffer | undefined
+    const show = (event: () => void): boolean => {
+      try {
+        event()
+        return true
+      } catch (error) {
+        opened.destroy(error as Error)
+        return false
+      }
+    }
     const arriving = this.#arrive({
       piece: (chunk) => {
-        try {
-          this.#watcher?.(chunk)
-        } catch (error) {
-          opened.destroy(error as Error)
-          return false
-        }
-        const takesMore = opened.push(chunk)
+        if (!show(() => this.#watcher?.chunk(chunk))) return false
         this.#taken += chunk.length
         if (this.#taken >= beginningBytes) this.#settleBegun?.()
-        return takesMore
+        if (this.#watcher?.end === undefined) return opened.push(chunk)
+        const before = last
+        last = chunk
+        return before === undefined || opened.push(before)
       },
       end: () => {
+        if (!show(() => this.#watcher?.end?.())) return
+        if (last !== undefined) opened.push(last)
         opened.push(null)
         this.#settleBegun?.()
       },

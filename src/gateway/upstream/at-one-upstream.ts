@@ -2,6 +2,7 @@ import { invalidInput } from '../../interface/errors.ts'
 import { formatIdentifier } from '../../interface/identifiers.ts'
 import { targetAt } from '../match.ts'
 import { placed, type Consistent, type Placed } from '../stages.ts'
+import { furtherNeeds } from '../needs.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /**
@@ -10,16 +11,18 @@ import type { Upstreams } from './upstreams.ts'
  * upstreams, or cannot be written with the delimiter of theirs.
  */
 export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed {
-  const { inner, meaning } = request
-  const [first] = inner
-  if (first === undefined) return placed(request, request.upstream, request.upstreamTarget)
-  const upstream = meaning.operation.object === 'none' ? upstreams.of(first.id) : request.upstream
-  for (const { id } of inner) {
+  const { restated } = request
+  const further = furtherNeeds(request.decided)
+  const meaning = restated ? { ...request.meaning, parameters: restated.parameters } : request.meaning
+  const [first] = further
+  const isBatch = meaning.operation.object === 'none' && first !== undefined
+  const upstream = isBatch ? upstreams.of(first.id) : request.upstream
+  for (const { id } of further) {
     if (upstreams.of(id) !== upstream) {
       throw invalidInput('the objects of the request lie in different catalogs; expected all in one')
     }
     formatIdentifier(id, upstream.delimiter)
   }
-  const isElsewhere = upstream !== request.upstream
-  return placed(request, upstream, isElsewhere ? targetAt(upstream, meaning) : request.upstreamTarget)
+  const isAsMatched = upstream === request.upstream && restated === undefined
+  return placed(request, upstream, isAsMatched ? request.upstreamTarget : targetAt(upstream, meaning))
 }

@@ -36,13 +36,16 @@ function failed(message: string, cause?: unknown): InterfaceError {
   return new InterfaceError('ServiceUnavailable', message, { status: 502, cause })
 }
 
+/** The members of a response that carry storage credentials. */
+export const credentialMembers = ['storage_options', 'expires_at_millis'] as const
+
 /**
- * The body of an answer without the members that carry storage credentials, at any depth.
+ * The body of a response without the members of those names, at any depth.
  * Throws ServiceUnavailable (502) for a body that is not JSON, since nothing can be said of what it holds.
  */
-export function withoutCredentials(body: Buffer): Buffer {
+export function withoutMembers(body: Buffer, names: ReadonlySet<string>): Buffer {
   if (body.length === 0) return body
-  const text = new WatchedJson({ name: (name) => (isCredential(name) ? 'removal' : 'members') }, 0)
+  const text = new WatchedJson({ name: (name) => (names.has(name) ? 'removal' : 'members') }, 0)
   try {
     text.push(body)
     text.end()
@@ -50,8 +53,4 @@ export function withoutCredentials(body: Buffer): Buffer {
   } catch (error) {
     throw failed('the answer of the catalog is not JSON', error)
   }
-}
-
-function isCredential(name: string): boolean {
-  return name === 'storage_options' || name === 'expires_at_millis'
 }

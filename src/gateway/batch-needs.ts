@@ -1,0 +1,102 @@
+import { assertPlaced } from '../interface/decisive-names.ts'
+import { invalidInput } from '../interface/errors.ts'
+import { assertIdentifier, show, type Identifier } from '../interface/identifiers.ts'
+import { operationNamed, type Operation, type OperationName } from '../interface/operations.ts'
+import { factsOfOperation } from '../policy/operation-facts.ts'
+import { confineManifest } from './body/confine-manifest.ts'
+import { assertSpelling } from './body/spelling.ts'
+import { describe } from './facts/fact-values.ts'
+import { memberOf, readEntryFacts, type Members } from './facts/read-facts.ts'
+import type { PermissionNeed } from './needs.ts'
+
+/**
+ * The permissions that the entries of a batch need, in their order; none for other operations. An entry states its
+ * own facts, by the same table as the operation that it stands for. Throws InvalidInput (400) for an entry that is
+ * none, or that states a fact where its operation has none.
+ */
+export function batchNeeds({ entries }: Operation, members: Members): readonly PermissionNeed[] {
+  if (entries === undefined) return []
+  const { member, operation } = entries
+  return listIn(members, member).map((entry, index) => {
+    const what = `${member}[${index}]`
+    if (typeof operation === 'string') return entryNeed(operation, entry, what)
+    const name = soleMember(entry, Object.keys(operation), what)
+    return entryNeed(
+      operation[name] as OperationName,
+      objectOf(entry[name], `${what}.${name}`),
+      `${what}.${name}`,
+    )
+  })
+}
+
+function entryNeed(name: OperationName, entry: Members, what: string): PermissionNeed {
+  const operation = operationNamed(name)
+  assertMembers(operation, entry, what)
+  const facts = readEntryFacts(operation, entry, what)
+  if (name === 'CreateTableVersion') confineManifest(facts.stated.manifestPath, `${what}.manifest_path`)
+  if (facts.stated.location !== undefined || facts.stated.vendCredentials === true) {
+    throw invalidInput(`${what} chooses a location or asks for credentials; declare such a table by itself`)
+  }
+  const id = idOf(entry, what)
+  return {
+    permission: name,
+    kind: 'table',
+    id,
+    facts: factsOfOperation(operation, id, facts),
+    because: what,
+    entry,
+  }
+}
+
+function assertMembers(operation: Operation, entry: Members, what: string): void {
+  for (const [name, value] of Object.entries(entry)) {
+    assertSpelling(name)
+    if (value === null) continue
+    assertPlaced(operation, 'body', name)
+    const isEnvelope = name === 'identity' || (name === 'context' && !isEmpty(value))
+    if (isEnvelope) throw invalidInput(`${what}.${name} is not accepted inside a batch; send headers`)
+    if (name === 'query') assertNoFacts(operation, value)
+  }
+}
+
+function assertNoFacts(operation: Operation, query: unknown): void {
+  if (typeof query !== 'object' || query === null) return
+  for (const name of Object.keys(query)) assertPlaced(operation, 'body.query', name)
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
+function idOf(entry: Members, what: string): Identifier {
+  const id = memberOf(entry, 'id')
+  if (Array.isArray(id) && id.length > 0 && id.every((part) => typeof part === 'string')) {
+    return assertIdentifier(id)
+  }
+  throw invalidInput(`${what} names no table; expected "id", a list of strings`)
+}
+
+function soleMember(entry: Members, expected: readonly string[], what: string): string {
+  const found = Object.keys(entry).filter((name) => entry[name] !== null)
+  const [name] = found
+  if (name !== undefined && found.length === 1 && expected.includes(name)) return name
+  throw invalidInput(
+    `${what} holds ${found.map(show).join(', ') || 'nothing'}; expected exactly one of ${expected.join(', ')}`,
+  )
+}
+
+function listIn(members: Members, name: string): Members[] {
+  const value = memberOf(members, name)
+  if (!Array.isArray(value) || value.length === 0) {
+    throw invalidInput(`"${name}" in the body is ${describe(value)}; expected a list of at least one object`)
+  }
+  return value.map((entry, index) => objectOf(entry, `${name}[${index}]`))
+}
+
+function objectOf(value: unknown, what: string): Members {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidInput(`"${what}" in the body is ${describe(value)}; expected an object`)
+  }
+  for (const name of Object.keys(value)) assertSpelling(name)
+  return value as Members
+}

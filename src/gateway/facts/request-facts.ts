@@ -1,0 +1,38 @@
+import { dialects } from '../../interface/headers.ts'
+import type { RequestFacts } from '../../policy/question.ts'
+import type { Received } from '../stages.ts'
+
+/** The facts of a request that do not depend on its operation, each found out only if a condition reads it. */
+export function requestFacts(request: Received, now: Date): RequestFacts {
+  return new HeadFacts(request, now)
+}
+
+/** A class: an object with getters of its own takes microseconds to create, and each request has one. */
+class HeadFacts implements RequestFacts {
+  readonly clientAddress: string
+  readonly now: Date
+  readonly #headers: readonly string[]
+  #context: ReadonlyMap<string, string> | undefined
+
+  constructor({ client, headers }: Received, now: Date) {
+    this.clientAddress = mappedAddress.test(client) ? client.slice('::ffff:'.length) : client
+    this.now = now
+    this.#headers = headers
+  }
+
+  get context(): ReadonlyMap<string, string> {
+    return (this.#context ??= contextIn(this.#headers))
+  }
+}
+
+const mappedAddress = /^::ffff:\d+\.\d+\.\d+\.\d+$/i
+
+function contextIn(headers: readonly string[]): ReadonlyMap<string, string> {
+  const { context } = dialects.catalog
+  const entries = new Map<string, string>()
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? ''
+    if (name.startsWith(context)) entries.set(name.slice(context.length), headers[index + 1] ?? '')
+  }
+  return entries
+}
