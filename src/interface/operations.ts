@@ -22,6 +22,12 @@ type AnswerForm = 'json' | 'arrow' | 'empty'
  */
 export type Effect = 'read' | 'change' | 'commit'
 
+/**
+ * What a success (2xx, not 202) means for the versions of the table in the route. `next`: the change made one version,
+ * the newest of its branch at that moment. `restart`: the id may name another dataset than before, with other versions.
+ */
+type VersionEffect = 'next' | 'restart'
+
 /** A group of operations that a policy can name as one; every operation and every permission is in exactly one. */
 export type Group = 'browse' | 'query' | 'write' | 'create' | 'commit' | 'admin' | 'drop' | 'credentials'
 
@@ -41,6 +47,7 @@ interface OperationFacts {
   readonly group: Group
   readonly status?: 200 | 201 | 202
   readonly answer?: AnswerForm
+  readonly versions?: VersionEffect
   /** What its answer names: objects of which a caller may not see all. */
   readonly lists?: 'namespaces' | 'tables' | 'all tables'
   /** The errors of its own, besides those that every operation may answer. */
@@ -134,6 +141,7 @@ export const operations = {
     body: 'json',
     effect: 'change',
     group: 'admin',
+    versions: 'restart',
     errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
   },
   DescribeTable: {
@@ -181,6 +189,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableVersionNotFound', 'ConcurrentModification'],
   },
   RenameTable: {
@@ -200,6 +209,7 @@ export const operations = {
     body: 'map',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification'],
   },
   ListTableVersions: {
@@ -220,6 +230,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'commit',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification'],
   },
   DescribeTableVersion: {
@@ -265,6 +276,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
   },
   UpdateFieldMetadata: {
@@ -274,6 +286,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
   },
   AlterTableDropColumns: {
@@ -283,6 +296,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
   },
   GetTableStats: {
@@ -303,6 +317,7 @@ export const operations = {
     body: 'arrow',
     effect: 'commit',
     group: 'write',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
   },
   MergeInsertIntoTable: {
@@ -324,6 +339,7 @@ export const operations = {
     body: 'arrow',
     effect: 'commit',
     group: 'write',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
   },
   UpdateTable: {
@@ -333,6 +349,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'write',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
   },
   DeleteFromTable: {
@@ -342,6 +359,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'write',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState'],
   },
   QueryTable: {
@@ -372,6 +390,7 @@ export const operations = {
     body: 'arrow',
     effect: 'commit',
     group: 'create',
+    versions: 'restart',
     errors: [
       'NamespaceNotFound',
       'TableAlreadyExists',
@@ -405,6 +424,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification', 'TableSchemaValidationError'],
   },
   AlterTableBackfillColumns: {
@@ -445,6 +465,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
   },
   CreateTableScalarIndex: {
@@ -454,6 +475,7 @@ export const operations = {
     body: 'json',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
   },
   ListTableIndices: {
@@ -484,6 +506,7 @@ export const operations = {
     body: 'none',
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableIndexNotFound'],
   },
   ListTableTags: {
@@ -612,6 +635,7 @@ export interface Operation {
   readonly group: Group
   readonly status: number
   readonly answer: AnswerForm
+  readonly versions: VersionEffect | undefined
   readonly lists: 'namespaces' | 'tables' | 'all tables' | undefined
   readonly errors: readonly ErrorName[]
 }
@@ -634,6 +658,7 @@ function complete(name: OperationName): Operation {
     group: facts.group,
     status: facts.status ?? 200,
     answer: facts.answer ?? 'json',
+    versions: facts.versions,
     lists: facts.lists,
     errors: facts.errors,
   }
