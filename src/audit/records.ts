@@ -18,12 +18,18 @@ export interface AuditedObject {
   readonly details?: Details | undefined
 }
 
-/** A table version as the upstream answered that it was made. */
+/** A table version that a change made, as the upstream described it. */
 export interface MadeVersion {
   readonly id: readonly string[]
   /** Missing for the main branch. */
   readonly branch?: string | undefined
   readonly version: number
+  /**
+   * The response to the change named no version: this is the newest one of the branch that the upstream described
+   * right after that response. The change made it, or an earlier one if others committed at the same time. All members
+   * describe this version. Readers that follow the versions of a table must take it as an upper bound.
+   */
+  readonly observed?: true | undefined
   /** Of the final manifest; the one that the client asked for stands in the intent. */
   readonly manifestPath?: string | undefined
   readonly manifestSize?: number | undefined
@@ -98,9 +104,9 @@ export interface OutcomeEntry {
   readonly result: Result
   /** The HTTP status of the upstream, where it answered. */
   readonly status?: number | undefined
-  /** The table version that the change made. */
+  /** The table version that the change made; `versions` tells if it was observed. */
   readonly version?: number | undefined
-  /** Every version that it made, as far as the answer says. */
+  /** Every version that it made, as far as the response says or the upstream described it afterwards. */
   readonly versions?: readonly MadeVersion[] | undefined
   readonly upload?: UploadFacts | undefined
   /** Versions that showed with this one, and nobody made through this log. */

@@ -62,7 +62,8 @@ export const auditSchema = z.strictObject({
     .optional()
     .describe(
       'Whether versions that never passed this log are flagged: warn, unless there are several workers. Set it to off ' +
-        'where several gateways serve the same tables, each with a log of its own.',
+        'where several gateways serve the same tables, each with a log of its own. With warn, the catalog is asked for ' +
+        'the version of a commit if the response names none.',
     ),
   resolution: z
     .strictObject({

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { deedOf, selectRecords, type SelectedRecord, type Selection } from '../audit/select.ts'
 import type { StoredRecord } from '../audit/read.ts'
+import type { OutOfBand } from '../audit/records.ts'
 import { folderArgument, withSelection } from './audit-arguments.ts'
 import { attempt } from './failure.ts'
 import { newCommand } from './new-command.ts'
@@ -60,7 +61,7 @@ function shownId(ids: readonly (readonly string[])[]): string {
 function resultOf(record: StoredRecord): string {
   switch (record.kind) {
     case 'outcome':
-      return record.version === undefined ? record.result : `${record.result} version ${record.version}`
+      return record.result + shownVersion(record) + shownOutOfBand(record)
     case 'refusal':
       return `${record.status} ${record.reason}`
     case 'reload':
@@ -70,7 +71,7 @@ function resultOf(record: StoredRecord): string {
     case 'tampered':
       return `${record.file} ${record.what}`
     case 'resolved':
-      return `${record.result}: ${record.evidence}`
+      return `${record.result}: ${record.evidence}${shownOutOfBand(record)}`
     case 'recovered':
       return `${record.file}: ${record.bytesCut} bytes cut off, ${record.bytesRestored ?? 0} restored`
     case 'pruned':
@@ -84,4 +85,24 @@ function resultOf(record: StoredRecord): string {
       break
   }
   return ''
+}
+
+function shownVersion({ version, versions = [] }: Extract<StoredRecord, { kind: 'outcome' }>): string {
+  if (version === undefined) return ''
+  return ` version ${version}${versions.some(({ observed }) => observed) ? ' (observed)' : ''}`
+}
+
+/** The versions that were made past the log; the ids are shown if the record concerns several tables. */
+function shownOutOfBand({
+  outOfBand = [],
+  tables = [],
+}: Extract<StoredRecord, { kind: 'outcome' | 'resolved' }>): string {
+  if (outOfBand.length === 0) return ''
+  const shown = outOfBand.map(
+    ({ id, branch, from, to }: OutOfBand) =>
+      (tables.length > 1 ? `${shownId([id])} ` : '') +
+      (from === to ? `${from}` : `${from}..${to}`) +
+      (branch === undefined ? '' : ` on branch ${branch}`),
+  )
+  return `; out of band: ${shown.join(', ')}`
 }

@@ -88,20 +88,27 @@ function toUpstream(request: Recorded): UpstreamRequest {
  * A change that was made is answered as made even where its outcome cannot be written: an error would make clients
  * do it again. The log keeps the intent, and shows that it has no outcome; the failure is counted.
  */
-async function recordOutcome(
+async function recordOutcome(intent: WrittenIntent, audit: AuditLog, outcome: OutcomeEntry): Promise<void> {
+  const { awaitsOutcome, change } = intent
+  const written = change.lacksVersion(outcome)
+    ? change.addVersion(outcome).then((versioned) => endChange(intent, audit, versioned))
+    : endChange(intent, audit, outcome)
+  if (awaitsOutcome) await written
+  else written.catch(() => undefined)
+}
+
+function endChange(
   { receipt, awaitsOutcome, change }: WrittenIntent,
   audit: AuditLog,
   outcome: OutcomeEntry,
 ): Promise<void> {
   const complete = change.end(outcome)
   if (complete.result === 'unknown') change.ask(receipt)
-  const written = receipt
+  return receipt
     .then((intent) => audit.outcome(intent, complete, awaitsOutcome))
     .catch((error: unknown) => {
       if (!(error instanceof AuditUnavailable)) throw error
     })
-  if (awaitsOutcome) await written
-  else written.catch(() => undefined)
 }
 
 function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response: ClientAnswer): void {

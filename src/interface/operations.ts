@@ -23,6 +23,12 @@ type AnswerForm = 'json' | 'arrow' | 'empty'
  */
 export type Effect = 'read' | 'change' | 'commit'
 
+/**
+ * What a success (2xx, not 202) means for the versions of the table in the route. `next`: the change made one version,
+ * the newest of its branch at that moment. `restart`: the id may name another dataset than before, with other versions.
+ */
+type VersionEffect = 'next' | 'restart'
+
 /** A group of operations that a policy can name as one; every operation and every permission is in exactly one. */
 export type Group = 'browse' | 'query' | 'write' | 'create' | 'commit' | 'admin' | 'drop' | 'credentials'
 
@@ -68,6 +74,7 @@ interface OperationDefinition {
   readonly group: Group
   readonly status?: 200 | 201 | 202
   readonly answer?: AnswerForm
+  readonly versions?: VersionEffect
   /** What its answer names: objects of which a caller may not see all. */
   readonly lists?: 'namespaces' | 'tables' | 'all tables'
   /** The errors of its own, besides those that every operation may answer. */
@@ -193,6 +200,7 @@ export const operations = {
     describes: ['location', 'properties'],
     effect: 'change',
     group: 'admin',
+    versions: 'restart',
     errors: ['NamespaceNotFound', 'TableAlreadyExists', 'ConcurrentModification'],
   },
   DescribeTable: {
@@ -248,6 +256,7 @@ export const operations = {
     recorded: ['version'],
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableVersionNotFound', 'ConcurrentModification'],
   },
   RenameTable: {
@@ -274,6 +283,7 @@ export const operations = {
     describes: ['metadata'],
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification'],
   },
   ListTableVersions: {
@@ -297,6 +307,7 @@ export const operations = {
     recorded: ['version', 'manifest_size', 'e_tag', 'naming_scheme'],
     effect: 'commit',
     group: 'commit',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification'],
   },
   DescribeTableVersion: {
@@ -357,6 +368,7 @@ export const operations = {
     facts: { branch: ['body.branch'] },
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'TableSchemaValidationError'],
   },
   UpdateFieldMetadata: {
@@ -368,6 +380,7 @@ export const operations = {
     describes: ['fields'],
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
   },
   AlterTableDropColumns: {
@@ -378,6 +391,7 @@ export const operations = {
     facts: { branch: ['body.branch'] },
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification'],
   },
   GetTableStats: {
@@ -401,6 +415,7 @@ export const operations = {
     modes: ['Append', 'Overwrite'],
     effect: 'commit',
     group: 'write',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState', 'TableSchemaValidationError'],
   },
   MergeInsertIntoTable: {
@@ -424,6 +439,7 @@ export const operations = {
     recorded: ['on', 'when_matched_update_all_filt', 'when_not_matched_by_source_delete_filt'],
     effect: 'commit',
     group: 'write',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
   },
   UpdateTable: {
@@ -437,6 +453,7 @@ export const operations = {
     describes: ['properties'],
     effect: 'commit',
     group: 'write',
+    versions: 'next',
     errors: [...tableErrors, 'TableColumnNotFound', 'ConcurrentModification', 'InvalidTableState'],
   },
   DeleteFromTable: {
@@ -448,6 +465,7 @@ export const operations = {
     recorded: ['predicate'],
     effect: 'commit',
     group: 'write',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification', 'InvalidTableState'],
   },
   QueryTable: {
@@ -489,6 +507,7 @@ export const operations = {
     describes: ['location', 'properties', 'version'],
     effect: 'commit',
     group: 'create',
+    versions: 'restart',
     errors: [
       'NamespaceNotFound',
       'TableAlreadyExists',
@@ -527,6 +546,7 @@ export const operations = {
     facts: { branch: ['body.branch'] },
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'ConcurrentModification', 'TableSchemaValidationError'],
   },
   AlterTableBackfillColumns: {
@@ -572,6 +592,7 @@ export const operations = {
     recorded: ['name'],
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
   },
   CreateTableScalarIndex: {
@@ -583,6 +604,7 @@ export const operations = {
     recorded: ['name'],
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableIndexAlreadyExists', 'TableColumnNotFound', 'ConcurrentModification'],
   },
   ListTableIndices: {
@@ -616,6 +638,7 @@ export const operations = {
     facts: { branch: ['query.branch', 'body.branch'] },
     effect: 'commit',
     group: 'admin',
+    versions: 'next',
     errors: [...tableErrors, 'TableIndexNotFound'],
   },
   ListTableTags: {
@@ -774,6 +797,7 @@ export interface Operation {
   readonly group: Group
   readonly status: number
   readonly answer: AnswerForm
+  readonly versions: VersionEffect | undefined
   readonly lists: 'namespaces' | 'tables' | 'all tables' | undefined
   readonly errors: readonly ErrorName[]
 }
@@ -804,6 +828,7 @@ function complete(name: OperationName): Operation {
     group: definition.group,
     status: definition.status ?? 200,
     answer: definition.answer ?? 'json',
+    versions: definition.versions,
     lists: definition.lists,
     errors: definition.errors,
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Look } from '../../audit/judge-look.ts'
-import type { Lookup } from '../../audit/open-questions.ts'
+import type { ObjectId } from '../../audit/records.ts'
 import { errorCodes } from '../../interface/errors.ts'
 import { requestIdHeader } from '../../interface/headers.ts'
 import { defaultDelimiter } from '../../interface/identifiers.ts'
@@ -14,22 +14,34 @@ import type { Upstream } from '../upstream/upstream.ts'
 const maximumBytes = 1024 * 1024
 const maximumMs = 30_000
 
+/** A version of a branch; without a number its newest one. */
+interface VersionQuery {
+  readonly id: ObjectId
+  /** Undefined for the main branch. */
+  readonly branch: string | undefined
+  readonly version?: number
+}
+
 const describeVersion = operationNamed('DescribeTableVersion')
 
 /**
  * Asks an upstream for a version, or for the newest one, in the name of the gateway itself. It gives way to clients:
  * where no connection is free, or the breaker is open, it fails at once. Throws Error where nothing was learnt.
  */
-export async function askVersion(upstream: Upstream, lookup: Lookup, signal: AbortSignal): Promise<Look> {
+export async function askVersion(
+  upstream: Upstream,
+  query: VersionQuery,
+  signal: AbortSignal,
+): Promise<Look> {
   if (upstream.breaker.closedForMs() > 0) throw new Error('the upstream is left to rest')
   if (!upstream.places.take()) throw new Error('the upstream is busy')
   try {
     const { status, body } = await send(
       upstream,
-      lookup,
+      query,
       AbortSignal.any([signal, AbortSignal.timeout(maximumMs)]),
     )
-    if (status === 200) return { found: versionIn(lookup, body) }
+    if (status === 200) return { found: versionIn(query, body) }
     const code = memberOf(body, 'code')
     if (status === 404 && code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }
     if (status === 404 && code === errorCodes.TableBranchNotFound.code)
@@ -46,7 +58,7 @@ export async function askVersion(upstream: Upstream, lookup: Lookup, signal: Abo
   }
 }
 
-async function send(upstream: Upstream, { id, branch, ...lookup }: Lookup, signal: AbortSignal) {
+async function send(upstream: Upstream, { id, branch, version }: VersionQuery, signal: AbortSignal) {
   const path = targetAt(upstream, {
     operation: describeVersion,
     id,
@@ -58,15 +70,13 @@ async function send(upstream: Upstream, { id, branch, ...lookup }: Lookup, signa
     method: describeVersion.method,
     path,
     headers: ['content-type', 'application/json', requestIdHeader, randomUUID(), ...upstream.credentials],
-    body: Buffer.from(
-      JSON.stringify({ id, branch, ...('version' in lookup && { version: lookup.version }) }),
-    ),
+    body: Buffer.from(JSON.stringify({ id, branch, version })),
   }
   const { status, body } = await readWhole(upstream.client, request, maximumBytes, signal)
   return { status, body: JSON.parse(body.toString('utf8')) as unknown }
 }
 
-function versionIn({ id, branch }: Lookup, body: unknown) {
+function versionIn({ id, branch }: VersionQuery, body: unknown) {
   const made = madeVersion({ id, details: { branch } }, memberOf(body, 'version'))
   if (made === undefined) throw new Error('the answer of the upstream names no version')
   return made

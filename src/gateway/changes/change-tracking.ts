@@ -1,7 +1,15 @@
 import type { IntentReceipt } from '../../audit/log.ts'
 import { endOf, lookupsOf, type OpenQuestion } from '../../audit/open-questions.ts'
-import type { Details, IntentEntry, ObjectId, OutcomeEntry, OutOfBand } from '../../audit/records.ts'
+import type {
+  Details,
+  IntentEntry,
+  MadeVersion,
+  ObjectId,
+  OutcomeEntry,
+  OutOfBand,
+} from '../../audit/records.ts'
 import { branchOf, type TableHistory } from '../../audit/table-history.ts'
+import { operationNamed } from '../../interface/operations.ts'
 import type { Permission } from '../../interface/permissions.ts'
 
 /** Follows changes from their intent to what became of them. */
@@ -15,6 +23,10 @@ export interface ChangeTracking {
 /** A change between its intent and its outcome. */
 export interface TrackedChange {
   readonly entry: IntentEntry
+  /** Whether the change made a version that the response does not state, and `addVersion` may find. */
+  lacksVersion(outcome: OutcomeEntry): boolean
+  /** The outcome with the newest version that the upstream describes now, or without one. Never rejects. */
+  addVersion(outcome: OutcomeEntry): Promise<OutcomeEntry>
   /** The outcome, with what it shows of versions that were made past this log. */
   end(outcome: OutcomeEntry): OutcomeEntry
   /** Has it found out what became of the change, whose outcome is unknown, if its intent was recorded. */
@@ -28,6 +40,8 @@ interface TrackingParts {
   /** Whether versions that were made past the log are recorded. */
   readonly isContinuous: boolean
   readonly ask: (question: OpenQuestion) => void
+  /** Asks for the newest version of the branch of a change; undefined if that could not be learnt. Never rejects. */
+  readonly observe: (entry: IntentEntry) => Promise<MadeVersion | undefined>
   readonly onOutOfBand: (outOfBand: readonly OutOfBand[], request: string) => void
   /** What became of a change, as far as it is known at once. */
   readonly onEnd: (entry: IntentEntry, result: OutcomeEntry['result']) => void
@@ -35,7 +49,7 @@ interface TrackingParts {
 
 /** Tracks the changes of one log. */
 export function trackChanges(parts: TrackingParts): ChangeTracking {
-  const { history, chain, isContinuous, ask, onOutOfBand, onEnd } = parts
+  const { history, chain, isContinuous, ask, observe, onOutOfBand, onEnd } = parts
   return {
     before(operation, id, details) {
       const version = details?.['version']
@@ -47,6 +61,17 @@ export function trackChanges(parts: TrackingParts): ChangeTracking {
       const change = history.begin(entry)
       return {
         entry,
+        lacksVersion: ({ result, status, versions }) =>
+          isContinuous &&
+          result === 'committed' &&
+          // It only began: the version comes later.
+          status !== 202 &&
+          versions === undefined &&
+          operationNamed(entry.operation).versions !== undefined,
+        async addVersion(outcome) {
+          const made = await observe(entry)
+          return made === undefined ? outcome : { ...outcome, version: made.version, versions: [made] }
+        },
         end(outcome) {
           onEnd(entry, outcome.result)
           // What became of it is still open, and so is what else it explains.

@@ -8,6 +8,7 @@ import type { Logger } from '../../telemetry/log.ts'
 import { limitLines } from '../../telemetry/limit-lines.ts'
 import { remember } from '../../telemetry/remember.ts'
 import { trackChanges, type ChangeTracking } from './change-tracking.ts'
+import { observeVersions } from './observe-versions.ts'
 import { resolveOutcomes } from './resolve-outcomes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
@@ -65,17 +66,25 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
     },
   })
   for (const question of questions) resolver.add(question)
+  const observer = observeVersions(upstreams)
   const tracking = trackChanges({
     history,
     chain: audit.chain,
     isContinuous: settings.continuity !== 'off',
     ask: (question) => resolver.add(question),
+    observe: (entry) => observer.observe(entry),
     onOutOfBand,
     onEnd({ operation, effect }, result) {
       if (effect !== 'read') metrics.change(operation, effect, result).inc()
     },
   })
-  return { tracking, lookedFor: () => resolver.open(), close: () => resolver.close() }
+  return {
+    tracking,
+    lookedFor: () => resolver.open(),
+    async close() {
+      await Promise.all([observer.close(), resolver.close()])
+    },
+  }
 }
 
 function createMetrics(registry: Registry, open: () => number) {
