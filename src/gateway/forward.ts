@@ -1,6 +1,7 @@
 import type { AuditLog } from '../audit/log.ts'
 import type { OutcomeEntry } from '../audit/records.ts'
 import { AuditUnavailable } from '../audit/unavailable.ts'
+import type { PolicySet } from '../policy/trie.ts'
 import { requestIdHeader } from '../interface/headers.ts'
 import { shedClassOf } from '../limits/shed-class.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
@@ -9,6 +10,7 @@ import type { ClientAnswer } from './edge/client-answer.ts'
 import { callUpstream } from './upstream/call-upstream.ts'
 import type { Client, UpstreamAnswer, UpstreamRequest } from './upstream/exchange.ts'
 import { list, type ListingParts } from './listing/list.ts'
+import { withoutReferences } from './hidden-references.ts'
 import { outcomeOf, outcomeOfFailure } from './changes/outcome.ts'
 import { errorAnswer } from './refuse.ts'
 import type { Recorded, WrittenIntent } from './stages.ts'
@@ -52,7 +54,7 @@ export async function forward(
   }
   const { intent } = request
   if (intent !== undefined) await recordOutcome(intent, audit, outcomeOf(answer, request, startedAt))
-  if (answer.body !== undefined) send(answer, answer.body, request, response)
+  if (answer.body !== undefined) send(answer, answer.body, request, response, listing.policies)
 }
 
 function answeredFor({ requestId, allowedBy }: Recorded): AnsweredFor {
@@ -111,10 +113,16 @@ function endChange(
     })
 }
 
-function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response: ClientAnswer): void {
+function send(
+  answer: UpstreamAnswer,
+  held: Buffer,
+  request: Recorded,
+  response: ClientAnswer,
+  policies: PolicySet,
+): void {
   const { status } = answer
   if (status >= 300) {
-    const error = errorOf(answer)
+    const error = withoutReferences(errorOf(answer), request, policies)
     const { headers, body } = errorAnswer(error, answeredFor(request))
     response.writeHead(error.status, headers)
     atEndOfTurn(() => response.end(body))

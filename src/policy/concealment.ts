@@ -34,6 +34,10 @@ export function concealmentOf(
     return may(question, describing[question.kind].permission)
   }
 
+  function mayListReferences(question: Question): boolean {
+    return may(question, 'ListTableTags') && may(question, 'ListTableBranches')
+  }
+
   function conceals(question: Question): boolean {
     const { kind, id } = question
     // The root is there for everybody.
@@ -45,7 +49,7 @@ export function concealmentOf(
     return question.principal.method !== 'anonymous' && !mayKnow(question)
   }
 
-  return { conceals, mayKnow, mayDescribe }
+  return { conceals, mayKnow, mayDescribe, mayListReferences }
 }
 
 /** What the deepest namespace says that says something. */

@@ -48,6 +48,8 @@ export interface PolicySet {
   mayKnow(question: Question): boolean
   /** Whether the principal may describe an object that it changed, whatever facts a description would state. */
   mayDescribe(question: Question): boolean
+  /** Whether the principal may list the tags and the branches of a table, so that errors may name them. */
+  mayListReferences(question: Question): boolean
   /**
    * What listings show to the principal: a table that he may describe; a namespace that he may describe, or beneath
    * which he may see something. The latter is told from the policies alone, which do not know what exists: a name

@@ -1,0 +1,52 @@
+import { InterfaceError, type ErrorName } from '../interface/errors.ts'
+import type { Operation } from '../interface/operations.ts'
+import { noFacts } from '../policy/question.ts'
+import type { PolicySet } from '../policy/trie.ts'
+import type { Recorded } from './stages.ts'
+
+/** Messages that name no tag and no branch. */
+const messages: Partial<Record<ErrorName, string>> = {
+  TableTagNotFound: 'the table has no such tag',
+  TableTagAlreadyExists: 'the table has that tag already',
+  TableBranchNotFound: 'the table has no such branch',
+  TableBranchAlreadyExists: 'the table has that branch already',
+}
+
+/**
+ * An error of the upstream as the caller may see it: catalogs name other tags and branches in errors about them, as
+ * the tags that keep a branch from being deleted. A caller that may not list them gets a message without names.
+ */
+export function withoutReferences(
+  error: InterfaceError,
+  request: Recorded,
+  policies: PolicySet,
+): InterfaceError {
+  const { meaning, principal, facts } = request
+  const { operation, id } = meaning
+  const message = messages[error.kind]
+  if (operation.object !== 'table' || (message === undefined && !concernsReferences(operation))) return error
+  const question = {
+    principal,
+    permission: operation.name,
+    kind: operation.object,
+    id,
+    request: facts,
+    operation: noFacts,
+  }
+  if (policies.mayListReferences(question)) return error
+  return new InterfaceError(
+    error.kind,
+    message ?? `the catalog refused the request with status ${error.status}`,
+    {
+      status: error.status,
+      headers: error.headers,
+    },
+  )
+}
+
+/** Whether the operation is about tags or branches, or about versions, which tags and branches keep. */
+function concernsReferences({ name, facts }: Operation): boolean {
+  const isOnReference =
+    name.endsWith('TableTag') || name.endsWith('TableBranch') || name === 'GetTableTagVersion'
+  return isOnReference || name === 'BatchDeleteTableVersions' || facts.some(([fact]) => fact === 'tag')
+}

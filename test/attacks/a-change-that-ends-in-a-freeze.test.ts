@@ -1,0 +1,90 @@
+import { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { expectError } from '../gateway/expect-error.ts'
+import { everything } from '../gateway/open-gateway.ts'
+import { answers } from '../gateway/recording-upstream.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+
+// A change that begins before a freeze and sends the end of its body during it must not be made in the freeze.
+const secondsUntilFreeze = 1
+const arrow = { 'content-type': 'application/vnd.apache.arrow.stream' }
+const json = { 'content-type': 'application/json' }
+
+/** A policy that forbids changes from a second from now on, in the words of a requirement or of a condition. */
+const forms = {
+  freeze: (from: string) => ({
+    commits: { require: [{ id: 'freeze', freeze: { from } }] },
+    rules: [],
+  }),
+  condition: (from: string) => ({
+    rules: [
+      {
+        id: 'freeze',
+        effect: 'deny' as const,
+        subjects: { any: true as const },
+        operations: ['write', 'admin', 'create', 'commit'],
+        when: `now >= timestamp("${from}")`,
+      },
+    ],
+  }),
+}
+
+async function frozenSoon(form: keyof typeof forms) {
+  const from = new Date(Date.now() + secondsUntilFreeze * 1000)
+  const pair = await gatewayAndUpstream({
+    policies: [everything, { name: 'frozen', namespace: ['lake'], ...forms[form](from.toISOString()) }],
+  })
+  return { ...pair, untilFrozen: () => pause(from.getTime() - Date.now() + 20) }
+}
+
+it.each([
+  ['insert', 'freeze', arrow, ['x'.repeat(70_000), 'y']],
+  ['insert', 'condition', arrow, ['x'.repeat(70_000), 'y']],
+  ['update', 'freeze', json, ['{"updates":[["a","1"]]', '}']],
+  ['update', 'condition', json, ['{"updates":[["a","1"]]', '}']],
+  ['delete', 'freeze', json, [`{"predicate":"true","vector":[${'0,'.repeat(700_000)}`, '0]}']],
+  ['version/create', 'condition', json, ['{"version":2,"manifest_path":"t/_versions/s"', '}']],
+] as const)(
+  '%s that ends in a freeze (%s) is never whole at the upstream',
+  async (operation, form, headers, parts) => {
+    const { gateway, upstream, untilFrozen } = await frozenSoon(form)
+    async function* body(): AsyncGenerator<string> {
+      yield parts[0]
+      await untilFrozen()
+      yield parts[1]
+    }
+    const response = await gateway.post(`/v1/table/lake$orders/${operation}`, {
+      body: Readable.from(body()),
+      headers,
+    })
+    expectError(response, { kind: 'PermissionDenied', says: /not allowed \w+ on "lake.orders"/ })
+    for (const { body: arrived } of upstream.arrivals) await expect(arrived).rejects.toThrow('aborted')
+  },
+)
+
+it.each(['sized', 'in chunks'] as const)('an insert that ends before the freeze is made, %s', async (how) => {
+  const { gateway, upstream } = await frozenSoon('freeze')
+  const bytes = Buffer.from('x'.repeat(200_000))
+  const body = how === 'sized' ? bytes : Readable.from([bytes.subarray(0, 9), bytes.subarray(9)])
+  expect(await gateway.post('/v1/table/lake$orders/insert', { body, headers: arrow })).toMatchObject({
+    status: 200,
+  })
+  expect((await upstream.arrivals[0]?.body)?.equals(bytes)).toBe(true)
+})
+
+it('in a freeze no storage credentials are vended, for they are good for changes past the gateway', async () => {
+  const { gateway, upstream, untilFrozen } = await frozenSoon('freeze')
+  upstream.answering = answers(200, { location: 's3://b/t', storage_options: { aws_secret_access_key: 's' } })
+  const describe = (body: object) => gateway.post('/v1/table/lake$orders/describe', { body })
+  expect(await describe({ vend_credentials: true })).toMatchObject({
+    status: 200,
+    json: { storage_options: { aws_secret_access_key: 's' } },
+  })
+  await untilFrozen()
+  expectError(await describe({ vend_credentials: true }), {
+    kind: 'PermissionDenied',
+    says: /VendCredentials \(vend_credentials\)/,
+  })
+  expect((await describe({})).json).toEqual({ location: 's3://b/t' })
+})
