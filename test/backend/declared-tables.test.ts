@@ -52,6 +52,15 @@ test.each([
   )
 })
 
+test('a creation where it exists leaves the properties of a declared table as they are', async () => {
+  const { post } = await runningBackend()
+  const create = (mode: string) =>
+    post(`/v1/table/t/create?mode=${mode}&properties=%7B%22x%22%3A%222%22%7D`, streamOf(orders(1)))
+  await post('/v1/table/t/declare', { properties: { x: '1' } })
+  expect(await create('ExistOk')).toEqual(answerOf(expect.objectContaining({ properties: { x: '1' } })))
+  expect(await create('Overwrite')).toEqual(answerOf(expect.objectContaining({ properties: { x: '2' } })))
+})
+
 test('first inserts at the same time lose no row', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/t/declare', {})

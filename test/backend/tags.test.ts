@@ -120,6 +120,4 @@ test('a tag stands for its version where a table is described', async () => {
   expect(await describe({ tag: 'none' })).toEqual(errorOf('TableTagNotFound'))
   expect(await describe({ tag: 'old', version: 2 })).toEqual(errorOf('InvalidInput'))
   expect(await describe({ tag: 'old', branch: 'main' })).toEqual(errorOf('InvalidInput'))
-  expect((await post('/v1/table/t/exists', { tag: 'old' })).status).toBe(200)
-  expect(await post('/v1/table/t/exists', { tag: 'none' })).toEqual(errorOf('TableTagNotFound'))
 })

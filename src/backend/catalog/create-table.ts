@@ -22,8 +22,9 @@ type Response = ResponseOf<'CreateTable'>
 
 /**
  * Creates a table from an Arrow IPC stream. Of a table that is there, ExistOk answers what it is and Overwrite
- * adds a version that replaces all rows and, if the request has them, the properties. A table that is only
- * declared gets its data in both modes; in Create, its name is taken (TableAlreadyExists, 409).
+ * adds a version that replaces all rows and, if the request has them, the properties. A table that is only declared
+ * gets its data in both modes, and keeps its properties in ExistOk; in Create, its name is taken (TableAlreadyExists,
+ * 409).
  */
 export async function createTable(
   catalog: CatalogParts,
@@ -41,7 +42,8 @@ export async function createTable(
     return await catalog.dataLock.run(table.objectId, async () => {
       const isThere = await findData(catalog, table)
       if (isThere && request.mode === 'ExistOk') return await describe(catalog, table)
-      return await putData(catalog, table, isThere ? 'overwrite' : 'create', upload, request.properties)
+      const properties = request.mode === 'Overwrite' ? request.properties : undefined
+      return await putData(catalog, table, isThere ? 'overwrite' : 'create', upload, properties)
     })
   })
 }

@@ -46,11 +46,11 @@ export async function requireTableExists(
   request: RequestOf<'TableExists'>,
 ): Promise<void> {
   const table = await requireTable(catalog.database, id)
-  if (namesVersion(request)) await hasData(catalog, table)
+  if (request.version !== undefined) await hasData(catalog, table)
   await pointOf(catalog, id, table, request)
 }
 
-function namesVersion({ version, tag }: RequestOf<'TableExists'> | Request): boolean {
+function namesVersion({ version, tag }: Request): boolean {
   return version !== undefined || tag !== undefined
 }
 

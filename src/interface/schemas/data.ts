@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { int64, optional, request, response } from './members.ts'
+import { operations } from '../operations.ts'
 import { mode } from './modes.ts'
 
 /**
@@ -10,7 +11,7 @@ export const dataSchemas = {
   InsertIntoTable: {
     request: request({
       branch: optional(z.string()),
-      mode: mode(['Append', 'Overwrite']),
+      mode: mode(operations.InsertIntoTable.modes),
     }),
     response: response({ version: int64, num_inserted_rows: int64 }),
   },

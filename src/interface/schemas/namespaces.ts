@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { optional, paging, properties, request, response } from './members.ts'
+import { operations } from '../operations.ts'
 import { mode } from './modes.ts'
 
 /** The members of ListTables and of ListAllTables. */
@@ -18,7 +19,7 @@ const listTables = {
 export const namespaceSchemas = {
   CreateNamespace: {
     request: request({
-      mode: mode(['Create', 'ExistOk', 'Overwrite']),
+      mode: mode(operations.CreateNamespace.modes),
       properties: optional(properties),
     }),
     response: response({ properties }),
@@ -39,8 +40,8 @@ export const namespaceSchemas = {
   },
   DropNamespace: {
     request: request({
-      mode: mode(['Fail', 'Skip']),
-      behavior: mode(['Restrict', 'Cascade']),
+      mode: mode(operations.DropNamespace.modes),
+      behavior: mode(operations.DropNamespace.behaviors),
     }),
     response: response({ properties: properties.optional() }),
   },

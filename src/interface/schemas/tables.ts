@@ -9,6 +9,7 @@ import {
   request,
   response,
 } from './members.ts'
+import { operations } from '../operations.ts'
 import { mode } from './modes.ts'
 
 /** A type of an Arrow schema in JSON; the names of the types are in interface section 2.9. */
@@ -54,7 +55,7 @@ const removedTable = response({
 export const tableSchemas = {
   CreateTable: {
     request: request({
-      mode: mode(['Create', 'ExistOk', 'Overwrite']),
+      mode: mode(operations.CreateTable.modes),
       location: optional(z.string()),
       properties: optional(propertiesText),
       storage_options: optional(propertiesText),
@@ -103,13 +104,7 @@ export const tableSchemas = {
       is_only_declared: z.boolean().optional(),
     }),
   },
-  TableExists: {
-    request: request({
-      version: optional(int64),
-      tag: optional(z.string()),
-      branch: optional(z.string()),
-    }),
-  },
+  TableExists: { request: request({ version: optional(int64) }) },
   DropTable: {
     request: request({}),
     response: removedTable,
@@ -117,7 +112,7 @@ export const tableSchemas = {
   RegisterTable: {
     request: request({
       location: z.string(),
-      mode: mode(['Create', 'Overwrite']),
+      mode: mode(operations.RegisterTable.modes),
       properties: optional(properties),
     }),
     response: response({ location: z.string(), properties }),
