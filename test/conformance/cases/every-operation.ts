@@ -112,7 +112,8 @@ function bodyAndRouteChecks(operation: Operation): Record<string, Check> {
     },
     'an id in the body that differs from the route is refused': async (world) => {
       const present = presentFor(world, operation)
-      for (const id of [[...present, 'x'], ['x'], [], 'x', [7], 7]) {
+      // An empty id counts as not sent for some servers: clients send it by default.
+      for (const id of [[...present, 'x'], ['x'], 'x', [7], 7]) {
         await world.refused(name, present, { body: { ...sample, id } }, 'InvalidInput')
       }
     },

@@ -18,7 +18,7 @@ export const rowCases = cases({
   InsertIntoTable: {
     'rows are appended, or replace those that are there': async (world) => {
       const id = await world.table(3)
-      const modes = { '': 4, append: 5, Append: 6, '"Append"': 7, OVERWRITE: 1 }
+      const modes = { append: 4, Append: 5, '"Append"': 6, OVERWRITE: 1 }
       for (const [mode, expected] of Object.entries(modes)) {
         const answer = await world.ok('InsertIntoTable', id, { body: rows(1), query: { mode } })
         equal(answer['num_inserted_rows'], 1)
