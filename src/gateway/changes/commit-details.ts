@@ -1,6 +1,6 @@
 import { filterMembers } from '../../audit/redaction.ts'
 import type { Details } from '../../audit/records.ts'
-import { factTypes, type FactName, type StatedFacts } from '../../interface/facts.ts'
+import type { FactName, StatedFacts } from '../../interface/facts.ts'
 import type { Operation } from '../../interface/operations.ts'
 import type { Target } from '../../interface/target.ts'
 import { memberOf, type Members } from '../facts/read-facts.ts'
@@ -9,6 +9,7 @@ import { keysOf } from './made-versions.ts'
 /** Maps of which a record holds the keys alone: the values may be secrets, or belong to the data. */
 const keysOnly: Partial<Record<FactName, string>> = {
   metadata: 'metadata_keys',
+  properties: 'property_keys',
   storageOptions: 'storage_option_keys',
 }
 
@@ -53,10 +54,7 @@ function detailsOf(operation: Operation, stated: StatedFacts, sent: (name: strin
     if (value === undefined || place === undefined) continue
     const keys = keysOnly[fact]
     if (keys !== undefined) details[keys] = keysOf(Object.fromEntries(value as ReadonlyMap<string, string>))
-    else
-      details[place.name] = bounded(
-        factTypes[fact] === 'map' ? Object.fromEntries(value as ReadonlyMap<string, string>) : value,
-      )
+    else details[place.name] = bounded(value)
   }
   for (const name of operation.recorded) {
     const value = sent(name)
