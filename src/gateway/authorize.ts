@@ -1,3 +1,4 @@
+import type { StatedFacts } from '../interface/facts.ts'
 import type { Allowed, Decision } from '../policy/decision.ts'
 import type { Question, RequestFacts } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
@@ -43,19 +44,26 @@ export function settle(
   policies: PolicySet,
   now = new Date(),
 ): Settled {
-  const facts = members === undefined ? request.facts : requestFacts(request, now)
-  const stated = members === undefined ? request.stated : readAllFacts(request, members).stated
-  const needs =
-    members === undefined
-      ? request.decided.map(({ need }) => need)
-      : permissionsOfRequest(request, stated, members)
-  const decided = needs.map((need): DecidedNeed => {
+  if (members === undefined)
+    return settleWith(request, request.facts, request.stated, request.decided, policies)
+  const facts = requestFacts(request, now)
+  const { stated } = readAllFacts(request, members)
+  const decided = permissionsOfRequest(request, stated, members).map((need): DecidedNeed => {
     const before = request.decided.find((one) => isSameNeed(one.need, need))
-    const isOpen = before === undefined || before.result === 'undecided'
-    if (!isOpen && (members === undefined || !policies.isTimed(need.permission)))
-      return { need, result: before.result }
-    return { need, result: decide(need, request, facts, policies) }
+    const isConclusive =
+      before !== undefined && before.result !== 'undecided' && !policies.isTimed(need.permission)
+    return { need, result: isConclusive ? before.result : decide(need, request, facts, policies) }
   })
+  return settleWith(request, facts, stated, decided, policies)
+}
+
+function settleWith(
+  request: Permitted,
+  facts: RequestFacts,
+  stated: StatedFacts,
+  decided: readonly DecidedNeed[],
+  policies: PolicySet,
+): Settled {
   return settled(request, {
     facts,
     stated,
@@ -63,7 +71,7 @@ export function settle(
     withholdsCredentials: decided.some(
       ({ need, result }) => need.otherwise === 'withheld' && result === 'left-out',
     ),
-    withholdsDescription: !mayDescribe(request, needs, facts, policies),
+    withholdsDescription: !mayDescribe(request, decided, facts, policies),
   })
 }
 
@@ -121,14 +129,15 @@ function resultOf(
 /** Whether the response may describe the objects that the request changes, each entry of a batch included. */
 function mayDescribe(
   request: Permitted,
-  needs: readonly PermissionNeed[],
+  decided: readonly DecidedNeed[],
   facts: RequestFacts,
   policies: PolicySet,
 ): boolean {
   const { operation } = request.meaning
   if (operation.describes.length === 0) return true
-  const objects = operation.entries === undefined ? needs.slice(0, 1) : needs.filter(({ entry }) => entry)
-  return objects.every((need) => policies.mayDescribe(questionOf(need, request, facts)))
+  const isObject = ({ need }: DecidedNeed, index: number): boolean =>
+    operation.entries === undefined ? index === 0 : need.entry !== undefined
+  return decided.filter(isObject).every(({ need }) => policies.mayDescribe(questionOf(need, request, facts)))
 }
 
 function questionOf(

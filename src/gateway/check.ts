@@ -17,7 +17,7 @@ import {
   type Beginning,
 } from './body/read-body.ts'
 import type { Members } from './facts/read-facts.ts'
-import { isDecidedByBody } from './needed-permissions.ts'
+import { isDecidedByBody, needsBody } from './needed-permissions.ts'
 import { restateBody, restateHead } from './facts/restate.ts'
 import { consistent, type Consistent, type Payload, type Permitted, type Settled } from './stages.ts'
 import { streamedJson } from './body/streamed-body.ts'
@@ -141,7 +141,7 @@ function passArrow(request: Permitted, body: ClientBody, options: CheckOptions):
 /** No body: operations that state something only in a body have stated nothing. */
 function passWithout(request: Permitted, options: CheckOptions): Consistent {
   assertNoObject(request)
-  const members = isDecidedByBody(request.meaning.operation) ? {} : undefined
+  const members = needsBody(request.meaning.operation) ? {} : undefined
   return pass(settle(request, members, options.policies), { form: 'none' }, undefined, {})
 }
 

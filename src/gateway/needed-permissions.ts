@@ -6,10 +6,12 @@ import type { Permission } from '../interface/permissions.ts'
 import { unknown } from '../policy/fact.ts'
 import {
   factsBeneath,
+  factsOfCredentials,
   factsOfMovedTable,
   factsOfOperation,
   factsOfOverwrite,
   knownFacts,
+  nothingStated,
   type ReadFacts,
 } from '../policy/operation-facts.ts'
 import { noFacts, type OperationFacts } from '../policy/question.ts'
@@ -35,12 +37,17 @@ export function permissionsOfHead(
   { meaning: { operation, id } }: Matched,
   facts: ReadFacts,
 ): readonly PermissionNeed[] {
-  const needs = [ownNeed(operation, id, facts), ...effects(operation, id, facts)]
+  const own = ownNeed(operation, id, facts)
+  const isSilent = facts.stated === nothingStated && !asksInSilence.has(operation.name)
+  const needs = isSilent ? [own] : [own, ...effects(operation, id, facts)]
   if (vending.has(operation.name) && facts.stated.vendCredentials !== true) {
-    needs.push({ ...credentialsNeed(operation, id, facts), otherwise: 'withheld' })
+    needs.push(credentialsNeed(operation, id, facts, 'withheld'))
   }
   return needs
 }
+
+/** The operations that need more than their own permission if they state nothing, too. */
+const asksInSilence: ReadonlySet<OperationName> = new Set(['RegisterTable', 'CreateTableBranch'])
 
 /**
  * The permissions that a whole request needs. Throws InvalidInput (400) if the body lacks what says on which objects,
@@ -55,6 +62,11 @@ export function permissionsOfRequest(
   if (operation.name === 'CreateTableVersion') confineManifest(stated.manifestPath, 'manifest_path')
   if (operation.name === 'RenameTable') assertNewName(stated.newName)
   return [...permissionsOfHead(request, knownFacts(stated)), ...batchNeeds(operation, members)]
+}
+
+/** Whether an operation is refused without what its body says. */
+export function needsBody({ name, entries }: Operation): boolean {
+  return entries !== undefined || name === 'CreateTableVersion' || name === 'RenameTable'
 }
 
 /**
@@ -86,15 +98,17 @@ const asking: ReadonlySet<FactName> = new Set([
  * rule of its own for callers that may see something beneath the namespace.
  */
 function ownNeed(operation: Operation, id: Identifier, facts: ReadFacts): PermissionNeed {
-  const need: PermissionNeed = {
-    permission: operation.name,
-    kind: operation.object,
-    id,
-    facts: factsOfOperation(operation, id, facts),
-  }
-  if (operation.lists !== undefined) return { ...need, otherwise: 'what-is-visible' }
-  const isBatch = operation.object === 'none' && operation.effect !== 'read'
-  return isBatch ? { ...need, otherwise: 'entries-decide' } : need
+  const own = factsOfOperation(operation, id, facts)
+  const otherwise = otherwiseOf(operation)
+  const { name: permission, object: kind } = operation
+  return otherwise === undefined
+    ? { permission, kind, id, facts: own }
+    : { permission, kind, id, facts: own, otherwise }
+}
+
+function otherwiseOf({ lists, object, effect }: Operation): PermissionNeed['otherwise'] {
+  if (lists !== undefined) return 'what-is-visible'
+  return object === 'none' && effect !== 'read' ? 'entries-decide' : undefined
 }
 
 /** What a request does besides what its operation says, by the facts that it states. */
@@ -140,18 +154,19 @@ function effects(operation: Operation, id: Identifier, facts: ReadFacts): Permis
   return needs
 }
 
-/** Credentials open the storage of a table, and so every branch of it. */
 function credentialsNeed(
-  { object, ...operation }: Operation,
+  operation: Operation,
   id: Identifier,
   facts: ReadFacts,
+  otherwise?: 'withheld',
 ): PermissionNeed {
   return {
     permission: 'VendCredentials',
-    kind: object,
+    kind: operation.object,
     id,
-    facts: { ...factsOfOperation({ object, ...operation }, id, facts), branch: unknown },
+    facts: factsOfCredentials(operation, id, facts),
     because: 'vend_credentials',
+    ...(otherwise && { otherwise }),
   }
 }
 

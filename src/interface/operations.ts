@@ -784,6 +784,8 @@ export interface Operation {
   readonly body: BodyForm
   /** Every fact with its places, in the order of the table. */
   readonly facts: readonly (readonly [FactName, readonly FactPlace[]])[]
+  /** Those of the facts that a request can state in several places. */
+  readonly factsOfSeveralPlaces: readonly (readonly [FactName, readonly FactPlace[]])[]
   readonly modes: readonly string[]
   readonly behaviors: readonly string[]
   readonly unknownBranch: 'always' | FactName | undefined
@@ -804,6 +806,7 @@ export interface Operation {
 
 function complete(name: OperationName): Operation {
   const definition: OperationDefinition = operations[name]
+  const facts = factsIn(definition)
   const repeats = (['id', 'index_name'] as const).filter((member) => definition.path.includes(`{${member}}`))
   return {
     name,
@@ -815,7 +818,8 @@ function complete(name: OperationName): Operation {
     query: new Map([['delimiter', 'string'], ...Object.entries(definition.query ?? {})]),
     required: definition.required ?? [],
     body: definition.body,
-    facts: factsIn(definition),
+    facts,
+    factsOfSeveralPlaces: facts.filter(([, places]) => places.filter(isOwnPlace).length > 1),
     modes: definition.modes ?? [],
     behaviors: definition.behaviors ?? [],
     unknownBranch: definition.unknownBranch,
@@ -832,6 +836,11 @@ function complete(name: OperationName): Operation {
     lists: definition.lists,
     errors: definition.errors,
   }
+}
+
+/** A key of the properties is no place to state them in: it is there or not. */
+function isOwnPlace({ in: part }: FactPlace): boolean {
+  return part !== 'properties'
 }
 
 function factsIn({ facts = {} }: OperationDefinition): Operation['facts'] {

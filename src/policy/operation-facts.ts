@@ -1,5 +1,4 @@
-import type { FactName, StatedFacts } from '../interface/facts.ts'
-import { canonicalBranch } from '../interface/facts.ts'
+import { canonicalBranch, type FactName, type FactPlace, type StatedFacts } from '../interface/facts.ts'
 import type { Identifier } from '../interface/identifiers.ts'
 import { operationNamed, operations, type Operation, type OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
@@ -15,13 +14,56 @@ export interface ReadFacts {
 const none: ReadonlySet<FactName> = new Set()
 const noProperties: ReadonlyMap<string, string> = new Map()
 
+/** The facts of a request that states none. */
+export const nothingStated: StatedFacts = Object.freeze({})
+const nothingRead: ReadFacts = Object.freeze({ stated: nothingStated, pending: none })
+
 /** Facts of a request of which all is known. */
 export function knownFacts(stated: StatedFacts): ReadFacts {
-  return { stated, pending: none }
+  return stated === nothingStated ? nothingRead : { stated, pending: none }
+}
+
+/** The facts of a request whose head states none, and whose body has not been read. */
+export const unreadFacts: (operation: Operation) => ReadFacts = remember((operation) => {
+  const inBody = operation.facts.filter(([, places]) => places.some(isInBody))
+  return Object.freeze({ stated: nothingStated, pending: new Set(inBody.map(([name]) => name)) })
+})
+
+/** Whether a fact may stand in a body; properties are a part of one. */
+export function isInBody({ in: part }: FactPlace): boolean {
+  return part !== 'query' && part !== 'header'
 }
 
 /** The facts of an operation on the object of a request, by what the request states. */
 export function factsOfOperation(operation: Operation, id: Identifier, facts: ReadFacts): OperationFacts {
+  // Most heads state nothing.
+  if (facts === nothingRead) return silentFacts(operation)
+  return facts === unreadFacts(operation) ? openFacts(operation) : createFacts(operation, id, facts)
+}
+
+/** The facts of storage credentials, which open every branch of a table. */
+export function factsOfCredentials(operation: Operation, id: Identifier, facts: ReadFacts): OperationFacts {
+  if (facts === nothingRead) return silentCredentials(operation)
+  return { ...factsOfOperation(operation, id, facts), branch: unknown }
+}
+
+const silentFacts = remember((operation) => createFacts(operation, [], nothingRead))
+const openFacts = remember((operation) => createFacts(operation, [], unreadFacts(operation)))
+const silentCredentials = remember((operation): OperationFacts => ({
+  ...silentFacts(operation),
+  branch: unknown,
+}))
+
+function remember<Value>(create: (operation: Operation) => Value): (operation: Operation) => Value {
+  const known = new Map<Operation, Value>()
+  return (operation) => {
+    let value = known.get(operation)
+    if (value === undefined) known.set(operation, (value = create(operation)))
+    return value
+  }
+}
+
+function createFacts(operation: Operation, id: Identifier, facts: ReadFacts): OperationFacts {
   const { stated } = facts
   const fact = <Name extends FactName, Value>(
     name: Name,
@@ -53,7 +95,7 @@ export function factsOfPermission(
   const known = knownFacts(stated)
   if (permission === 'OverwriteTable') return factsOfOverwrite(stated.branch ?? unknown)
   if (permission === 'VendCredentials') {
-    return { ...factsOfOperation(operationNamed('DescribeTable'), id, known), branch: unknown }
+    return factsOfCredentials(operationNamed('DescribeTable'), id, known)
   }
   const isChoice = permission === 'ChooseLocation' || permission === 'ChooseStorage'
   return factsOfOperation(operationNamed(isChoice ? 'CreateTable' : permission), id, known)
@@ -101,10 +143,8 @@ const factsOfEffect = {
   VendCredentials: ['branch', 'tag'],
 } as const satisfies Record<Exclude<Permission, OperationName>, readonly (keyof OperationFacts)[]>
 
-function branchOf(
-  { unknownBranch, ...operation }: Operation,
-  { stated, pending: unread }: ReadFacts,
-): Fact<string> {
+function branchOf(operation: Operation, { stated, pending: unread }: ReadFacts): Fact<string> {
+  const { unknownBranch } = operation
   if (unknownBranch === 'always') return unknown
   if (unknownBranch !== undefined && stated[unknownBranch] !== undefined) return unknown
   if (unknownBranch !== undefined && unread.has(unknownBranch)) return pending

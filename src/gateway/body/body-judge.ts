@@ -1,6 +1,7 @@
 import { isDecisive } from '../../interface/decisive-names.ts'
 import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
+import type { Operation } from '../../interface/operations.ts'
 import type { Members } from '../facts/read-facts.ts'
 import { detailMembers, isFilter } from '../changes/commit-details.ts'
 import type { Matched } from '../stages.ts'
@@ -69,6 +70,7 @@ function watchMembers(
   const { operation, parameters } = request.meaning
   const recorded = detailMembers(operation)
   const { emptyIsAbsent } = operation
+  const holdsOptional = parentsOf(operation)
   /** The names of the open members by their depth; a level that is a list has none. */
   const path: string[] = []
 
@@ -84,9 +86,6 @@ function watchMembers(
     return holdsOptional.has(name) || name === 'query' ? 'members' : 'nothing'
   }
 
-  /** The members that hold some that count as not sent if they are empty. */
-  const holdsOptional = new Set([...emptyIsAbsent].map((empty) => empty.split('.')[0] ?? ''))
-
   return {
     name(name, depth, object) {
       path.length = depth
@@ -100,7 +99,11 @@ function watchMembers(
       }
       return parent !== undefined && holdsOptional.has(parent) ? 'members' : 'nothing'
     },
-    emptyIsAbsent: () => emptyIsAbsent.has(path.filter((part) => part !== undefined).join('.')),
+    emptyIsAbsent: (name, depth) =>
+      depth === 1
+        ? emptyIsAbsent.has(name)
+        : holdsOptional.has(path[1] ?? '') &&
+          emptyIsAbsent.has(path.filter((part) => part !== undefined).join('.')),
     value(text, name, depth) {
       const value: unknown = JSON.parse(text)
       if (depth > 1) {
@@ -112,6 +115,18 @@ function watchMembers(
       return replacement
     },
   }
+}
+
+const parents = new WeakMap<Operation, ReadonlySet<string>>()
+
+/** The members of a body that hold members which count as not sent if they are empty. */
+function parentsOf(operation: Operation): ReadonlySet<string> {
+  let names = parents.get(operation)
+  if (names === undefined) {
+    const nested = [...operation.emptyIsAbsent].filter((path) => path.includes('.'))
+    parents.set(operation, (names = new Set(nested.map((path) => path.split('.')[0] ?? ''))))
+  }
+  return names
 }
 
 function interestInQuery(name: string): Interest {

@@ -3,7 +3,13 @@ import { describePlace, type FactName, type FactPlace, type StatedFacts } from '
 import { invalidInput } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Operation } from '../../interface/operations.ts'
-import { knownFacts, type ReadFacts } from '../../policy/operation-facts.ts'
+import {
+  isInBody,
+  knownFacts,
+  nothingStated,
+  unreadFacts,
+  type ReadFacts,
+} from '../../policy/operation-facts.ts'
 import type { Matched } from '../stages.ts'
 import { isSameFact, readMember, readText, showFact, type FactValue } from './fact-values.ts'
 
@@ -27,9 +33,11 @@ export function readHeadFacts(request: Matched): ReadFacts {
   const stated = readFacts(operation, readerOf(request, undefined))
   const mayStateMore = request.hasBody && operation.body !== 'arrow'
   if (!mayStateMore) return knownFacts(stated)
-  const isPending = ([name, places]: readonly [FactName, readonly FactPlace[]]): boolean =>
-    stated[name] === undefined && places.some(isInBody)
-  return { stated, pending: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
+  if (stated === nothingStated) return unreadFacts(operation)
+  const pending = operation.facts.filter(
+    ([name, places]) => stated[name] === undefined && places.some(isInBody),
+  )
+  return { stated, pending: new Set(pending.map(([name]) => name)) }
 }
 
 /** The facts that a whole request states; no members if it has no JSON body. Throws as `readHeadFacts` does. */
@@ -77,7 +85,7 @@ const headerNames: Readonly<Record<string, string>> = {
 }
 
 function readFacts(operation: Operation, read: ReadPlace): StatedFacts {
-  const stated: Partial<Record<FactName, FactValue>> = {}
+  let stated: Partial<Record<FactName, FactValue>> | undefined
   for (const [fact, places] of operation.facts) {
     let first: Statement | undefined
     for (const place of places) {
@@ -86,8 +94,9 @@ function readFacts(operation: Operation, read: ReadPlace): StatedFacts {
       if (first === undefined) first = { place, value }
       else assertSame(first, { place, value })
     }
-    if (first !== undefined) stated[fact] = first.value
+    if (first !== undefined) (stated ??= {})[fact] = first.value
   }
+  if (stated === undefined) return nothingStated
   const facts = stated as StatedFacts
   return facts.properties === undefined ? facts : withLocation(operation, facts, facts.properties)
 }
@@ -135,8 +144,4 @@ export function headerIn(headers: readonly string[], name: string): string | und
     if (headers[index] === name) return headers[index + 1]
   }
   return undefined
-}
-
-function isInBody({ in: part }: FactPlace): boolean {
-  return part !== 'query' && part !== 'header'
 }

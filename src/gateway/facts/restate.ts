@@ -1,6 +1,6 @@
 import { invalidInput } from '../../interface/errors.ts'
 import { dialects } from '../../interface/headers.ts'
-import type { FactName, FactPlace } from '../../interface/facts.ts'
+import type { FactPlace } from '../../interface/facts.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Target } from '../../interface/target.ts'
 import type { BodyJudge } from '../body/body-judge.ts'
@@ -22,9 +22,10 @@ export interface RestatedHead {
 
 /** States facts of several places in all places of the head; undefined if it does already. */
 export function restateHead({ meaning, headers, stated }: Settled): RestatedHead | undefined {
+  if (meaning.operation.factsOfSeveralPlaces.length === 0) return undefined
   const parameters = new Map(meaning.parameters)
   const added: string[] = []
-  for (const [value, place] of placesToState(meaning.operation.facts, stated)) {
+  for (const [value, place] of placesToState(meaning.operation, stated)) {
     if (place.in === 'query' && !parameters.has(place.name)) parameters.set(place.name, textOf(value))
     if (place.in === 'header') {
       const name = place.name === 'location' ? dialects.catalog.location : dialects.catalog.properties
@@ -44,7 +45,7 @@ export function restateBody({ meaning: { operation }, stated }: Settled, judge: 
   const { members, text } = judge
   // The members of a bare map are data; `metadata` was found if the map is wrapped.
   if (operation.body === 'map' && !Object.hasOwn(members, 'metadata')) return
-  for (const [value, place] of placesToState(operation.facts, stated)) {
+  for (const [value, place] of placesToState(operation, stated)) {
     if (place.in === 'body') add(members, text.root, place, value)
     if (place.in === 'body.query') add(memberOf(members, 'query'), judge.queryObject(), place, value)
   }
@@ -66,19 +67,13 @@ export function restateBody({ meaning: { operation }, stated }: Settled, judge: 
 }
 
 function* placesToState(
-  facts: Target['operation']['facts'],
+  { factsOfSeveralPlaces }: Target['operation'],
   stated: Settled['stated'],
 ): Generator<readonly [FactValue, FactPlace]> {
-  for (const [fact, places] of facts) {
-    const value = valueToState(fact, stated)
-    if (value === undefined || places.length < 2) continue
-    for (const place of places) yield [value, place]
+  for (const [fact, places] of factsOfSeveralPlaces) {
+    const value = stated[fact]
+    if (value !== undefined) for (const place of places) yield [value, place]
   }
-}
-
-/** A location in the properties is one by another name, and is not moved. */
-function valueToState(fact: FactName, stated: Settled['stated']): FactValue | undefined {
-  return fact === 'location' ? undefined : stated[fact]
 }
 
 function textOf(value: FactValue): string {
