@@ -101,9 +101,11 @@ function ownNeed(operation: Operation, id: Identifier, facts: ReadFacts): Permis
   const own = factsOfOperation(operation, id, facts)
   const otherwise = otherwiseOf(operation)
   const { name: permission, object: kind } = operation
-  return otherwise === undefined
-    ? { permission, kind, id, facts: own }
-    : { permission, kind, id, facts: own, otherwise }
+  if (otherwise !== undefined) return { permission, kind, id, facts: own, otherwise }
+  const { unknownBranch } = operation
+  // Without a word a refusal would look as if it were about the branch that is stated.
+  const isByFact = unknownBranch !== undefined && unknownBranch !== 'always' && unknownBranch in facts.stated
+  return { permission, kind, id, facts: own, ...(isByFact && { because: `with ${unknownBranch}` }) }
 }
 
 function otherwiseOf({ lists, object, effect }: Operation): PermissionNeed['otherwise'] {
