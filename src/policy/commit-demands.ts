@@ -109,9 +109,11 @@ function branchDemand(
   isForbidden: (branch: string) => boolean,
 ): CommitDemand {
   const named = wholeTable.size > 0 ? { allowWholeTable: [...wholeTable] } : {}
-  return demand(changesOfBranches, { ...content, ...named }, ['branch'], ({ branch }, { permission }) =>
-    branch === unknown ? !wholeTable.has(permission) : isForbidden(valueOf(branch)),
-  )
+  return demand(changesOfBranches, { ...content, ...named }, ['branch'], ({ branch }, { permission }) => {
+    if (branch !== unknown) return isForbidden(valueOf(branch))
+    // A table that is created with all its branches is the destination of a rename.
+    return !wholeTable.has(permission === 'CreateTable' ? 'RenameTable' : permission)
+  })
 }
 
 function demand(

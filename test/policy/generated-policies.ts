@@ -27,7 +27,7 @@ const permission = fc.constantFrom(
   'RegisterTable',
   'VendCredentials',
 )
-const operation = fc.oneof(permission, fc.constantFrom('all', 'read', 'drop', 'write', 'commit'))
+const operation = fc.oneof(permission, fc.constantFrom('all', 'read', 'drop', 'write', 'commit', 'admin'))
 const tableName = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 3 })
 const pattern = fc
   .string({ unit: fc.constantFrom('a', 'b', '*'), minLength: 1, maxLength: 4 })
@@ -72,7 +72,7 @@ const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
     { branches: ['dev', 'ci/*'] },
     { branches: ['dev'], allowWholeTable: ['drop'] },
     { notBranches: ['main'] },
-    { notBranches: ['main'], allowWholeTable: ['RegisterTable', 'DeregisterTable'] },
+    { notBranches: ['main'], allowWholeTable: ['RegisterTable', 'RenameTable', 'UpdateTable'] },
   ),
   fc.constantFrom(
     { freeze: { until: '2026-06-15T12:00:00Z' } },

@@ -103,7 +103,7 @@ function concerns({ subjects }: Pick<WrittenRule, 'subjects'>, { principal }: Qu
   return (subjects.any === true || isNamed(subjects)) && !isNamed(subjects.except ?? {})
 }
 
-function names(operations: readonly string[], { permission }: Question): boolean {
+function names(operations: readonly string[], { permission }: Pick<Question, 'permission'>): boolean {
   return operations.some(
     (name) => name === permission || permissionGroups.get(name)?.includes(permission) === true,
   )
@@ -118,18 +118,14 @@ function holds({ when, effect }: WrittenRule, question: Question, outlook: Outlo
   return result === 'error' ? effect === 'deny' : result
 }
 
-/** The changes of one branch, and those of a whole table, as policies/README.md lists them. */
-const branchChanges: ReadonlySet<string> = new Set([
-  'InsertIntoTable',
-  'CreateTableVersion',
-  'CreateTableTag',
-  'DropTable',
-  'DeregisterTable',
-  'RegisterTable',
-  'RenameTable',
-  'OverwriteTable',
-  'DeleteTableTag',
-])
+/** The changes of one branch, and those of a whole table, as policies/README.md has them. */
+const branchChanges: ReadonlySet<string> = new Set(
+  (
+    'InsertIntoTable MergeInsertIntoTable UpdateTable DeleteFromTable CreateTable CreateTableVersion RestoreTable ' +
+    'CreateTableTag CreateTableBranch DeleteTableBranch ' +
+    'DropTable DeregisterTable RegisterTable RenameTable OverwriteTable DeleteTableTag UpdateTableTag'
+  ).split(' '),
+)
 
 /** Whether a commit, or another change, fails what is required of it. */
 function fails(requirement: WrittenRequirement, question: Question, outlook: Outlook): boolean {
@@ -144,7 +140,9 @@ function fails(requirement: WrittenRequirement, question: Question, outlook: Out
   }
   if (branches || notBranches) {
     if (!branchChanges.has(permission)) return false
-    if (operation.branch === unknown) return !names(allowWholeTable, question)
+    // A table that is created on every branch is the destination of a rename.
+    const change = permission === 'CreateTable' ? 'RenameTable' : permission
+    if (operation.branch === unknown) return !names(allowWholeTable, { permission: change })
     return onFact(operation.branch, outlook, (branch) => {
       const isNamed = (branches ?? notBranches ?? []).some((pattern) => slowMatch(pattern, branch))
       return branches ? !isNamed : isNamed

@@ -1,0 +1,283 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { authorize } from '../../src/gateway/authorize.ts'
+import { check } from '../../src/gateway/check.ts'
+import { DeniedError } from '../../src/gateway/denied-error.ts'
+import { noBody, type ClientBody } from '../../src/gateway/edge/client-body.ts'
+import { match } from '../../src/gateway/match.ts'
+import { authenticated, received, type Permitted } from '../../src/gateway/stages.ts'
+import type { Upstream } from '../../src/gateway/upstream/upstream.ts'
+import { buildTarget, parseTarget } from '../../src/interface/target.ts'
+import type { Permission } from '../../src/interface/permissions.ts'
+import { unknown } from '../../src/policy/fact.ts'
+import type { OperationFacts } from '../../src/policy/question.ts'
+import type { PolicySet } from '../../src/policy/trie.ts'
+import { policies } from '../policy/generated-policies.ts'
+import { slowDecide, slowDecideBeneath } from '../policy/slow-oracle.ts'
+import { ask, caller, setOf, type WrittenPolicy, type WrittenRequirement } from '../policy/written-policy.ts'
+import { isThorough } from '../thorough.ts'
+
+/** What policies/README.md says that a request needs. */
+interface Need {
+  readonly permission: Permission
+  readonly id: readonly string[]
+  readonly facts: Partial<OperationFacts>
+  readonly kind?: 'namespace'
+  readonly beneath?: true
+}
+
+/** A request, and everything that must be allowed for it. */
+interface Case {
+  readonly path: string
+  readonly body?: object
+  readonly needs: readonly Need[]
+  /** Of a batch: what a rule may deny at the root. */
+  readonly batch?: Permission
+}
+
+const ann = caller('alice', 'sales', 'ops')
+const everyBranch = { branch: unknown } as const
+const moved = { ...everyBranch, location: unknown, properties: unknown } as const
+
+const branch = fc.constantFrom(undefined, 'main', 'dev', 'ci/7')
+const table = fc
+  .tuple(fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 }), fc.constantFrom('a', 'b', 'ab'))
+  .map(([namespace, name]) => [...namespace, name])
+const ticket = fc.constantFrom(undefined, { ticket: 'T-1' })
+
+const on = (id: readonly string[], rest: string): string => `/v1/table/${id.join('$')}/${rest}`
+const given = (members: object): object =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+const stated = (branchSent: string | undefined) => ({ branch: branchSent ?? 'main' })
+const query = (name: string, value: string | undefined): string =>
+  value === undefined ? '' : `?${name}=${encodeURIComponent(value)}`
+
+const commit = (members: object) => ({ version: 2, manifest_path: 't/_versions/s', ...given(members) })
+
+const cases: fc.Arbitrary<Case> = fc.oneof<fc.Arbitrary<Case>[]>(
+  fc.tuple(table, branch).map(([id, sent]) => ({
+    path: on(id, 'query'),
+    body: given({ branch: sent }),
+    needs: [{ permission: 'QueryTable', id, facts: stated(sent) }],
+  })),
+  fc.tuple(table, branch, fc.boolean()).map(([id, sent, overwrites]) => ({
+    path:
+      on(id, `insert${query('branch', sent)}`) +
+      (overwrites ? `${sent === undefined ? '?' : '&'}mode=overwrite` : ''),
+    needs: [
+      {
+        permission: 'InsertIntoTable',
+        id,
+        facts: { ...stated(sent), ...(overwrites && { mode: 'overwrite' }) },
+      },
+      ...(overwrites ? [{ permission: 'OverwriteTable' as const, id, facts: stated(sent) }] : []),
+    ],
+  })),
+  fc.tuple(table, branch, ticket).map(([id, sent, metadata]) => ({
+    path: on(id, 'version/create'),
+    body: commit({ branch: sent, metadata }),
+    needs: [
+      {
+        permission: 'CreateTableVersion',
+        id,
+        facts: { ...stated(sent), metadata: new Map(Object.entries(metadata ?? {})) },
+      },
+    ],
+  })),
+  table.map((id) => ({
+    path: on(id, 'drop'),
+    body: {},
+    needs: [{ permission: 'DropTable', id, facts: everyBranch }],
+  })),
+  fc.tuple(table, branch).map(([id, sent]) => ({
+    path: on(id, 'tags/create'),
+    body: given({ tag: 'v1', version: 1, branch: sent }),
+    needs: [{ permission: 'CreateTableTag', id, facts: stated(sent) }],
+  })),
+  fc.tuple(table, branch).map(([id, sent]) => ({
+    path: on(id, 'tags/update'),
+    body: given({ tag: 'v1', version: 1, branch: sent }),
+    needs: [{ permission: 'UpdateTableTag', id, facts: everyBranch }],
+  })),
+  fc.tuple(table, branch, fc.boolean()).map(([id, sent, hasProperties]) => ({
+    path: on(id, 'update'),
+    body: given({ branch: sent, ...(hasProperties && { properties: { a: 'b' } }) }),
+    needs: [
+      { permission: 'UpdateTable', id, facts: stated(sent) },
+      ...(hasProperties ? [{ permission: 'UpdateTable' as const, id, facts: everyBranch }] : []),
+    ],
+  })),
+  fc.tuple(table, branch, branch).map(([id, name = 'ci/8', from]) => ({
+    path: on(id, 'branches/create'),
+    body: given({ name, from_branch: from }),
+    needs: [
+      { permission: 'CreateTableBranch', id, facts: { branch: name } },
+      { permission: 'QueryTable', id, facts: stated(from) },
+    ],
+  })),
+  fc.tuple(table, table).map(([id, to]) => ({
+    path: on(id, 'rename'),
+    body: { new_table_name: to.at(-1), new_namespace_id: to.slice(0, -1) },
+    needs: [
+      { permission: 'RenameTable', id, facts: everyBranch },
+      { permission: 'CreateTable', id: to, facts: moved },
+    ],
+  })),
+  table.map((id) => ({
+    path: on(id, 'register'),
+    body: { location: 's3://b/t' },
+    needs: [
+      { permission: 'RegisterTable', id, facts: everyBranch },
+      { permission: 'ChooseLocation', id, facts: everyBranch },
+    ],
+  })),
+  fc
+    .tuple(fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 2 }), fc.boolean())
+    .map(([id, cascades]) => ({
+      path: `/v1/namespace/${id.join('$')}/drop`,
+      body: cascades ? { behavior: 'Cascade' } : {},
+      needs: [
+        { permission: 'DropNamespace', id, kind: 'namespace', facts: {} },
+        ...(cascades
+          ? (['DropTable', 'DropNamespace'] as const).map((permission): Need => ({
+              permission,
+              id,
+              kind: 'namespace',
+              facts: permission === 'DropTable' ? everyBranch : {},
+              beneath: true,
+            }))
+          : []),
+      ],
+    })),
+  fc.array(fc.tuple(table, branch, ticket), { minLength: 1, maxLength: 3 }).map((entries) => ({
+    path: '/v1/table/version/batch-create',
+    body: { entries: entries.map(([id, sent, metadata]) => ({ id, ...commit({ branch: sent, metadata }) })) },
+    batch: 'BatchCreateTableVersions',
+    needs: entries.map(([id, sent, metadata]) => ({
+      permission: 'CreateTableVersion',
+      id,
+      facts: { ...stated(sent), metadata: new Map(Object.entries(metadata ?? {})) },
+    })),
+  })),
+)
+
+const branchConditions = [
+  'branch == "main"',
+  'branch.like("ci/*")',
+  'branch.like("ci/*") || operation == "DropTable"',
+]
+const anybody = { any: true as const }
+
+/** Policies that let most pass, so that single permissions and branches decide. */
+const lenientPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
+  .record({
+    denied: fc.constantFrom(
+      'QueryTable',
+      'UpdateTable',
+      'OverwriteTable',
+      'CreateTable',
+      'drop',
+      'admin',
+      'commit',
+    ),
+    when: fc.constantFrom(...branchConditions),
+    isAllow: fc.boolean(),
+    require: fc.constantFrom<WrittenRequirement[][]>(
+      [],
+      [{ id: 'c', branches: ['ci/*'] }],
+      [{ id: 'c', notBranches: ['main'], allowWholeTable: ['UpdateTable', 'RenameTable'] }],
+    ),
+  })
+  .map(({ denied, when, isAllow, require }) => [
+    {
+      name: 'lenient',
+      namespace: [],
+      ...(require.length > 0 && { commits: { require } }),
+      rules: isAllow
+        ? [{ id: 'r', effect: 'allow', subjects: anybody, operations: ['all'], when }]
+        : [
+            { id: 'r', effect: 'allow', subjects: anybody, operations: ['all'] },
+            { id: 'd', effect: 'deny', subjects: anybody, operations: [denied], when },
+          ],
+    },
+  ])
+
+// It is decided before anything of it is asked where the object lies.
+const upstream = { basePath: '', delimiter: '$' } as Upstream
+
+/** Whether the stages let the request pass. */
+async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
+  const bytes = Buffer.from(body === undefined ? 'ARROW' : JSON.stringify(body))
+  const head = received({
+    requestId: 'r',
+    client: '192.0.2.7',
+    method: 'POST',
+    target: path,
+    credentials: { apiKey: undefined, authorization: undefined, connection: undefined },
+    headers: [],
+    contentType: undefined,
+    contentEncoding: undefined,
+    contentLength: bytes.length,
+    hasBody: true,
+    tableHeaders: [],
+  })
+  const matched = match(head, (method, target) => {
+    const meaning = parseTarget(method, target)
+    return { meaning, upstream, upstreamTarget: buildTarget(meaning) }
+  })
+  const permitted = authorize(authenticated(matched, ann), set, now)
+  if (permitted instanceof DeniedError) return false
+  return await passesCheck(permitted, { ...noBody, whole: () => Promise.resolve(bytes) }, set)
+}
+
+async function passesCheck(permitted: Permitted, body: ClientBody, policies: PolicySet): Promise<boolean> {
+  try {
+    await check(permitted, body, { policies, limits: { jsonBytes: 1_000_000 } })
+    return true
+  } catch (error) {
+    if (error instanceof DeniedError) return false
+    throw error
+  }
+}
+
+/** Past every freeze of the generated policies that ends, and in every one that does not. */
+const now = new Date()
+
+function isAllowed(written: readonly WrittenPolicy[], { needs, batch }: Case): boolean {
+  const request = { now, clientAddress: '192.0.2.7' }
+  if (batch !== undefined) {
+    const own = slowDecide(written, ask(ann, batch, 'none', [], { request }))
+    if (own.reason === 'denied') return false
+  }
+  return needs.every(({ permission, id, kind, facts, beneath }) => {
+    const question = ask(ann, permission, kind ?? 'table', id, { request, operation: facts })
+    return (beneath ? slowDecideBeneath(written, question) : slowDecide(written, question)).allowed
+  })
+}
+
+it('passes a request exactly if everything is allowed that the documentation says it needs', async () => {
+  let passed = 0
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(policies, lenientPolicies),
+      fc.array(cases, { minLength: 12, maxLength: 12 }),
+      async (written, requests) => {
+        // A condition on the id of what lies beneath counts against the caller, whatever lies there.
+        const set = setOf(written)
+        for (const request of requests) {
+          const expected = isAllowed(written, request)
+          if (request.needs.some(({ beneath }) => beneath) && JSON.stringify(written).includes('id.size()')) {
+            if (!expected) expect(await passes(set, request)).toBe(false)
+          } else {
+            expect(await passes(set, request), JSON.stringify(request)).toBe(expected)
+          }
+          if (expected) passed += 1
+          else refused += 1
+        }
+      },
+    ),
+    { numRuns: isThorough ? 3000 : 300 },
+  )
+  expect(Math.min(passed, refused)).toBeGreaterThan(100)
+})
