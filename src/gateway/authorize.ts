@@ -3,7 +3,7 @@ import type { Allowed, Decision } from '../policy/decision.ts'
 import type { Question, RequestFacts } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
 import { denied, DeniedError } from './denied-error.ts'
-import { readAllFacts, readHeadFacts, type Members } from './facts/read-facts.ts'
+import { readBodyFacts, readHeadFacts, type Members } from './facts/read-facts.ts'
 import { requestFacts } from './facts/request-facts.ts'
 import { permissionsOfHead, permissionsOfRequest } from './needed-permissions.ts'
 import type { DecidedNeed, PermissionNeed } from './needs.ts'
@@ -34,27 +34,26 @@ export function authorize(
 }
 
 /**
- * Decides everything that a request needs, now that all its facts are known: `members` are those of its JSON body, if
- * it has one. What the head decided stays, unless it depends on the time. Throws DeniedError (403, 404), or
- * InvalidInput (400).
+ * Decides everything that a request needs, now that its facts are known: `members` are those of its JSON body, if it
+ * has one, or the first of them if it is not whole; what the rest may state counts against the caller. What the head
+ * decided stays, unless it depends on the time. Throws DeniedError (403, 404), or InvalidInput (400).
  */
 export function settle(
   request: Permitted,
-  members: Members | undefined,
+  body: { readonly members: Members; readonly isWhole: boolean } | undefined,
   policies: PolicySet,
   now = new Date(),
 ): Settled {
-  if (members === undefined)
-    return settleWith(request, request.facts, request.stated, request.decided, policies)
+  if (body === undefined) return settleWith(request, request.facts, request.stated, request.decided, policies)
   const facts = requestFacts(request, now)
-  const { stated } = readAllFacts(request, members)
-  const decided = permissionsOfRequest(request, stated, members).map((need): DecidedNeed => {
+  const read = readBodyFacts(request, body.members, body.isWhole)
+  const decided = permissionsOfRequest(request, read, body.members).map((need): DecidedNeed => {
     const before = request.decided.find((one) => isSameNeed(one.need, need))
     const isConclusive =
       before !== undefined && before.result !== 'undecided' && !policies.isTimed(need.permission)
     return { need, result: isConclusive ? before.result : decide(need, request, facts, policies) }
   })
-  return settleWith(request, facts, stated, decided, policies)
+  return settleWith(request, facts, read.stated, decided, policies)
 }
 
 function settleWith(

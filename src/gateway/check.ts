@@ -90,7 +90,7 @@ function passWhole(request: Permitted, judge: BodyJudge, options: CheckOptions):
   const { text, members } = judge
   const isObject = text.end()
   if (!isObject) assertNoObject(request)
-  const settled = settle(request, isObject ? members : {}, options.policies)
+  const settled = settle(request, { members: isObject ? members : {}, isWhole: true }, options.policies)
   if (isObject) restateBody(settled, judge)
   const payload: Payload = { form: 'bytes', bytes: joined(text.takeRest()) }
   return pass(settled, payload, 'application/json', members)
@@ -103,7 +103,7 @@ function passStream(
   options: CheckOptions,
 ): Consistent {
   judge.closeIntent()
-  const settled = settle(request, judge.members, options.policies)
+  const settled = settle(request, { members: judge.members, isWhole: false }, options.policies)
   const body = streamedJson(judge.text, rest, (isObject) => {
     if (!isObject) assertNoObject(request)
     confirm(settled, options.policies)
@@ -141,8 +141,8 @@ function passArrow(request: Permitted, body: ClientBody, options: CheckOptions):
 /** No body: operations that state something only in a body have stated nothing. */
 function passWithout(request: Permitted, options: CheckOptions): Consistent {
   assertNoObject(request)
-  const members = needsBody(request.meaning.operation) ? {} : undefined
-  return pass(settle(request, members, options.policies), { form: 'none' }, undefined, {})
+  const body = needsBody(request.meaning.operation) ? { members: {}, isWhole: true } : undefined
+  return pass(settle(request, body, options.policies), { form: 'none' }, undefined, {})
 }
 
 /** Throws InvalidInput (400) if a body must be an object, and it is none. */

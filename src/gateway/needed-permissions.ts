@@ -55,13 +55,13 @@ const asksInSilence: ReadonlySet<OperationName> = new Set(['RegisterTable', 'Cre
  */
 export function permissionsOfRequest(
   request: Matched,
-  stated: StatedFacts,
+  facts: ReadFacts,
   members: Members,
 ): readonly PermissionNeed[] {
   const { operation } = request.meaning
-  if (operation.name === 'CreateTableVersion') confineManifest(stated.manifestPath, 'manifest_path')
-  if (operation.name === 'RenameTable') assertNewName(stated.newName)
-  return [...permissionsOfHead(request, knownFacts(stated)), ...batchNeeds(operation, members)]
+  if (operation.name === 'CreateTableVersion') confineManifest(facts.stated.manifestPath, 'manifest_path')
+  if (operation.name === 'RenameTable') assertNewName(facts.stated.newName)
+  return [...permissionsOfHead(request, facts), ...batchNeeds(operation, members)]
 }
 
 /** Whether an operation is refused without what its body says. */

@@ -32,17 +32,24 @@ export function readHeadFacts(request: Matched): ReadFacts {
   const { operation } = request.meaning
   const stated = readFacts(operation, readerOf(request, undefined))
   const mayStateMore = request.hasBody && operation.body !== 'arrow'
-  if (!mayStateMore) return knownFacts(stated)
-  if (stated === nothingStated) return unreadFacts(operation)
-  const pending = operation.facts.filter(
-    ([name, places]) => stated[name] === undefined && places.some(isInBody),
-  )
-  return { stated, pending: new Set(pending.map(([name]) => name)) }
+  return mayStateMore ? withPending(operation, stated) : knownFacts(stated)
 }
 
-/** The facts that a whole request states; no members if it has no JSON body. Throws as `readHeadFacts` does. */
-export function readAllFacts(request: Matched, members: Members): ReadFacts {
-  return knownFacts(readFacts(request.meaning.operation, readerOf(request, members)))
+/**
+ * The facts that a request states in its head and in the members of its body that were read. If these are not all,
+ * facts that the rest may state are pending. Throws as `readHeadFacts` does.
+ */
+export function readBodyFacts(request: Matched, members: Members, isWhole: boolean): ReadFacts {
+  const { operation } = request.meaning
+  const stated = readFacts(operation, readerOf(request, members))
+  return isWhole ? knownFacts(stated) : withPending(operation, stated)
+}
+
+function withPending(operation: Operation, stated: StatedFacts): ReadFacts {
+  if (stated === nothingStated) return unreadFacts(operation)
+  const isPending = ([name, places]: Operation['facts'][number]): boolean =>
+    stated[name] === undefined && places.some(isInBody)
+  return { stated, pending: new Set(operation.facts.filter(isPending).map(([name]) => name)) }
 }
 
 /** The facts of an entry of a batch: only what its own members state. Throws as `readHeadFacts` does. */
