@@ -63,12 +63,12 @@ export function factsOfPermission(
  * The facts of replacing a table: what it holds is not known, and neither is the branch unless the rows of one branch
  * are replaced.
  */
-export function factsOfOverwrite(branch: Fact<string>): OperationFacts {
+function factsOfOverwrite(branch: Fact<string>): OperationFacts {
   return { ...noFacts, mode: 'overwrite', branch, location: unknown, properties: unknown }
 }
 
 /** The facts of creating a table by moving one: it has the properties and the branches of its own. */
-export const factsOfMovedTable: OperationFacts = {
+const factsOfMovedTable: OperationFacts = {
   ...noFacts,
   branch: unknown,
   location: unknown,
