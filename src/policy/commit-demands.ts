@@ -23,7 +23,7 @@ const everyChange = new Set<Permission>([
 ])
 
 /** What changes a branch, or every branch of a table. A declared table has none yet. */
-const changesOfBranches = new Set<Permission>([
+export const changesOfBranches: ReadonlySet<Permission> = new Set<Permission>([
   ...changes
     .filter(({ object }) => object !== 'namespace' && object !== 'none')
     .filter(({ effect, facts, unknownBranch }) => {

@@ -79,7 +79,7 @@ function partlyConstant(
 ): readonly Finding[] {
   const named = namedAlone(rule.permissions).filter((permission) => !isBatch(permission))
   const constants = named.flatMap((permission) => {
-    const result = constantOf(condition, permission, 'any')
+    const result = constantOf(condition, permission, 'any operation')
     return result === undefined ? [] : [{ permission, outcome: alwaysDoes(rule, result) }]
   })
   const verbs = {
