@@ -1,8 +1,9 @@
 import type { Permission } from '../interface/permissions.ts'
 import type { Condition } from './condition.ts'
-import { FactWithoutValue, pending, unknown } from './fact.ts'
+import { FactWithoutValue, unknown } from './fact.ts'
 import { constantFacts } from './operation-facts.ts'
-import type { Inquiry, OperationFacts } from './question.ts'
+import type { Inquiry } from './question.ts'
+import { watchPending } from './watch-pending.ts'
 
 /** The result of a condition that is the same in every request: it depends on an unknown fact, or fails, or neither. */
 export type Constant = 'true' | 'false' | 'failed' | 'unknown'
@@ -63,18 +64,4 @@ function evaluate(condition: Condition, permission: Permission, requests: Reques
     if (isOpen) return undefined
     return error instanceof FactWithoutValue ? 'unknown' : 'failed'
   }
-}
-
-/** The same facts; calls `onPending` each time a condition reads one that is pending. */
-export function watchPending(facts: OperationFacts, onPending: () => void): OperationFacts {
-  const watched = Object.entries(facts).map(([name, fact]: [string, unknown]) => [
-    name,
-    {
-      get() {
-        if (fact === pending) onPending()
-        return fact
-      },
-    },
-  ])
-  return Object.defineProperties({}, Object.fromEntries(watched) as PropertyDescriptorMap) as OperationFacts
 }

@@ -234,6 +234,7 @@ function hasBranch({ object }: Pick<Operation, 'object'>): boolean {
 }
 
 function destinationOf(id: Identifier, { stated, pending: unread }: ReadFacts): Fact<Identifier> {
+  if (unread.has('newNamespace')) return pending
   if (stated.newName !== undefined) return [...(stated.newNamespace ?? id.slice(0, -1)), stated.newName]
   return unread.has('newName') ? pending : []
 }
