@@ -8,7 +8,7 @@ type Json = string | number | boolean | null | readonly Json[] | { readonly [nam
 /** Facts of one operation, such as version, branch or mode. The caller has bounded and redacted them. */
 export type Details = { readonly [name: string]: Json | undefined }
 
-/** A permission that was needed on an object: what a batch does to each of its tables. */
+/** A permission that was needed besides that of the operation, on its own object or another one. */
 export interface AuditedObject {
   readonly operation: Permission
   readonly id: readonly string[]
@@ -70,7 +70,7 @@ export interface IntentEntry {
   readonly operation: OperationName
   /** The id in the route; empty where the route names none. */
   readonly id: readonly string[]
-  /** For an operation that touches more than `id`: every permission that was asked for, and on what. */
+  /** Every permission that was needed besides that of the operation, and on what; the entries of a batch in order. */
   readonly objects?: readonly AuditedObject[] | undefined
   readonly effect: Effect
   readonly principal: AuditedPrincipal
@@ -89,6 +89,12 @@ export interface IntentEntry {
    * commits the newest that was recorded here. Missing where it is not known: the gateway asks nobody for it.
    */
   readonly before?: number | undefined
+  /**
+   * The format of the facts that were decided on. 1: `details`, and those of the entries of a batch, hold the facts of
+   * the operation under the names of the interface, and `objects` is complete; a read has no details. Missing in
+   * records of earlier versions: their details may hold names that the operation does not have, and lack facts.
+   */
+  readonly facts?: 1 | undefined
   readonly details?: Details | undefined
 }
 

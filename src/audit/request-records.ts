@@ -26,7 +26,7 @@ export function requestRecords(redaction: Redaction): RequestRecords {
   return {
     intent(entry) {
       const { request, operation, id, objects, effect, principal, rule } = entry
-      const { policyRevision, client, context, upstream, before, details } = entry
+      const { policyRevision, client, context, upstream, before, facts, details } = entry
       const members =
         `"request":${quoted(request)},"operation":"${operation}","id":${idText(id)}` +
         member('objects', objects && redactedObjects(objects, redaction)) +
@@ -35,6 +35,7 @@ export function requestRecords(redaction: Redaction): RequestRecords {
         member('context', redaction.context(context)) +
         `,"upstream":${quoted(upstream)}` +
         member('before', before) +
+        member('facts', facts) +
         member('details', redaction.details(details))
       return { kind: 'intent', time: timestamp(), members, tables: tablesOf(operation, id, objects) }
     },

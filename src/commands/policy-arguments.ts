@@ -4,6 +4,7 @@ import { anonymousPrincipal, type Principal } from '../identity/principal.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import { parseIdentifier, type Identifier } from '../interface/identifiers.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
+import { conditionFacts, faultOfFact } from '../policy/fact-faults.ts'
 import { readPolicies, type PolicyFolder } from '../policy/folder.ts'
 import { kindOf } from '../policy/object-kind.ts'
 import { factsOfPermission } from '../policy/operation-facts.ts'
@@ -93,13 +94,23 @@ export function factOption(command: Command): Command {
   return command.option(
     '--fact <name=value>',
     'what the request says: address, now, mode, behavior, branch, tag, location, manifestPath, destination, ' +
-      'context.KEY, metadata.KEY, properties.KEY; may be repeated',
+      'context.KEY, metadata.KEY, properties.KEY, as far as the operation has them; may be repeated',
     collectFact,
     [],
   )
 }
 
 export type Fact = readonly [name: string, value: string]
+
+/** Why one of the facts cannot be stated for the permission; undefined if all can. */
+export function faultOfFacts(permission: Permission, facts: readonly Fact[]): string | undefined {
+  for (const [name] of facts) {
+    const fact = conditionFacts.find((one) => one === name.split('.', 1)[0])
+    const fault = fact && faultOfFact(fact, new Set([permission]))
+    if (fault !== undefined) return `--fact ${name}: ${fault}`
+  }
+  return undefined
+}
 
 /** The question whether the caller may use the permission on the object. */
 export function questionOf(

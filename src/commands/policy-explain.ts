@@ -3,11 +3,15 @@ import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { Decision } from '../policy/decision.ts'
 import { explainDecision, type ExplainedLevel, type ExplainedRule } from '../policy/explain.ts'
+import { conditionFacts } from '../policy/fact-faults.ts'
+import { factsAvailableTo, whyBranchIsUnknown } from '../policy/operation-facts.ts'
+import type { Question } from '../policy/question.ts'
 import { referenceTo } from '../policy/rule-reach.ts'
 import {
   callerOf,
   callerOptions,
   factOption,
+  faultOfFacts,
   idArgument,
   identifier,
   jsonOption,
@@ -45,16 +49,24 @@ export function addExplain(policy: Command): void {
     .action(explain)
 }
 
-async function explain(operation: Permission, id: Identifier, options: Options): Promise<void> {
+async function explain(
+  operation: Permission,
+  id: Identifier,
+  options: Options,
+  command: Command,
+): Promise<void> {
+  const fault = faultOfFacts(operation, options.fact)
+  if (fault !== undefined) command.error(`error: ${fault}`)
   const { documents, set } = await policiesIn(options.policies)
   const question = questionOf(callerOf(options), operation, id, options.fact)
   const decision = set.decide(question)
   const levels = explainDecision(documents, question)
   if (options.json) {
-    printJson({ decision, levels: levels.map(levelReport) })
+    printJson({ decision, facts: factsOf(question), levels: levels.map(levelReport) })
     return
   }
   print(showDecision(decision, question.principal.name, operation, id))
+  print(`  facts  ${showFacts(question)}`)
   if (levels.length === 0) print('no policy speaks of this object, or of anything above it')
   for (const level of levels) showLevel(level)
 }
@@ -63,6 +75,30 @@ function showDecision(decision: Decision, user: string, operation: Permission, i
   const what = `${user}: ${operation} on ${showId(id)}`
   if (decision.rule === undefined) return `denied  ${what}\n  no rule allows it`
   return `${decision.allowed ? 'allowed' : 'denied'}  ${what}\n  by ${showRule(decision.rule)}`
+}
+
+/** The facts of the question that conditions can depend on, as they were decided. */
+function factsOf({ permission, operation }: Question): readonly DecidedFact[] {
+  const available = factsAvailableTo(permission)
+  return conditionFacts
+    .filter((name) => available.has(name))
+    .map((name) => {
+      const fact = operation[name]
+      if (typeof fact !== 'symbol')
+        return { name, value: fact instanceof Map ? Object.fromEntries(fact) : fact }
+      return { name, unknown: name === 'branch' ? whyBranchIsUnknown(permission) : 'no request states it' }
+    })
+}
+
+type DecidedFact = { readonly name: string } & ({ readonly value: unknown } | { readonly unknown: string })
+
+function showFacts(question: Question): string {
+  const facts = factsOf(question).map((fact) =>
+    'value' in fact
+      ? `${fact.name}: ${JSON.stringify(fact.value)}`
+      : `${fact.name}: unknown (${fact.unknown})`,
+  )
+  return facts.length === 0 ? 'none' : facts.join(', ')
 }
 
 function showLevel(level: ExplainedLevel): void {

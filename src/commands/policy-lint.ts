@@ -14,7 +14,9 @@ interface Options {
 export function addLint(policy: Command): void {
   policy
     .command('lint')
-    .description('find rules that can never decide, needless ones, look-alike names and other mistakes')
+    .description(
+      'find rules that can never decide, are needless or have a way around, and other likely mistakes',
+    )
     .requiredOption(...policiesOption)
     .option('--strict', 'fail for warnings, too')
     .option(...jsonOption)

@@ -44,7 +44,8 @@ export function addReplay(policy: Command): void {
     .addHelpText(
       'after',
       '\nExample:\n  catalog-gateway policy replay --audit .catalog-gateway/audit --candidate candidate --current policies\n\n' +
-        'The log holds neither groups nor claims nor context headers, and no reads unless they are recorded.\n' +
+        'The log holds neither groups nor claims nor context headers, no facts of reads and refusals, and no reads\n' +
+        'unless they are recorded.\n' +
         'A call that depends on what it does not hold is counted as undecided, never guessed.',
     )
     .action(replay)

@@ -3,18 +3,13 @@ import { assertIdentifier, assertName, type Identifier } from '../interface/iden
 import type { FactName, StatedFacts } from '../interface/facts.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
-import { unknown } from '../policy/fact.ts'
 import {
   factsBeneath,
-  factsOfCredentials,
-  factsOfMovedTable,
+  factsOfFurtherNeed,
   factsOfOperation,
-  factsOfOverwrite,
-  knownFacts,
   nothingStated,
   type ReadFacts,
 } from '../policy/operation-facts.ts'
-import { noFacts, type OperationFacts } from '../policy/question.ts'
 import { batchNeeds } from './batch-needs.ts'
 import { confineManifest } from './body/confine-manifest.ts'
 import type { Members } from './facts/read-facts.ts'
@@ -117,31 +112,30 @@ function otherwiseOf({ lists, object, effect }: Operation): PermissionNeed['othe
 function effects(operation: Operation, id: Identifier, facts: ReadFacts): PermissionNeed[] {
   const { name, object: kind, effect, unknownBranch } = operation
   const { stated } = facts
-  const own = (): OperationFacts => factsOfOperation(operation, id, facts)
   const needs: PermissionNeed[] = []
-  const need = (permission: Permission, factsOfNeed: OperationFacts, because: string): void => {
-    needs.push({ permission, kind, id, facts: factsOfNeed, because })
+  const need = (permission: Permission, because: string): void => {
+    needs.push({
+      permission,
+      kind,
+      id,
+      facts: factsOfFurtherNeed(permission, operation, id, facts),
+      because,
+    })
   }
   if (stated.mode === 'overwrite' && kind === 'namespace')
     needs.push(...everythingBeneath(id, 'mode Overwrite'))
-  if (stated.mode === 'overwrite' && kind === 'table') {
-    const branch = name === 'InsertIntoTable' ? own().branch : unknown
-    need('OverwriteTable', factsOfOverwrite(branch), 'mode=overwrite')
-  }
+  if (stated.mode === 'overwrite' && kind === 'table') need('OverwriteTable', 'mode=overwrite')
   if (stated.behavior === 'cascade') needs.push(...everythingBeneath(id, 'behavior Cascade'))
   // A change of a whole table beside one of a branch needs both.
   if (effect !== 'read' && unknownBranch !== undefined && unknownBranch !== 'always') {
-    const { [unknownBranch]: whole, ...others } = stated
-    if (whole !== undefined) need(name, factsOfOperation(operation, id, knownFacts(others)), 'its branch')
+    if (stated[unknownBranch] !== undefined) need(name, 'its branch')
   }
-  if (stated.deletesUnmatched === true) {
-    need('DeleteFromTable', { ...noFacts, branch: own().branch }, 'when_not_matched_by_source_delete')
-  }
-  if (stated.location !== undefined || name === 'RegisterTable') need('ChooseLocation', own(), 'a location')
-  if (stated.storageOptions !== undefined) need('ChooseStorage', own(), 'storage_options')
+  if (stated.deletesUnmatched === true) need('DeleteFromTable', 'when_not_matched_by_source_delete')
+  if (stated.location !== undefined || name === 'RegisterTable') need('ChooseLocation', 'a location')
+  if (stated.storageOptions !== undefined) need('ChooseStorage', 'storage_options')
   if (stated.vendCredentials === true) needs.push(credentialsNeed(operation, id, facts))
   if (name === 'CreateTableBranch' && !facts.pending.has('sourceBranch')) {
-    need('QueryTable', { ...noFacts, branch: stated.sourceBranch ?? 'main' }, 'the branch that is copied')
+    need('QueryTable', 'the branch that is copied')
   }
   if (stated.newName !== undefined) {
     const destination = assertIdentifier([...(stated.newNamespace ?? id.slice(0, -1)), stated.newName])
@@ -149,7 +143,7 @@ function effects(operation: Operation, id: Identifier, facts: ReadFacts): Permis
       permission: 'CreateTable',
       kind: 'table',
       id: destination,
-      facts: factsOfMovedTable,
+      facts: factsOfFurtherNeed('CreateTable', operation, id, facts),
       because: 'the destination',
     })
   }
@@ -166,7 +160,7 @@ function credentialsNeed(
     permission: 'VendCredentials',
     kind: operation.object,
     id,
-    facts: factsOfCredentials(operation, id, facts),
+    facts: factsOfFurtherNeed('VendCredentials', operation, id, facts),
     because: 'vend_credentials',
     ...(otherwise && { otherwise }),
   }

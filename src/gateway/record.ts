@@ -1,3 +1,4 @@
+import { factsFormat } from '../audit/fact-details.ts'
 import type { AuditLog, IntentReceipt } from '../audit/log.ts'
 import type { OperationMode } from '../audit/modes.ts'
 import type { AuditedObject, Details, IntentEntry } from '../audit/records.ts'
@@ -68,6 +69,7 @@ function intentOf(request: Placed, { contextKeys }: AuditLog, tracking: ChangeTr
     context: contextKeys.length > 0 ? Object.fromEntries(request.facts.context) : undefined,
     upstream: request.upstream.name,
     before: isCommit ? tracking.before(operation.name, id, details) : undefined,
+    facts: factsFormat,
     details,
   }
 }

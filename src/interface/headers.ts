@@ -17,6 +17,12 @@ export const dialects = {
   },
 } as const
 
+/** The headers that state a fact, by the name of their place in the table of operations. */
+export const factHeaders: Readonly<Record<string, string>> = {
+  location: dialects.catalog.location,
+  properties: dialects.catalog.properties,
+}
+
 /** The name of a dialect of header names. */
 export type Dialect = keyof typeof dialects
 

@@ -1,4 +1,5 @@
-import { dialects, requestIdHeader } from './headers.ts'
+import { factTypes } from './facts.ts'
+import { factHeaders, requestIdHeader } from './headers.ts'
 import { defaultDelimiter } from './identifiers.ts'
 import type { JsonSchema } from './openapi-schemas.ts'
 import type { Operation, ParameterType } from './operations.ts'
@@ -46,20 +47,23 @@ export function describeParameters(operation: Operation, members: Record<string,
       required: operation.required.includes(name),
       schema: { ...parameterSchemas[type], ...documentationOf(members[name]) },
     })),
-    ...(operation.name === 'CreateTable' ? createTableHeaders : []),
+    ...describeHeaders(operation),
   ]
 }
 
-/** What CreateTable has no other place for than headers (interface section 6). */
-const createTableHeaders = [
-  { name: dialects.catalog.location, in: 'header', schema: { type: 'string' } },
-  {
-    name: dialects.catalog.properties,
-    in: 'header',
-    description: 'JSON text of an object of strings.',
-    schema: { type: 'string' },
-  },
-]
+/** The headers that state facts (interface section 6). */
+function describeHeaders({ facts }: Operation): object[] {
+  return facts.flatMap(([fact, places]) =>
+    places
+      .filter((place) => place.in === 'header')
+      .map(({ name }) => ({
+        name: factHeaders[name],
+        in: 'header',
+        ...(factTypes[fact] === 'map' && { description: 'JSON text of an object of strings.' }),
+        schema: { type: 'string' },
+      })),
+  )
+}
 
 /** A parameter is written otherwise than the member of that name, and means the same. */
 function documentationOf(member: JsonSchema | undefined): JsonSchema {

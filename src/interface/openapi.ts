@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { apiKeyHeader, arrowFileType, arrowStreamType } from './headers.ts'
+import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders } from './headers.ts'
 import { defaultDelimiter } from './identifiers.ts'
 import { describeErrors, errorResponseSchema, errorsOf } from './openapi-errors.ts'
 import { describeParameters, sharedParameters } from './openapi-parameters.ts'
@@ -95,6 +95,7 @@ function describeOperation(operation: Operation, components: Components) {
     tags: [operation.object === 'none' ? 'table' : operation.object],
     'x-effect': operation.effect,
     'x-group': operation.group,
+    ...(operation.facts.length > 0 && { 'x-facts': describeFacts(operation) }),
     parameters: describeParameters(operation, members),
     ...(requestBody && { requestBody }),
     responses: {
@@ -102,6 +103,16 @@ function describeOperation(operation: Operation, components: Components) {
       ...describeErrors(errorsOf(operation, memberNames(request)), components.responses),
     },
   }
+}
+
+/** The facts that policies can decide on, each with the places that state it: `{ branch: ["query.branch"] }`. */
+function describeFacts({ facts }: Operation): Record<string, readonly string[]> {
+  return Object.fromEntries(
+    facts.map(([fact, places]) => [
+      fact,
+      places.map(({ in: part, name }) => `${part}.${part === 'header' ? (factHeaders[name] ?? name) : name}`),
+    ]),
+  )
 }
 
 function describeBody({ name, body }: Operation, request: JsonSchema, components: Components) {

@@ -1,6 +1,6 @@
 import { operationNamed, operationNames } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
-import type { Condition } from './condition.ts'
+import type { Condition, Demand } from './condition.ts'
 import { unknown, valueOf, type Fact } from './fact.ts'
 import { liesUnder } from './folder-paths.ts'
 import { matcherOf } from './name-pattern.ts'
@@ -23,7 +23,7 @@ const everyChange = new Set<Permission>([
 ])
 
 /** What changes a branch, or every branch of a table. A declared table has none yet. */
-const changesOfBranches = new Set<Permission>([
+export const changesOfBranches: ReadonlySet<Permission> = new Set<Permission>([
   ...changes
     .filter(({ object }) => object !== 'namespace' && object !== 'none')
     .filter(({ effect, facts, unknownBranch }) => {
@@ -45,7 +45,7 @@ const invisible = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]
 
 /** Every new version has these keys in its metadata, each with a value that can be seen. */
 export function metadataKeys(keys: readonly string[]): CommitDemand {
-  return demand(['CreateTableVersion'], { metadata: keys }, ['metadata'], (facts) => {
+  return demand('metadata', ['CreateTableVersion'], { metadata: keys }, ['metadata'], (facts) => {
     const metadata = valueOf(facts.metadata)
     return keys.some((key) => invisible.test(metadata.get(key) ?? ''))
   })
@@ -76,6 +76,7 @@ export function foldersOnly(folders: readonly string[]): CommitDemand {
     return !folders.some((folder) => liesUnder(value, folder))
   }
   return demand(
+    'folders',
     ['CreateTableVersion', 'ChooseLocation', 'ChooseStorage'],
     { folders },
     ['location', 'manifestPath'],
@@ -95,6 +96,7 @@ export function frozen(from: number | undefined, until: number | undefined): Com
       facts: [],
       readsId: false,
       readsTime: true,
+      demand: { kind: 'freeze', allowedWholeTable: new Set() },
       holds({ request }) {
         const now = request.now.getTime()
         return now >= (from ?? Number.NEGATIVE_INFINITY) && now < (until ?? Number.POSITIVE_INFINITY)
@@ -109,18 +111,27 @@ function branchDemand(
   isForbidden: (branch: string) => boolean,
 ): CommitDemand {
   const named = wholeTable.size > 0 ? { allowWholeTable: [...wholeTable] } : {}
-  return demand(changesOfBranches, { ...content, ...named }, ['branch'], ({ branch }, { permission }) => {
-    if (branch !== unknown) return isForbidden(valueOf(branch))
-    // A table that is created with all its branches is the destination of a rename.
-    return !wholeTable.has(permission === 'CreateTable' ? 'RenameTable' : permission)
-  })
+  return demand(
+    'branches',
+    changesOfBranches,
+    { ...content, ...named },
+    ['branch'],
+    ({ branch }, { permission }) => {
+      if (branch !== unknown) return isForbidden(valueOf(branch))
+      // A table that is created with all its branches is the destination of a rename.
+      return !wholeTable.has(permission === 'CreateTable' ? 'RenameTable' : permission)
+    },
+    wholeTable,
+  )
 }
 
 function demand(
+  kind: Demand['kind'],
   permissions: Iterable<Permission>,
   content: object,
   facts: readonly (keyof OperationFacts)[],
   fails: (facts: OperationFacts, inquiry: Inquiry) => boolean,
+  allowedWholeTable: ReadonlySet<Permission> = new Set(),
 ): CommitDemand {
   return {
     permissions: new Set(permissions),
@@ -129,6 +140,7 @@ function demand(
       facts,
       readsId: false,
       readsTime: false,
+      demand: { kind, allowedWholeTable },
       holds: (inquiry) => fails(inquiry.operation, inquiry),
     },
   }

@@ -1,4 +1,5 @@
 import { Environment, EvaluationError, type ASTNode } from '@marcbachmann/cel-js'
+import type { Permission } from '../interface/permissions.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
 import type { Inquiry, OperationFacts } from './question.ts'
@@ -13,11 +14,19 @@ export interface Condition {
   /** Whether it reads the id of the object, and whether it reads the time. */
   readonly readsId: boolean
   readonly readsTime: boolean
+  /** What it denies, if it is a requirement of commits. */
+  readonly demand?: Demand
   /**
    * Whether it holds. Throws FactWithoutValue if it depends on a fact that has none; anything else that is thrown is
    * a failure of the condition.
    */
   readonly holds: (inquiry: Inquiry) => boolean
+}
+
+/** What a requirement of commits restricts, and the changes of whole tables that it allows all the same. */
+export interface Demand {
+  readonly kind: 'metadata' | 'branches' | 'folders' | 'freeze'
+  readonly allowedWholeTable: ReadonlySet<Permission>
 }
 
 /** Why a text is no condition: what is wrong, and at which of its characters. */

@@ -1,68 +1,140 @@
+import { operationNamed, operations, type OperationName } from '../interface/operations.ts'
+import { permissionGroups, permissionNames, type Permission } from '../interface/permissions.ts'
 import type { Condition } from './condition.ts'
+import { constantOf, type Constant } from './constant-condition.ts'
+import { pending, unknown } from './fact.ts'
 import { about, type Finding } from './finding.ts'
+import { grouped } from './grouped.ts'
+import { constantFacts, factsAvailableTo } from './operation-facts.ts'
+import { namesOfPermissions } from './permission-names.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
-import type { Permission } from '../interface/permissions.ts'
-import type { Inquiry } from './question.ts'
+import type { OperationFacts } from './question.ts'
 
-/** Conditions that come to the same whatever is asked: the rule always applies, or never. */
+/**
+ * Conditions with the same result in every request, for all operations of their rule or for some of them, and those on
+ * facts that no operation of their rule has.
+ */
 export function lintConditions(documents: readonly PolicyDocument[]): readonly Finding[] {
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const { condition } = rule
-      if (condition === undefined) return []
-      const results = new Set([...rule.permissions].map((permission) => constantOf(condition, permission)))
-      const [result] = results
-      if (results.size !== 1 || result === undefined) return []
-      return [findingOf(document, rule, result)]
+      if (condition === undefined || condition.demand !== undefined) return []
+      const constant = constantFinding(document, rule, condition)
+      return [
+        ...(constant === undefined ? partlyConstant(document, rule, condition) : [constant]),
+        ...absentFacts(document, rule, condition),
+      ]
     }),
   )
 }
 
-type Constant = 'true' | 'false' | 'failed'
-
-function findingOf(document: PolicyDocument, rule: PolicyRule, result: Constant): Finding {
-  if (result === 'true') {
-    return about(
-      document,
-      rule,
-      'warning',
-      'condition',
-      'has a condition that is always true; leave "when" out',
-    )
-  }
-  const never = result === 'false' || rule.effect === 'allow'
-  const how = result === 'false' ? 'always false' : 'never to be told'
-  const effect = never ? 'so it never applies' : 'so it always applies'
-  return about(document, rule, 'error', 'condition', `has a condition that is ${how}, ${effect}`)
+/** What a rule of the effect does if the result of its condition is always the same. */
+function alwaysDoes({ effect }: PolicyRule, result: Constant): 'applies' | 'does not apply' {
+  const counts = effect === 'deny' && result !== 'false'
+  return counts || result === 'true' ? 'applies' : 'does not apply'
 }
 
-/** What the condition comes to for the operation; undefined where it depends on more than that. */
-function constantOf(condition: Condition, permission: Permission): Constant | undefined {
-  const unknown = new Error('the condition depends on the question')
-  const ask = (): never => {
-    throw unknown
+function constantFinding(
+  document: PolicyDocument,
+  rule: PolicyRule,
+  condition: Condition,
+): Finding | undefined {
+  const results = new Set<Constant>()
+  for (const permission of rule.permissions) {
+    const result = constantOf(condition, permission)
+    if (result === undefined) return undefined
+    results.add(result)
   }
-  const inquiry: Inquiry = {
-    permission,
-    get principal() {
-      return ask()
-    },
-    get request() {
-      return ask()
-    },
-    get operation() {
-      return ask()
-    },
-    get kind() {
-      return ask()
-    },
-    get id() {
-      return ask()
-    },
+  const outcomes = new Set([...results].map((result) => alwaysDoes(rule, result)))
+  if (outcomes.size !== 1) return undefined
+  const [outcome] = outcomes
+  const [result] = results
+  if (results.size === 1 && result === 'true') {
+    const message = 'has a condition that is always true; leave "when" out'
+    return about(document, rule, 'warning', 'condition', message)
   }
-  try {
-    return condition.holds(inquiry) ? 'true' : 'false'
-  } catch (error) {
-    return error === unknown ? undefined : 'failed'
+  const reasons = [...results].map((one) => reasonOf(one, rule, condition))
+  const effect = outcome === 'applies' ? 'so it always applies' : 'so it never applies'
+  const message = `has a condition that ${reasons.join(', or ')}, ${effect}`
+  return about(document, rule, 'error', 'condition', message)
+}
+
+function reasonOf(result: Constant, { permissions }: PolicyRule, { facts }: Condition): string {
+  if (result === 'failed') return 'always fails'
+  if (result !== 'unknown') return `is always ${result}`
+  const depending = [...permissions].filter((permission) => facts.some((fact) => isUnknown(permission, fact)))
+  const never = facts.filter((fact) => depending.some((permission) => isUnknown(permission, fact)))
+  return `depends on ${never.join(', ')}, which is never known for ${namesOfPermissions(new Set(depending))}`
+}
+
+function isUnknown(permission: Permission, fact: keyof OperationFacts): boolean {
+  return constantFacts(permission)[fact] === unknown
+}
+
+/** Operations that a rule names, not as one of a group, and for which its condition always has the same result. */
+function partlyConstant(
+  document: PolicyDocument,
+  rule: PolicyRule,
+  condition: Condition,
+): readonly Finding[] {
+  const named = namedAlone(rule.permissions).filter((permission) => !isBatch(permission))
+  const constants = named.flatMap((permission) => {
+    const result = constantOf(condition, permission, 'any operation')
+    return result === undefined ? [] : [{ permission, outcome: alwaysDoes(rule, result) }]
+  })
+  const verbs = {
+    applies: rule.effect === 'allow' ? 'always allows' : 'always denies',
+    'does not apply': rule.effect === 'allow' ? 'never allows' : 'never denies',
   }
+  const parts = grouped(
+    constants,
+    ({ permission, outcome }) => `${outcome}\n${constantsRead(condition, permission)}`,
+  )
+  const said = [...parts.values()].flatMap((alike) => {
+    const [first] = alike
+    if (first === undefined) return []
+    const names = namesOfPermissions(new Set(alike.map(({ permission }) => permission)))
+    return [`${verbs[first.outcome]} ${names}, for which ${constantsRead(condition, first.permission)}`]
+  })
+  return said.length === 0 ? [] : [about(document, rule, 'info', 'fact', said.join('; '))]
+}
+
+/** The facts that a condition reads and that are the same in every request for the permission. */
+function constantsRead({ facts }: Condition, permission: Permission): string {
+  const constants = constantFacts(permission)
+  const texts = facts.flatMap((fact) => {
+    const value = constants[fact]
+    if (value === pending) return []
+    if (value === unknown) return [`${fact} is never known`]
+    return [
+      `${fact} is always ${typeof value === 'string' && value !== '' ? JSON.stringify(value) : 'empty'}`,
+    ]
+  })
+  return texts.length === 0 ? 'the condition depends on nothing' : texts.join(' and ')
+}
+
+function absentFacts(document: PolicyDocument, rule: PolicyRule, condition: Condition): readonly Finding[] {
+  return condition.facts
+    .filter((fact) => ![...rule.permissions].some((permission) => factsAvailableTo(permission).has(fact)))
+    .map((fact) => {
+      const having = new Set(permissionNames.filter((permission) => factsAvailableTo(permission).has(fact)))
+      const message =
+        `has a condition on ${fact}, which is empty for all its operations; ` +
+        `it is a fact of ${namesOfPermissions(having)}`
+      return about(document, rule, 'warning', 'fact', message)
+    })
+}
+
+/** Permissions of which no whole group is there. */
+function namedAlone(permissions: ReadonlySet<Permission>): readonly Permission[] {
+  const left = new Set(permissions)
+  for (const members of permissionGroups.values()) {
+    if (members.length < 2 || !members.every((member) => permissions.has(member))) continue
+    for (const member of members) left.delete(member)
+  }
+  return [...left]
+}
+
+function isBatch(permission: Permission): boolean {
+  return permission in operations && operationNamed(permission as OperationName).entries !== undefined
 }

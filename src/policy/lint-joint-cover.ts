@@ -3,13 +3,8 @@ import type { Permission } from '../interface/permissions.ts'
 import { about, type Finding } from './finding.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { documentsAbove, keyOf, type DocumentIndex } from './rule-reach.ts'
-import { anybody, concernOf, knownBy, subjectsIn, type Subject } from './subject-logic.ts'
-
-/** A rule, and the policy that it stands in. */
-interface PlacedRule {
-  readonly document: PolicyDocument
-  readonly rule: PolicyRule
-}
+import { rulesBySubject, rulesNaming, type PlacedRule } from './rules-by-subject.ts'
+import { concernOf, knownBy, subjectsIn, type Subject } from './subject-logic.ts'
 
 /**
  * Rules that allow nothing which several others do not allow together: to the same callers, as much or more, everywhere.
@@ -49,16 +44,13 @@ function messageOf(cover: readonly PlacedRule[]): string {
 /** The rules that together allow all that one allows; undefined where there are none, and where that is not certain. */
 type FindCover = (own: PlacedRule) => readonly PlacedRule[] | undefined
 
-/** So many rules are looked at for each subject of a rule and each namespace above: it must not take forever. */
-const maximumRules = 200
-
 /** Finds what covers rules, those aside that are gone at the time. */
 function coverFinder(
   documents: readonly PolicyDocument[],
   index: DocumentIndex,
   gone: ReadonlySet<PolicyRule>,
 ): FindCover {
-  const bySubject = grantsBySubject(documents)
+  const bySubject = rulesBySubject(documents, 'allow')
   const reservedAbove = rememberedByNamespace((namespace) =>
     documentsAbove(index, namespace)
       .filter((document) => document.namespace.length < namespace.length)
@@ -89,11 +81,7 @@ function coverFinder(
     const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth)).slice(floor)
     const known = knownBy(subject)
     return paths
-      .flatMap((path) =>
-        [subject, anybody].flatMap(
-          (named) => bySubject.get(keyOfSubject(path, named))?.slice(0, maximumRules) ?? [],
-        ),
-      )
+      .flatMap((path) => rulesNaming(bySubject, path, subject))
       .filter(
         ({ document, rule }) =>
           rule !== own.rule &&
@@ -139,29 +127,6 @@ function coversTables(
     document.namespace.length === own.namespace.length &&
     rule.tables.includes(pattern)
   )
-}
-
-/** The rules that allow, by their namespace and everybody whom they name. */
-function grantsBySubject(documents: readonly PolicyDocument[]): ReadonlyMap<string, readonly PlacedRule[]> {
-  const byKey = new Map<string, PlacedRule[]>()
-  for (const document of documents) {
-    for (const rule of document.rules) {
-      if (rule.effect === 'deny') continue
-      const placed = { document, rule }
-      for (const subject of subjectsIn(rule.subjects)) {
-        const key = keyOfSubject(document.namespace, subject)
-        const others = byKey.get(key)
-        if (others === undefined) byKey.set(key, [placed])
-        else others.push(placed)
-      }
-    }
-  }
-  return byKey
-}
-
-function keyOfSubject(namespace: Identifier, { kind, name }: Subject): string {
-  // No name holds a NUL.
-  return `${keyOf(namespace)}\0${kind}\0${name}`
 }
 
 function rememberedByNamespace<Value>(

@@ -1,9 +1,13 @@
 import type { Finding } from './finding.ts'
 import { lintConditions } from './lint-conditions.ts'
+import { lintManifests } from './lint-manifests.ts'
 import { lintNames } from './lint-names.ts'
 import { lintRules } from './lint-rules.ts'
+import { lintWayAround } from './lint-way-around.ts'
+import { openGrantsFinder } from './open-grants.ts'
 import { fullName, runTests, type DecisionTest } from './decision-test.ts'
 import type { PolicyDocument } from './policy-document.ts'
+import { indexDocuments } from './rule-reach.ts'
 import type { PolicySet } from './trie.ts'
 
 /** Everything to say about policies that can be used, by file and line. */
@@ -12,9 +16,13 @@ export function lintPolicies(
   set: PolicySet,
   tests: readonly DecisionTest[],
 ): readonly Finding[] {
+  const index = indexDocuments(documents)
+  const findGrants = openGrantsFinder(documents, index)
   const findings = [
     ...lintRules(documents),
     ...lintConditions(documents),
+    ...lintWayAround(documents, index, findGrants),
+    ...lintManifests(documents, findGrants),
     ...lintNames(documents),
     ...untested(documents, set, tests),
   ]

@@ -42,7 +42,7 @@ export function factsOfOperation(operation: Operation, id: Identifier, facts: Re
 }
 
 /** The facts of storage credentials, which open every branch of a table. */
-export function factsOfCredentials(operation: Operation, id: Identifier, facts: ReadFacts): OperationFacts {
+function factsOfCredentials(operation: Operation, id: Identifier, facts: ReadFacts): OperationFacts {
   if (facts === nothingRead) return silentCredentials(operation)
   return { ...factsOfOperation(operation, id, facts), branch: unknown }
 }
@@ -105,12 +105,12 @@ export function factsOfPermission(
  * The facts of replacing a table: what it holds is not known, and neither is the branch unless the rows of one branch
  * are replaced.
  */
-export function factsOfOverwrite(branch: Fact<string>): OperationFacts {
+function factsOfOverwrite(branch: Fact<string>): OperationFacts {
   return { ...noFacts, mode: 'overwrite', branch, location: unknown, properties: unknown }
 }
 
 /** The facts of creating a table by moving one: it has the properties and the branches of its own. */
-export const factsOfMovedTable: OperationFacts = {
+const factsOfMovedTable: OperationFacts = {
   ...noFacts,
   branch: unknown,
   location: unknown,
@@ -126,22 +126,139 @@ export function factsBeneath(operation: OperationName): OperationFacts {
   return unknownBranch === undefined ? beneath : { ...beneath, branch: unknown }
 }
 
+/**
+ * The facts of a permission that a request needs besides that of its operation: on its own object, beneath it, or for
+ * the destination of a move. Entries of batches have the facts of their own operation instead.
+ */
+export function factsOfFurtherNeed(
+  permission: Permission,
+  operation: Operation,
+  id: Identifier,
+  facts: ReadFacts,
+): OperationFacts {
+  const { name, object, unknownBranch } = operation
+  const own = factsOfOperation(operation, id, facts)
+  const isBeneath = permission === 'DropTable' || permission === 'DropNamespace'
+  if (isBeneath && object === 'namespace') return factsBeneath(permission)
+  if (permission === name) return factsOfOperation(operation, id, without(facts, unknownBranch))
+  if (permission === 'OverwriteTable') {
+    return factsOfOverwrite(name === 'InsertIntoTable' ? own.branch : unknown)
+  }
+  if (permission === 'CreateTable') return factsOfMovedTable
+  if (permission === 'VendCredentials') return factsOfCredentials(operation, id, facts)
+  if (permission === 'DeleteFromTable') return { ...noFacts, branch: own.branch }
+  if (permission === 'QueryTable') return { ...noFacts, branch: sourceBranchOf(facts) }
+  return own
+}
+
+/** The permissions that a request may need on its own object besides that of its operation, by what it states. */
+export function furtherPermissions({
+  name,
+  object,
+  effect,
+  facts,
+  unknownBranch,
+}: Operation): readonly Permission[] {
+  const hasFact = new Set(facts.map(([fact]) => fact))
+  const needs: readonly (readonly [Permission, boolean])[] = [
+    ['OverwriteTable', hasFact.has('mode') && object === 'table'],
+    [name, effect !== 'read' && unknownBranch !== undefined && unknownBranch !== 'always'],
+    ['DeleteFromTable', hasFact.has('deletesUnmatched')],
+    ['ChooseLocation', hasFact.has('location')],
+    ['ChooseStorage', hasFact.has('storageOptions')],
+    ['VendCredentials', hasFact.has('vendCredentials')],
+    ['QueryTable', hasFact.has('sourceBranch')],
+  ]
+  return needs.filter(([, isNeeded]) => isNeeded).map(([permission]) => permission)
+}
+
+/** Whether a request may need permissions on other objects: beneath its own, elsewhere, or those of its entries. */
+export function asksElsewhere({ object, facts, entries }: Operation): boolean {
+  const names = facts.map(([fact]) => fact)
+  const isWholeNamespace = object === 'namespace' && (names.includes('mode') || names.includes('behavior'))
+  return entries !== undefined || isWholeNamespace || names.includes('newName')
+}
+
+/** The facts of a permission as far as they are the same in every request; all others are pending. */
+export function constantFacts(permission: Permission): OperationFacts {
+  if (permission in operations) {
+    const operation = operationNamed(permission as OperationName)
+    const names = new Set(operation.facts.map(([name]) => name))
+    const facts = factsOfOperation(operation, [], { stated: {}, pending: names })
+    // A rename creates a table, too.
+    return permission === 'CreateTable' ? { ...facts, branch: pending } : facts
+  }
+  if (permission === 'OverwriteTable') return factsOfOverwrite(pending)
+  const facts = { ...noFacts, ...allPending }
+  return permission === 'VendCredentials' ? { ...facts, tag: pending, branch: unknown } : facts
+}
+
 /** The facts that conditions on a permission can depend on; any other is always empty. */
-export function factsAvailableTo(permission: Permission): ReadonlySet<keyof OperationFacts> {
-  if (!(permission in operations)) return new Set(factsOfEffect[permission as keyof typeof factsOfEffect])
+export function factsAvailableTo(permission: Permission): ReadonlySet<ConditionFact> {
+  if (!(permission in operations)) return new Set(factsOfEffect[permission as Effect].available)
   const operation = operationNamed(permission as OperationName)
-  const names = operation.facts.map(([name]) => (name === 'newName' ? 'destination' : name))
-  const available = new Set(names.filter((name): name is keyof OperationFacts => name in noFacts))
+  const available = conditionFactsOf(operation)
   if (hasBranch(operation)) available.add('branch')
   return available
 }
 
-const factsOfEffect = {
-  OverwriteTable: ['mode', 'branch', 'location', 'properties'],
-  ChooseLocation: ['mode', 'branch', 'location', 'properties'],
-  ChooseStorage: ['mode', 'branch', 'location', 'properties'],
-  VendCredentials: ['branch', 'tag'],
-} as const satisfies Record<Exclude<Permission, OperationName>, readonly (keyof OperationFacts)[]>
+/** The facts of a permission that requests state; the others are the same in every request, or never known. */
+export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFact> {
+  if (!(permission in operations)) return new Set(factsOfEffect[permission as Effect].stated)
+  const operation = operationNamed(permission as OperationName)
+  const stated = conditionFactsOf(operation)
+  if (operation.unknownBranch === 'always') stated.delete('branch')
+  return stated
+}
+
+/** Why the branch of a permission is not known if it is not. */
+export function whyBranchIsUnknown(permission: Permission): string {
+  const isOperation = permission in operations
+  const isRead = isOperation && operationNamed(permission as OperationName).effect === 'read'
+  return isRead ? 'that of the tag' : 'every branch'
+}
+
+/** The name of a fact in conditions. */
+export type ConditionFact = keyof OperationFacts
+
+type Effect = Exclude<Permission, OperationName>
+
+const ofNewTables = {
+  available: ['mode', 'branch', 'location', 'properties'],
+  stated: ['mode', 'location', 'properties'],
+} as const
+
+/** The facts of the effects that hide in operations. */
+const factsOfEffect: Readonly<
+  Record<Effect, { readonly available: readonly ConditionFact[]; readonly stated: readonly ConditionFact[] }>
+> = {
+  OverwriteTable: { available: ofNewTables.available, stated: ['branch'] },
+  ChooseLocation: ofNewTables,
+  ChooseStorage: ofNewTables,
+  VendCredentials: { available: ['branch', 'tag'], stated: ['tag'] },
+}
+
+const allPending: Pick<OperationFacts, 'mode' | 'branch' | 'location' | 'properties'> = {
+  mode: pending,
+  branch: pending,
+  location: pending,
+  properties: pending,
+}
+
+function conditionFactsOf({ facts }: Operation): Set<ConditionFact> {
+  const names = facts.map(([name]) => (name === 'newName' ? 'destination' : name))
+  return new Set(names.filter((name): name is ConditionFact => name in noFacts))
+}
+
+function without({ stated, pending: unread }: ReadFacts, name: Operation['unknownBranch']): ReadFacts {
+  if (name === undefined || name === 'always') return { stated, pending: unread }
+  const { [name]: _whole, ...others } = stated
+  return { stated: others, pending: new Set([...unread].filter((fact) => fact !== name)) }
+}
+
+function sourceBranchOf({ stated, pending: unread }: ReadFacts): Fact<string> {
+  return stated.sourceBranch ?? (unread.has('sourceBranch') ? pending : 'main')
+}
 
 function branchOf(operation: Operation, { stated, pending: unread }: ReadFacts): Fact<string> {
   const { unknownBranch } = operation
@@ -157,6 +274,7 @@ function hasBranch({ object }: Pick<Operation, 'object'>): boolean {
 }
 
 function destinationOf(id: Identifier, { stated, pending: unread }: ReadFacts): Fact<Identifier> {
+  if (unread.has('newNamespace')) return pending
   if (stated.newName !== undefined) return [...(stated.newNamespace ?? id.slice(0, -1)), stated.newName]
   return unread.has('newName') ? pending : []
 }

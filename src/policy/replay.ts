@@ -1,17 +1,12 @@
 import type { StoredRecord } from '../audit/read.ts'
 import type { IntentEntry } from '../audit/records.ts'
 import type { Identifier } from '../interface/identifiers.ts'
-import type { OperationName } from '../interface/operations.ts'
+import { operationNamed, type OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { RuleReference } from './decision.ts'
 import { reduce, type OpenRule, type Truth } from './decision-logic.ts'
-import {
-  asksElsewhere,
-  needsOf,
-  refusedPermission,
-  type RecordedCall,
-  type RecordedNeed,
-} from './recorded-needs.ts'
+import { asksElsewhere } from './operation-facts.ts'
+import { needsOf, refusedPermission, type RecordedCall, type RecordedNeed } from './recorded-needs.ts'
 import { recordedTruth } from './recorded-question.ts'
 import { positionOf, rulesReaching, type DocumentIndex, type ReachingRule } from './rule-reach.ts'
 import type { KnownCaller } from './subject-logic.ts'
@@ -95,7 +90,7 @@ function replay(
   for (const { need, isAllowed } of answers) {
     if (isAllowed === false) missing.add(`whether it asked for ${need.permission}, too`)
   }
-  if (!wasAllowed && asksElsewhere.has(operation)) missing.add('what else it asked for')
+  if (!wasAllowed && asksElsewhere(operationNamed(operation))) missing.add('what else it asked for')
   if (missing.size > 0) return { ...about, isAllowed: undefined, after: undefined, missing: [...missing] }
   return { ...about, isAllowed: true, after: answers[0]?.after, missing: [] }
 }
@@ -112,7 +107,7 @@ function answerTo(
   const rules = rulesReaching(candidate, positionOf(kind, id), permission).filter(
     ({ obstacle }) => obstacle === undefined,
   )
-  const truthOf = recordedTruth({ ...call, details: need.details, permission, kind, id, groups })
+  const truthOf = recordedTruth({ ...call, facts: need.facts, permission, kind, id, groups })
   const conditions = new Map<string, Truth>()
   for (const { condition } of rules.map(({ rule }) => rule)) {
     const truth = condition && truthOf(condition)
@@ -121,9 +116,10 @@ function answerTo(
   const reduced = reduce(rules, { caller: callerIn(call, groups), conditions })
   if ('open' in reduced) return { isAllowed: undefined, after: undefined, missing: openIn(reduced.open) }
   const { allowed, by } = reduced
-  // The entries of a batch decide where no rule speaks of the batch itself.
-  if (!allowed && by === undefined && need.otherwise)
+  if (!allowed && by === undefined && need.otherwise === 'entries-decide')
     return { isAllowed: true, after: undefined, missing: [] }
+  if (!allowed && by === undefined && need.otherwise === 'what-is-visible')
+    return { isAllowed: undefined, after: undefined, missing: ['what the listing may show'] }
   const isOpen = allowed && need.beneath && speaksBeneath(candidate, id, permission)
   if (isOpen) return { isAllowed: undefined, after: undefined, missing: ['what the policies beneath say'] }
   return { isAllowed: allowed, after: by, missing: [] }

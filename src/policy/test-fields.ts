@@ -6,11 +6,12 @@ import type { ObjectKind } from '../interface/operations.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
 import { timeOf } from './commit-fields.ts'
 import type { DecisionTest } from './decision-test.ts'
+import { conditionFacts, faultOfFact } from './fact-faults.ts'
 import { jsonOf, textMapOf } from './json-fields.ts'
 import { callerFields, givenFields, testFields } from './language.ts'
 import { kindOf } from './object-kind.ts'
-import { factsAvailableTo, factsOfPermission } from './operation-facts.ts'
-import { noFacts, type OperationFacts, type Question, type RequestFacts } from './question.ts'
+import { factsOfPermission } from './operation-facts.ts'
+import type { Question, RequestFacts } from './question.ts'
 import { permissionsOf } from './rule-fields.ts'
 import {
   anyText,
@@ -64,7 +65,7 @@ function testOf(field: Field, place: Place & { line: number }, report: Report): 
   const given = optional(fields, 'given', readGiven, report)
   const request = given === undefined ? unsaid : requestOf(given, report)
   const stated = given === undefined ? {} : statedIn(given, report)
-  if (given !== undefined) assertFacts(fields.of('given'), permissions, report)
+  if (given !== undefined) assertFacts(given, permissions, report)
   if (expect === undefined || object === undefined) return undefined
   if (beneath && object.field !== 'namespace') {
     report(fields.of('beneath').offset, `${fields.of('beneath').name} stands beside "namespace" alone`)
@@ -209,15 +210,11 @@ function destinationOf(field: Field, report: Report): Identifier {
   return textsOf(field, '[b, t]', report, anyText)
 }
 
-/** Reports facts that none of the operations has: the test would not say what its author means. */
-function assertFacts(field: Field, permissions: ReadonlySet<Permission>, report: Report): void {
-  if (field.node?.kind !== 'map') return
-  for (const { key } of field.node.entries) {
-    if (!isFact(key) || [...permissions].some((permission) => factsAvailableTo(permission).has(key))) continue
-    report(field.offset, `${field.name}.${key}: none of the operations has this fact`)
+/** Reports facts that no request for any of the operations states: the test would not say what its author means. */
+function assertFacts(given: Given, permissions: ReadonlySet<Permission>, report: Report): void {
+  if (permissions.size === 0) return
+  for (const fact of conditionFacts) {
+    const fault = given.has(fact) ? faultOfFact(fact, permissions) : undefined
+    if (fault !== undefined) report(given.of(fact).offset, `${given.of(fact).name}: ${fault}`)
   }
-}
-
-function isFact(name: string): name is keyof OperationFacts {
-  return name in noFacts
 }

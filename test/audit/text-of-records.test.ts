@@ -103,6 +103,7 @@ it('an intent is written as JSON.stringify writes its members', async () => {
     context: maybe(context),
     upstream: text,
     before: maybe(fc.nat()),
+    facts: maybe(fc.constant(1 as const)),
     details: maybe(details),
   })
   const slow = (intent: IntentEntry): Ordered<IntentEntry> => ({
@@ -118,6 +119,7 @@ it('an intent is written as JSON.stringify writes its members', async () => {
     context: only(intent.context, 'tenant'),
     upstream: intent.upstream,
     before: intent.before,
+    facts: intent.facts,
     details: redaction.details(intent.details),
   })
   fc.assert(

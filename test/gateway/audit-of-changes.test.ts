@@ -49,6 +49,7 @@ it('the intent of a change is on disk before the upstream hears of it, the outco
     rule: { policy: 'everything', rule: 'all', file: 'policies.yaml' },
     client: '127.0.0.1',
     upstream: 'catalog',
+    facts: 1,
     details: manifest,
   })
   expect(ofKind(records, 'outcome')).toMatchObject([

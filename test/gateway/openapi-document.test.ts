@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { runningBackend } from '../backend/running-backend.ts'
 import { openApiText } from '../../src/interface/openapi.ts'
+import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
 
 async function fetchDocument(url: string) {
@@ -19,4 +20,40 @@ test('the gateway tells everybody the interface, and asks no upstream for it', a
 test('so does the reference catalog, also where it wants a token', async () => {
   const { url } = await runningBackend({ accessToken: 'correct-horse-battery-staple' })
   expect(await fetchDocument(url())).toEqual({ status: 200, text: openApiText() })
+})
+
+interface Described {
+  readonly 'x-facts'?: Readonly<Record<string, readonly string[]>>
+  readonly parameters: readonly { readonly name?: string; readonly in?: string }[]
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+}
+
+test.each([...operationNames])('%s lists its facts, each where a request can state it', (name) => {
+  const { path, method, facts } = operationNamed(name)
+  const document = JSON.parse(openApiText()) as Document
+  const described = document.paths[path]?.[method.toLowerCase()]
+  const listed = described?.['x-facts'] ?? {}
+  expect(Object.keys(listed)).toEqual(facts.map(([fact]) => fact))
+  for (const place of Object.values(listed).flat()) {
+    const [, part, stating] = /^(query|header|body|body\.query|properties)\.([a-z_-]+)$/.exec(place) ?? []
+    expect(part).toBeDefined()
+    if (part !== 'query' && part !== 'header') continue
+    expect(described?.parameters).toContainEqual(expect.objectContaining({ name: stating, in: part }))
+  }
+})
+
+test('a fact is listed with every place that states it, the one of the interface first', () => {
+  const { paths } = JSON.parse(openApiText()) as Document
+  const created = paths['/v1/table/{id}/create']?.['post']
+  expect(created?.['x-facts']).toMatchObject({
+    location: ['header.x-catalog-table-location', 'properties.location'],
+    properties: ['query.properties', 'header.x-catalog-table-properties'],
+  })
+  expect(created?.parameters.filter((parameter) => parameter.in === 'header')).toHaveLength(2)
+  expect(paths['/v1/table/{id}/schema_metadata/update']?.['post']?.['x-facts']).toEqual({
+    branch: ['query.branch', 'body.branch'],
+  })
 })

@@ -1,19 +1,10 @@
+import { boundedDetail, detailsOfFacts } from '../../audit/fact-details.ts'
 import { filterMembers } from '../../audit/redaction.ts'
 import type { Details } from '../../audit/records.ts'
-import type { FactName, StatedFacts } from '../../interface/facts.ts'
+import type { StatedFacts } from '../../interface/facts.ts'
 import type { Operation } from '../../interface/operations.ts'
 import type { Target } from '../../interface/target.ts'
 import { memberOf, type Members } from '../facts/read-facts.ts'
-import { keysOf } from './made-versions.ts'
-
-/** Maps of which a record holds the keys alone: the values may be secrets, or belong to the data. */
-const keysOnly: Partial<Record<FactName, string>> = {
-  metadata: 'metadata_keys',
-  properties: 'property_keys',
-  storageOptions: 'storage_option_keys',
-}
-
-const maximumText = 1024
 
 const membersByOperation = new WeakMap<Operation, ReadonlySet<string>>()
 
@@ -48,18 +39,12 @@ export function entryDetails(operation: Operation, stated: StatedFacts, entry: M
 }
 
 function detailsOf(operation: Operation, stated: StatedFacts, sent: (name: string) => unknown): Details {
-  const details: Record<string, Details[string]> = {}
-  for (const [fact, [place]] of operation.facts) {
-    const value = stated[fact]
-    if (value === undefined || place === undefined) continue
-    const keys = keysOnly[fact]
-    if (keys !== undefined) details[keys] = keysOf(Object.fromEntries(value as ReadonlyMap<string, string>))
-    else details[place.name] = bounded(value)
-  }
+  const details = detailsOfFacts(operation, stated)
   for (const name of operation.recorded) {
     const value = sent(name)
     // The log hashes filters, unless it is told otherwise: two that begin alike are not the same.
-    if (value !== undefined) details[name] = isFilter(name) ? (value as Details[string]) : bounded(value)
+    if (value !== undefined)
+      details[name] = isFilter(name) ? (value as Details[string]) : boundedDetail(value)
   }
   return details
 }
@@ -67,11 +52,4 @@ function detailsOf(operation: Operation, stated: StatedFacts, sent: (name: strin
 /** Whether a member holds SQL, and with it values of rows. */
 export function isFilter(name: string): boolean {
   return (filterMembers as readonly string[]).includes(name)
-}
-
-function bounded(value: unknown): Details[string] {
-  if (typeof value === 'number' || typeof value === 'boolean') return value
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  if (text.length > maximumText) return `${text.slice(0, maximumText)}...`
-  return value as Details[string]
 }

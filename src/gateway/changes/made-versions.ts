@@ -1,3 +1,4 @@
+import { keysOf } from '../../audit/fact-details.ts'
 import type { Details, IntentEntry, MadeVersion } from '../../audit/records.ts'
 import { branchOf } from '../../audit/table-history.ts'
 
@@ -9,7 +10,6 @@ interface Place {
 
 type ChangeFacts = Pick<IntentEntry, 'operation' | 'id' | 'objects' | 'details' | 'effect'>
 
-const maximumKeys = 32
 const maximumText = 1024
 
 /**
@@ -55,15 +55,6 @@ export function madeVersion({ id, details }: Place, value: unknown): MadeVersion
     eTag,
     metadataKeys,
   }
-}
-
-/** The names of the members of an object, so many and so long; undefined where there are none. */
-export function keysOf(value: unknown): string[] | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const keys = Object.keys(value)
-    .slice(0, maximumKeys)
-    .map((key) => key.slice(0, maximumText))
-  return keys.length === 0 ? undefined : keys
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,4 +1,4 @@
-import { dialects } from '../../interface/headers.ts'
+import { factHeaders } from '../../interface/headers.ts'
 import { describePlace, type FactName, type FactPlace, type StatedFacts } from '../../interface/facts.ts'
 import { invalidInput } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
@@ -72,7 +72,7 @@ function readerOf({ meaning, headers }: Matched, members: Members | undefined): 
   const { operation, parameters } = meaning
   const fromHead = (fact: FactName, place: FactPlace): FactValue | undefined => {
     const text =
-      place.in === 'query' ? parameters.get(place.name) : headerIn(headers, headerNames[place.name] ?? '')
+      place.in === 'query' ? parameters.get(place.name) : headerIn(headers, factHeaders[place.name] ?? '')
     if (typeof text !== 'string') return undefined
     const where = describePlace(place)
     if (place.in === 'header') assertAscii(text, where)
@@ -84,11 +84,6 @@ function readerOf({ meaning, headers }: Matched, members: Members | undefined): 
     const value = memberOf(place.in === 'body' ? members : memberOf(members, 'query'), place.name)
     return value === undefined ? undefined : readMember(operation, fact, value, describePlace(place))
   }
-}
-
-const headerNames: Readonly<Record<string, string>> = {
-  location: dialects.catalog.location,
-  properties: dialects.catalog.properties,
 }
 
 function readFacts(operation: Operation, read: ReadPlace): StatedFacts {
