@@ -1,6 +1,6 @@
 import { invalidInput } from '../interface/errors.ts'
 import { assertIdentifier, assertName, type Identifier } from '../interface/identifiers.ts'
-import type { FactName, StatedFacts } from '../interface/facts.ts'
+import { canonicalBranch, type FactName, type StatedFacts } from '../interface/facts.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import { unknown } from '../policy/fact.ts'
@@ -115,8 +115,8 @@ function effects(operation: Operation, id: Identifier, facts: ReadFacts): Permis
   if (stated.behavior === 'cascade') needs.push(...everythingBeneath(id, 'behavior Cascade'))
   // A change of a whole table beside one of a branch needs both.
   if (effect !== 'read' && unknownBranch !== undefined && unknownBranch !== 'always') {
-    const { [unknownBranch]: whole, ...others } = stated
-    if (whole !== undefined) need(name, factsOfOperation(operation, id, knownFacts(others)), 'its branch')
+    const isWhole = stated[unknownBranch] !== undefined
+    if (isWhole) need(name, { ...own(), branch: canonicalBranch(stated.branch) }, 'its branch')
   }
   if (stated.deletesUnmatched === true) {
     need('DeleteFromTable', { ...noFacts, branch: own().branch }, 'when_not_matched_by_source_delete')
