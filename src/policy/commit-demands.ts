@@ -34,10 +34,11 @@ const changesOfBranches = new Set<Permission>([
   'OverwriteTable',
 ])
 
-/** Those that touch every branch, always or by what they state. */
+/** Those that touch every branch, always or by what they state; a rename creates a table with all its branches. */
 export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
   ...changes.filter(({ unknownBranch }) => unknownBranch !== undefined).map(({ name }) => name),
   'OverwriteTable',
+  'CreateTable',
 ])
 
 // Characters that nobody sees: white space, controls, what Unicode says to ignore, and the blank of Braille.
