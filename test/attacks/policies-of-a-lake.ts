@@ -1,7 +1,6 @@
 import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../policy/written-policy.ts'
 
-/** What `ci` may do in a namespace. */
-export const subjects = { users: ['ci'] }
+const subjects = { users: ['ci'] }
 
 /** Everything is allowed to `ci` in the namespace, under a condition if there is one. */
 export function allowing(namespace: string, when?: string): WrittenPolicy {

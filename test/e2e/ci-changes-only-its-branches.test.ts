@@ -5,7 +5,6 @@ import { operationNamed, operationNames, type OperationName } from '../../src/in
 import { committer } from '../backend/staged-manifests.ts'
 import { runningBackend } from '../backend/running-backend.ts'
 import { rows } from '../conformance/sample-rows.ts'
-import { leastRequest } from '../gateway/least-request.ts'
 import { everything } from '../gateway/open-gateway.ts'
 import { gatewayBefore } from '../gateway/running-gateway.ts'
 import { isThorough } from '../thorough.ts'
@@ -87,8 +86,7 @@ const forms: { readonly [Name in OperationName]?: readonly ((subject: Subject) =
     ({ name }) => ({ path: `/v1/namespace/lake$of_${name}/drop`, body: { behavior: 'Cascade' } }),
   ],
   RegisterTable: [
-    ({ name }) =>
-      action('/register', { location: `other_${name}.lance`, mode: 'Overwrite' })({ name, staged: {} }),
+    (subject) => action('/register', { location: `other_${subject.name}.lance`, mode: 'Overwrite' })(subject),
   ],
   DropTable: [action('/drop')],
   DeregisterTable: [action('/deregister', {})],
@@ -98,7 +96,7 @@ const forms: { readonly [Name in OperationName]?: readonly ((subject: Subject) =
     action('/schema_metadata/update', { owner: 'ci' }),
     action('/schema_metadata/update', { metadata: { owner: 'ci' } }),
   ],
-  CreateTableVersion: [({ name, staged }) => action('/version/create', staged)({ name, staged })],
+  CreateTableVersion: [(subject) => action('/version/create', subject.staged)(subject)],
   BatchDeleteTableVersions: [action('/version/delete', ranges)],
   BatchCreateTableVersions: [
     ({ name, staged }) => ({
@@ -188,7 +186,7 @@ function placements({ path, body, headers }: Form, branch: string): Form[] {
   const inside = members.map((more): Form => ({ path, body: { ...body, ...more } }))
   const both = { path: inQuery, body: { ...body, branch } }
   const against = { path: inQuery, body: { ...body, branch: 'main' } }
-  return [...outside, ...inside, both, against, ...entriesOf(path, { ...body } as Batch, members)]
+  return [...outside, ...inside, both, against, ...entriesOf(path, { ...body }, members)]
 }
 
 interface Batch {
@@ -224,15 +222,14 @@ function onBranch(operation: OperationName, { path, body }: Form, branch: string
   if (place === undefined || unknownBranches[operation] === 'always') return undefined
   if (notOnBranches.has(operation)) return undefined
   if (operation === 'CreateTableBranch') return { path, body: { name: madeBy(branch), from_branch: branch } }
-  const isProperties = body !== undefined && 'properties' in body
-  if (isProperties) return undefined
+  if (body !== undefined && 'properties' in body) return undefined
   if (place === 'query.branch') {
     return {
       path: `${path}${path.includes('?') ? '&' : '?'}branch=${encodeURIComponent(branch)}`,
       ...(body && { body }),
     }
   }
-  return { path, body: { ...body, [place.replace('body.', '')]: branch } }
+  return Buffer.isBuffer(body) ? undefined : { path, body: { ...body, [place.replace('body.', '')]: branch } }
 }
 
 function madeBy(branch: string): string {
@@ -243,7 +240,6 @@ const changing = operationNames.filter((name) => operationNamed(name).effect !==
 
 test('every operation that changes something has its forms', () => {
   expect(Object.keys(forms).toSorted()).toEqual([...changing].toSorted())
-  expect(leastRequest('DropTable').path).toBe('/v1/table/sales$orders/drop')
 })
 
 test('CI changes only its branches, whatever it sends', async () => {
@@ -307,10 +303,9 @@ test('CI changes only its branches, whatever it sends', async () => {
     const branches = ((await send({ path: `/v1/table/lake$${subject.name}/branches/list` })).json ?? {}) as {
       branches?: object
     }
-    const isOfCi = (name = ''): boolean => name.startsWith('ci/')
     return {
       main: await stateOf(subject),
-      branches: Object.keys(branches.branches ?? {}).filter((name) => !isOfCi(name)),
+      branches: Object.keys(branches.branches ?? {}).filter((name) => !name.startsWith('ci/')),
       beneath: withoutInstance((await send({ path: `/v1/namespace/lake$of_${subject.name}/describe` })).json),
       table: (await send({ path: `/v1/table/lake$of_${subject.name}$t/exists` })).status,
     }
