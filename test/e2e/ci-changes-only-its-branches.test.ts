@@ -221,6 +221,9 @@ function onBranch(operation: OperationName, { path, body }: Form, branch: string
   const [place] = documentedFacts[operation].branch ?? []
   if (place === undefined || unknownBranches[operation] === 'always') return undefined
   if (notOnBranches.has(operation)) return undefined
+  // Tags of all branches share their names.
+  if (operation === 'CreateTableTag')
+    return { path, body: { tag: branch.replace('/', '-'), version: 1, branch } }
   if (operation === 'CreateTableBranch') return { path, body: { name: madeBy(branch), from_branch: branch } }
   if (body !== undefined && 'properties' in body) return undefined
   if (place === 'query.branch') {
