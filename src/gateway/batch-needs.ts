@@ -61,7 +61,10 @@ function assertMembers(operation: Operation, entry: Members, what: string): void
 
 function assertNoFacts(operation: Operation, query: unknown): void {
   if (typeof query !== 'object' || query === null) return
-  for (const name of Object.keys(query)) assertPlaced(operation, 'body.query', name)
+  for (const name of Object.keys(query)) {
+    assertSpelling(name)
+    assertPlaced(operation, 'body.query', name)
+  }
 }
 
 function isEmpty(value: unknown): boolean {

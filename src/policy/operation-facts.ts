@@ -140,7 +140,10 @@ export function factsOfFurtherNeed(
   const own = factsOfOperation(operation, id, facts)
   const isBeneath = permission === 'DropTable' || permission === 'DropNamespace'
   if (isBeneath && object === 'namespace') return factsBeneath(permission)
-  if (permission === name) return factsOfOperation(operation, id, without(facts, unknownBranch))
+  if (permission === name) {
+    const { branch } = factsOfOperation(operation, id, without(facts, unknownBranch))
+    return { ...own, branch }
+  }
   if (permission === 'OverwriteTable') {
     return factsOfOverwrite(name === 'InsertIntoTable' ? own.branch : unknown)
   }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { everything, type TestedGateway } from '../gateway/open-gateway.ts'
+import { everything, type GatewaySetup, type TestedGateway } from '../gateway/open-gateway.ts'
 import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
 import type { Arrival } from '../gateway/recording-upstream.ts'
 import { sharedGateway, type Pair } from '../gateway/running-gateway.ts'
@@ -75,9 +75,13 @@ const policies: readonly WrittenPolicy[] = [
   },
 ]
 
-/** One gateway for all attacks of a file. */
-export function attackedGateway(): AttackedGateway {
-  const shared = sharedGateway({ users: ['writer', 'clerk', 'owner'], policies })
+/** One gateway for all attacks of a file; with policies and principals of its own, or those above. */
+export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> = {}): AttackedGateway {
+  const { users = ['writer', 'clerk', 'owner'] } = setup
+  const shared = sharedGateway({
+    users,
+    policies: setup.policies ? [everything, ...setup.policies] : policies,
+  })
   const send: AttackedGateway['send'] = async (attack) => {
     const answers = await exchangeRaw(shared.gateway.url, bytesOf(attack, shared.gateway))
     expect(answers).toHaveLength(1)

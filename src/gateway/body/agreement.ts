@@ -4,6 +4,7 @@ import { sameIdentifier, show } from '../../interface/identifiers.ts'
 import { describe, readMember } from '../facts/fact-values.ts'
 import type { Matched } from '../stages.ts'
 import { assertContext } from './body-context.ts'
+import { assertSpelling } from './spelling.ts'
 
 /** The flags of DescribeTable that clients repeat in the body by the defaults of their model: the query wins. */
 const repeatedFlags: ReadonlySet<string> = new Set([
@@ -49,6 +50,21 @@ export function judgeQueryMember({ meaning }: Matched, name: string, value: unkn
   assertPlaced(meaning.operation, 'body.query', name)
   if (name === 'id') assertSameId(value, 'query.id', meaning.id)
   if (name === 'context') throw invalidInput('"query.context" is not accepted; send it as headers')
+}
+
+/** The same for all members of a value that may be the object `query` in a body. */
+export function judgeQuery(request: Matched, query: unknown): void {
+  if (typeof query !== 'object' || query === null) return
+  for (const [name, value] of Object.entries(query)) {
+    assertQueryName(name)
+    judgeQueryMember(request, name, value)
+  }
+}
+
+/** Throws InvalidInput (400) for a name that no object `query` has, or that could be taken for another. */
+export function assertQueryName(name: string): void {
+  assertSpelling(name)
+  if (name === 'identity') throw invalidInput('"query.identity" is not accepted; send it as headers')
 }
 
 /** Throws InvalidInput (400) for an id in the body that is no list of strings, or not the one of the route. */

@@ -5,7 +5,7 @@ import type { Operation } from '../../interface/operations.ts'
 import type { Members } from '../facts/read-facts.ts'
 import { detailMembers, isFilter } from '../changes/commit-details.ts'
 import type { Matched } from '../stages.ts'
-import { judgeMember, judgeQueryMember } from './agreement.ts'
+import { assertQueryName, judgeMember, judgeQueryMember } from './agreement.ts'
 import { isOverruled } from './body-context.ts'
 import { WatchedJson, type Interest, type JsonWatcher, type MemberTarget } from './json-watch.ts'
 import { assertSpelling } from './spelling.ts'
@@ -130,8 +130,7 @@ function parentsOf(operation: Operation): ReadonlySet<string> {
 }
 
 function interestInQuery(name: string): Interest {
-  assertSpelling(name)
-  if (name === 'identity') throw invalidInput('"query.identity" is not accepted; send it as headers')
+  assertQueryName(name)
   return name === 'id' || name === 'context' || isDecisive(name) ? 'value' : 'members'
 }
 

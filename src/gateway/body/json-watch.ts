@@ -124,7 +124,10 @@ export class WatchedJson {
   /** Gives back, once, what stands before the last piece, without the members that were to be removed. */
   takeBeforeLast(): Buffer[] {
     const undecided = this.#undecided?.separator ?? this.#base
-    return this.#edit.take(Math.min(this.#scanner.settled, undecided, this.#base - this.#piece.length))
+    // A value that is being read may still be replaced.
+    const wanted = this.#wanted[0]?.from ?? this.#base
+    const before = this.#base - this.#piece.length
+    return this.#edit.take(Math.min(this.#scanner.settled, undecided, wanted, before))
   }
 
   /** Gives back all that is left, after the end. */
@@ -136,6 +139,7 @@ export class WatchedJson {
   addMember(object: MemberTarget, name: string, value: unknown): void {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
     this.#edit.insert(object.begin, object.keepsOne ? `${text},` : text)
+    object.keepsOne = true
   }
 
   /** The outermost object, once it has begun. */

@@ -2,7 +2,7 @@ import { isDecisive } from '../../interface/decisive-names.ts'
 import { invalidInput } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Matched } from '../stages.ts'
-import { judgeMember } from './agreement.ts'
+import { judgeMember, judgeQuery } from './agreement.ts'
 import type { JsonWatcher } from './json-watch.ts'
 import { assertSpelling, spelled } from './spelling.ts'
 
@@ -29,7 +29,8 @@ export function watchMap(request: Matched, found: (name: string, value: unknown)
       throw invalidInput('"identity" is not accepted beside "metadata"; send it as headers')
     }
     judgeMember(request, name, value)
-    if (value !== null) found(name, value)
+    if (name === 'query') judgeQuery(request, value)
+    found(name, value)
   }
 
   return {

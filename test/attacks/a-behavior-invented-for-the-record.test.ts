@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../audit/entries.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+import { allowing } from './policies-of-a-lake.ts'
+
+// The audit record of a drop held what the caller invented.
+const attacked = attackedGateway({ users: ['ci'], policies: [allowing('lake')] })
+
+it('a drop states no behavior, and its record holds none', async () => {
+  const attack = { as: 'ci', target: '/v1/table/lake$t/drop' }
+  const says = 'DropTable takes no member "behavior" of the body; leave it out'
+  await attacked.isRefused({ ...attack, body: '{"behavior":"restrict"}' }, { kind: 'InvalidInput', says })
+  await attacked.passes({ ...attack, body: '{"reason":"restrict"}' })
+  const intents = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')
+  expect(intents).toHaveLength(1)
+  expect(JSON.stringify(intents)).not.toContain('restrict')
+})

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+import { allowing, denying } from './policies-of-a-lake.ts'
+
+// A namespace under its other name was judged, and a catalog that knows the first name alone stayed in the source.
+const attacked = attackedGateway({
+  users: ['ci'],
+  policies: [denying('lake', ['CreateTable']), allowing('arch')],
+})
+const target = '/v1/table/lake$t/rename'
+
+it('the destination that was judged is the one that every catalog reads', async () => {
+  const body = '{"new_table_name":"u","new_namespace":["arch"]}'
+  const arrival = await attacked.passes({ as: 'ci', target, body })
+  expect(JSON.parse(String(await arrival.body))).toEqual({
+    new_table_name: 'u',
+    new_namespace: ['arch'],
+    new_namespace_id: ['arch'],
+  })
+})
+
+it.each([
+  '{"new_table_name":"u"}',
+  '{"new_table_name":"u","new_namespace":["lake"]}',
+  '{"new_table_name":"u","new_namespace":null}',
+])('%s creates in the source', async (body) => {
+  await attacked.isRefused(
+    { as: 'ci', target, body },
+    { kind: 'PermissionDenied', says: /CreateTable \(the destination\)/ },
+  )
+})
+
+it('a null beside the destination is refused', async () => {
+  const body = '{"new_table_name":"u","new_namespace":["arch"],"new_namespace_id":null}'
+  const says = '"new_namespace_id" is null in one place'
+  await attacked.isRefused({ as: 'ci', target, body }, { kind: 'InvalidInput', says })
+})

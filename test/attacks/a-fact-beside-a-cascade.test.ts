@@ -1,0 +1,50 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+import { allowing, requiring } from './policies-of-a-lake.ts'
+
+// What the request said of itself was taken for what is asked of the tables beneath.
+const attacked = attackedGateway({
+  users: ['ci'],
+  policies: [
+    requiring('required', { branches: ['ci/*'] }),
+    allowing('skipping', 'mode == "skip" || behavior == "restrict"'),
+  ],
+})
+
+it.each([
+  [
+    'drop',
+    '{"behavior":"Cascade","branch":"ci/x"}',
+    'DropNamespace takes no member "branch" of the body; leave it out',
+  ],
+  [
+    'drop',
+    '{"behavior":"Cascade","query":{"branch":"ci/x"}}',
+    'DropNamespace takes no member "query.branch"',
+  ],
+  ['create', '{"mode":"Overwrite","branch":"ci/x"}', 'CreateNamespace takes no member "branch" of the body'],
+  [
+    'create',
+    '{"mode":"Overwrite","behavior":"restrict"}',
+    'CreateNamespace takes no member "behavior" of the body',
+  ],
+])('%s with %s is refused', async (action, body, says) => {
+  const target = `/v1/namespace/required/${action}`
+  await attacked.isRefused({ as: 'ci', target, body }, { kind: 'InvalidInput', says })
+})
+
+it.each(['?branch=ci/x', '?behavior=restrict', '?mode=Skip'])(
+  'a cascade with %s is refused',
+  async (query) => {
+    const attack = { as: 'ci', target: `/v1/namespace/required/drop${query}`, body: '{"behavior":"Cascade"}' }
+    await attacked.isRefused(attack, { kind: 'InvalidInput', says: 'DropNamespace takes no query parameter' })
+  },
+)
+
+it.each(['{"behavior":"Cascade"}', '{"mode":"Skip","behavior":"Cascade"}'])(
+  'the mode of the request is not the one of what lies beneath: %s',
+  async (body) => {
+    const attack = { as: 'ci', target: '/v1/namespace/skipping/drop', body }
+    await attacked.isRefused(attack, { kind: 'PermissionDenied', says: 'not allowed Drop' })
+  },
+)

@@ -1,0 +1,35 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+import { allowing } from './policies-of-a-lake.ts'
+
+// Any member of the right name counted, whatever the operation.
+const attacked = attackedGateway({
+  users: ['ci'],
+  policies: [
+    allowing('appending', 'mode == "append"'),
+    allowing('restricting', 'behavior == "restrict"'),
+    allowing('public', 'tag == "pub"'),
+    allowing('ticketed', '"ticket" in metadata'),
+    allowing('staging', 'manifestPath.isUnder("lake")'),
+    allowing('placed', 'location.isUnder("lake")'),
+    allowing('labelled', 'properties["env"] == "dev"'),
+  ],
+})
+
+it.each([
+  ['/v1/table/appending$t/delete', '{"predicate":"true","mode":"append"}', 'mode'],
+  ['/v1/table/restricting$t/drop', '{"behavior":"restrict"}', 'behavior'],
+  ['/v1/table/public$t/count_rows', '{"tag":"pub"}', 'tag'],
+  ['/v1/table/ticketed$t/delete', '{"predicate":"true","metadata":{"ticket":"T"}}', 'metadata'],
+  [
+    '/v1/table/staging$t/delete',
+    '{"predicate":"true","manifest_path":"lake/t/_versions/1"}',
+    'manifest_path',
+  ],
+  ['/v1/table/placed$t/delete', '{"predicate":"true","location":"lake/t"}', 'location'],
+  ['/v1/table/labelled$t/delete', '{"predicate":"true","properties":{"env":"dev"}}', 'properties'],
+])('%s with %s is refused', async (target, body, name) => {
+  await attacked.isRefused({ as: 'ci', target, body }, { kind: 'PermissionDenied', says: 'not allowed' })
+  const says = `takes no member "${name}" of the body; leave it out`
+  await attacked.isRefused({ as: 'dev', target, body }, { kind: 'InvalidInput', says })
+})

@@ -1,0 +1,38 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+import { allowing } from './policies-of-a-lake.ts'
+
+// The headers of CreateTable stated properties and a location of operations whose upstream never reads them.
+const attacked = attackedGateway({
+  users: ['ci'],
+  policies: [
+    allowing('labelled', 'properties["env"] == "dev"'),
+    allowing('placed', 'location.isUnder("lake") || operation == "ChooseLocation"'),
+  ],
+})
+const properties = 'x-catalog-table-properties: {"env":"dev"}'
+const location = 'x-catalog-table-location: lake/t'
+
+it.each([
+  ['/v1/namespace/labelled$n/create', '{}', properties, 'the member "properties" of the body'],
+  ['/v1/table/labelled$t/declare', '{}', properties, 'the member "properties" of the body'],
+  ['/v1/table/labelled$t/delete', '{"predicate":"true"}', properties, undefined],
+  ['/v1/table/placed$t/declare', '{}', location, 'the member "location" of the body'],
+  ['/v1/table/placed$t/register', '{}', location, 'the member "location" of the body'],
+  ['/v1/table/placed$t/drop', '{}', location, undefined],
+])('%s with %s and %s is refused', async (target, body, line, belongs) => {
+  const says = belongs === undefined ? /takes no header ".*"; leave it out/ : `send it as ${belongs}`
+  await attacked.isRefused({ as: 'ci', target, body, lines: [line] }, { kind: 'InvalidInput', says })
+})
+
+it('they count where they are read', async () => {
+  const body = Buffer.from('arrow')
+  const lines = ['content-type: application/vnd.apache.arrow.stream']
+  await attacked.passes({
+    as: 'ci',
+    target: '/v1/table/labelled$t/create',
+    body,
+    lines: [...lines, properties],
+  })
+  await attacked.passes({ as: 'ci', target: '/v1/table/placed$t/create', body, lines: [...lines, location] })
+})

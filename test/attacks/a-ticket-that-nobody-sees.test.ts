@@ -1,0 +1,26 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+import { requiring } from './policies-of-a-lake.ts'
+
+// White space, controls and characters of no width counted as a ticket.
+const attacked = attackedGateway({ users: ['ci'], policies: [requiring('lake', { metadata: ['ticket'] })] })
+
+function commit(ticket: string): string {
+  return `{"version":2,"manifest_path":"lake/t/_versions/2","metadata":{"ticket":"${ticket}"}}`
+}
+const target = '/v1/table/lake$t/version/create'
+
+it.each(['', ' ', '\\u200b', '\\u0000', '\\u00ad', '\\u2800', '\\ufeff', '\\ue000', '\\u200b\\u0000 \\t'])(
+  'the ticket "%s" is none',
+  async (ticket) => {
+    const body = commit(ticket)
+    const expected = { kind: 'PermissionDenied', says: 'not allowed CreateTableVersion' } as const
+    await attacked.isRefused({ as: 'ci', target, body }, expected)
+    const batch = `{"entries":[{"id":["lake","t"],${body.slice(1)}]}`
+    await attacked.isRefused({ as: 'ci', target: '/v1/table/version/batch-create', body: batch }, expected)
+  },
+)
+
+it.each(['T-1', '\\u200bT', '0'])('the ticket "%s" is one', async (ticket) => {
+  await attacked.passes({ as: 'ci', target, body: commit(ticket) })
+})

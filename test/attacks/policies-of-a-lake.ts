@@ -1,0 +1,26 @@
+import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../policy/written-policy.ts'
+
+const subjects = { users: ['ci'] }
+
+/** Everything is allowed to `ci` in the namespace, under a condition if there is one. */
+export function allowing(namespace: string, when?: string): WrittenPolicy {
+  return policyOf(namespace, [
+    { id: 'all', effect: 'allow', subjects, operations: ['all'], ...(when && { when }) },
+  ])
+}
+
+/** Everything is allowed to `ci` in the namespace, but what fails the requirement. */
+export function requiring(namespace: string, demand: Partial<WrittenRequirement>): WrittenPolicy {
+  return { ...allowing(namespace), commits: { require: [{ id: 'demand', ...demand }] } }
+}
+
+/** Everything is allowed to `ci` in the namespace, but these operations, under a condition if there is one. */
+export function denying(namespace: string, operations: readonly string[], when?: string): WrittenPolicy {
+  const { rules } = allowing(namespace)
+  const deny: WrittenRule = { id: 'no', effect: 'deny', subjects, operations, ...(when && { when }) }
+  return policyOf(namespace, [...rules, deny])
+}
+
+function policyOf(namespace: string, rules: readonly WrittenRule[]): WrittenPolicy {
+  return { name: namespace, namespace: [namespace], onDeny: 403, rules }
+}

@@ -1,0 +1,41 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+import { allowing, requiring } from './policies-of-a-lake.ts'
+
+// An update of a branch changed the properties of the whole table, too.
+const attacked = attackedGateway({
+  users: ['ci'],
+  policies: [
+    requiring('required', { branches: ['ci/*'] }),
+    requiring('released', { notBranches: ['release'] }),
+    allowing('allowed', 'branch.like("ci/*")'),
+    requiring('named', { branches: ['ci/*'], allowWholeTable: ['UpdateTable'] }),
+  ],
+})
+const update = '"updates":[["id","1"]]'
+
+it.each(['required', 'released', 'allowed'])(
+  'an update of a branch changes no properties in %s',
+  async (namespace) => {
+    const attack = { as: 'ci', target: `/v1/table/${namespace}$t/update` }
+    const expected = { kind: 'PermissionDenied', says: 'not allowed UpdateTable' } as const
+    for (const properties of ['{"env":"dev"}', '{}']) {
+      const body = `{"branch":"ci/a",${update},"properties":${properties}}`
+      await attacked.isRefused({ ...attack, body }, expected)
+      await attacked.isRefused(
+        { ...attack, body: `{"properties":${properties},${update},"branch":"ci/a"}` },
+        expected,
+      )
+    }
+    await attacked.passes({ ...attack, body: `{"branch":"ci/a",${update}}` })
+  },
+)
+
+it('where the properties may be changed, the branch is judged all the same', async () => {
+  const attack = { as: 'ci', target: '/v1/table/named$t/update' }
+  await attacked.passes({ ...attack, body: `{"branch":"ci/a",${update},"properties":{"env":"dev"}}` })
+  await attacked.isRefused(
+    { ...attack, body: `{"branch":"main",${update},"properties":{"env":"dev"}}` },
+    { kind: 'PermissionDenied', says: /not allowed UpdateTable \(its branch\)/ },
+  )
+})

@@ -1,0 +1,26 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+import { allowing, denying } from './policies-of-a-lake.ts'
+
+// A table took its properties, or its location, to where a rule denies them.
+const attacked = attackedGateway({
+  users: ['ci'],
+  policies: [
+    allowing('lake'),
+    denying('labelled', ['CreateTable'], '"env" in properties && properties["env"] == "prod"'),
+    denying('placed', ['CreateTable'], 'location.isUnder("s3://other")'),
+    allowing('only', 'properties["env"] == "dev"'),
+    allowing('plain', 'operation == "CreateTable"'),
+  ],
+})
+const target = '/v1/table/lake$t/rename'
+const body = (namespace: string): string => `{"new_table_name":"u","new_namespace_id":["${namespace}"]}`
+
+it.each(['labelled', 'placed', 'only'])('a rename into %s is denied', async (namespace) => {
+  const says = new RegExp(`not allowed CreateTable \\(the destination\\) on "${namespace}.u"`)
+  await attacked.isRefused({ as: 'ci', target, body: body(namespace) }, { kind: 'PermissionDenied', says })
+})
+
+it('a rename to where no rule speaks of properties passes', async () => {
+  await attacked.passes({ as: 'ci', target, body: body('plain') })
+})

@@ -1,0 +1,273 @@
+import { expect, it } from 'vitest'
+import type { FactName, Place } from '../../src/interface/facts.ts'
+import { operationNames, type OperationName } from '../../src/interface/operations.ts'
+import { documentedEntries, documentedFacts, type DocumentedFacts } from '../interface/documented-facts.ts'
+import { everyInTheLongForm } from '../thorough.ts'
+import { leastRequest } from './least-request.ts'
+import { answers } from './recording-upstream.ts'
+import { sharedGateway } from './running-gateway.ts'
+import { requestStating } from './stated-request.ts'
+
+// For every operation, every name that states a fact somewhere, and every place of a request that is none of the
+// operation, by the interface document.
+const shared = sharedGateway()
+
+/** A name that states a fact in some operation. */
+interface Decisive {
+  readonly name: string
+  readonly fact: FactName
+  readonly value: unknown
+}
+
+const values: Readonly<Record<string, unknown>> = {
+  branch: 'ci/7',
+  from_branch: 'ci/7',
+  tag: 'pub',
+  mode: 'Append',
+  behavior: 'Restrict',
+  location: 'lake/sales/t',
+  manifest_path: 'lake/sales/t/_versions/s',
+  metadata: { ticket: 'T' },
+  properties: { env: 'dev' },
+  storage_options: { endpoint: 'https://elsewhere.example' },
+  vend_credentials: true,
+  when_not_matched_by_source_delete: true,
+  new_namespace_id: ['archive'],
+  new_namespace: ['archive'],
+  new_table_name: 'archive',
+}
+
+const allPlaces = operationNames.flatMap((name) =>
+  Object.entries(documentedFacts[name]).flatMap(([fact, places]) =>
+    places.map((place) => ({ fact: fact as FactName, name: nameIn(place) })),
+  ),
+)
+/** An index has a name, too, which is no fact. */
+const decisive: readonly Decisive[] = [...new Map(allPlaces.map((place) => [place.name, place])).values()]
+  .filter(({ name }) => name !== 'name')
+  .map(({ name, fact }) => ({ name, fact, value: values[name] }))
+
+interface Case {
+  readonly what: string
+  readonly target: string
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly says: string | RegExp
+}
+
+const withJson = operationNames.filter((name) => leastRequest(name).members !== undefined)
+const inWords: Readonly<Record<string, (name: string) => string>> = {
+  query: (name) => `query parameter "${name}"`,
+  header: (name) => `header "x-catalog-table-${name}"`,
+  body: (name) => `member "${name}" of the body`,
+  'body.query': (name) => `member "query.${name}" of the body`,
+  properties: (name) => `"${name}" among the properties`,
+}
+
+function nameIn(place: string): string {
+  return place.slice(place.lastIndexOf('.') + 1)
+}
+
+function placeInWords(place: string): string {
+  return inWords[place.slice(0, place.lastIndexOf('.'))]?.(nameIn(place)) ?? ''
+}
+
+/** What the gateway should say of a place that is none of an operation. */
+function refusal(operation: OperationName, { fact }: Decisive, place: string): string {
+  const [belongs] = documentedFacts[operation][fact] ?? []
+  const where =
+    belongs?.startsWith('properties.') === true ? placeInWords(belongs) : `the ${placeInWords(belongs ?? '')}`
+  return `${operation} takes no ${placeInWords(place)}; ${belongs === undefined ? 'leave it out' : `send it as ${where}`}`
+}
+
+/** A JSON text whose names may be repeated. */
+function objectOf(members: readonly (readonly [name: string, value: unknown])[]): string {
+  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
+}
+
+function has(facts: DocumentedFacts, place: string): boolean {
+  return Object.values(facts).some((places) => places.includes(place as Place))
+}
+
+function withText(operation: OperationName, what: string, says: Case['says'], text: string): Case {
+  const { method, target, headers } = requestStating(operation, [])
+  return { what, method, target, headers, body: text, says }
+}
+
+/** The members of the least body, in an envelope if a bare map would be data. */
+function leastMembers(operation: OperationName): readonly (readonly [string, unknown])[] {
+  const isMap = operation === 'UpdateTableSchemaMetadata'
+  const { members } = requestStating(operation, isMap ? [{ place: 'body.version', value: 1 }] : [])
+  return Object.entries(members ?? {}).filter(([name]) => name !== 'version')
+}
+
+/** Each name in the query, a header, the body, and the object `query` of it, if it has no such place. */
+function misplaced(operation: OperationName): Case[] {
+  const { body } = bodyOf(operation)
+  const cases: Case[] = []
+  for (const one of decisive) {
+    const places = [
+      `query.${one.name}`,
+      ...(body === undefined ? [] : [`body.${one.name}`, `body.query.${one.name}`]),
+    ]
+    const headers = one.name === 'location' || one.name === 'properties' ? [`header.${one.name}`] : []
+    for (const place of [...places, ...headers].filter((place) => !has(documentedFacts[operation], place))) {
+      const isData = operation === 'UpdateTableSchemaMetadata' && place === 'body.metadata'
+      if (!isData) cases.push(misplacedAt(operation, one, place as Place))
+    }
+  }
+  return cases
+}
+
+function misplacedAt(operation: OperationName, one: Decisive, place: Place): Case {
+  const { method, target, headers, members } = requestStating(operation, [{ place, value: one.value }])
+  const body = members === undefined ? bodyOf(operation).arrow : JSON.stringify(members)
+  return { what: place, method, target, headers, body, says: refusal(operation, one, place) }
+}
+
+function bodyOf(operation: OperationName): {
+  readonly body: object | undefined
+  readonly arrow: string | undefined
+} {
+  const { method, members } = leastRequest(operation)
+  return { body: members, arrow: method === 'GET' ? undefined : 'arrow' }
+}
+
+/** Spellings that some reader takes for the name. */
+function spellingsOf(name: string): readonly string[] {
+  const capital = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+  const longS = name.replace('s', 'ſ')
+  return [capital, name.toUpperCase(), `${name}\u0000`, `${name}\u0000x`, ...(longS === name ? [] : [longS])]
+}
+
+/** Each name of a body in other letters, or twice. */
+function twofold(operation: OperationName): Case[] {
+  const least = leastMembers(operation)
+  const inQuery = (members: readonly (readonly [string, unknown])[]): string =>
+    objectOf(least).replace(/\}$/, `${least.length === 0 ? '' : ','}"query":${objectOf(members)}}`)
+  return decisive.flatMap(({ name, value }) => [
+    ...spellingsOf(name).flatMap((spelling) => {
+      const says = `could be taken for "${name}"`
+      const member = [spelling, value] as const
+      return [
+        withText(operation, spelling, says, objectOf([...least, member])),
+        withText(operation, `${spelling} first`, says, objectOf([member, ...least])),
+        withText(operation, `query.${spelling}`, says, inQuery([member])),
+      ]
+    }),
+    // Null states nothing, and so is refused for nothing else.
+    withText(
+      operation,
+      `${name} twice`,
+      twice(name),
+      objectOf([...least.filter(([other]) => other !== name), [name, null], [name, null]]),
+    ),
+    withText(
+      operation,
+      `query.${name} twice`,
+      twice(name),
+      inQuery([
+        [name, null],
+        [name, null],
+      ]),
+    ),
+  ])
+}
+
+function twice(name: string): string {
+  return `the key "${name}" stands twice in one object of the body`
+}
+
+/** Each name in the entries of a batch. */
+function misplacedInEntries(operation: keyof typeof documentedEntries): Case[] {
+  return Object.entries(documentedEntries[operation]).flatMap(([member, entry]) => {
+    const least = {
+      id: ['sales', 'orders'],
+      ...(entry === 'CreateTableVersion' && { version: 2, manifest_path: 'sales/orders/_versions/s' }),
+    }
+    const batch = (value: object): string =>
+      JSON.stringify(
+        member === 'entries' ? { entries: [least, value] } : { operations: [{ [member]: value }] },
+      )
+    const facts = documentedFacts[entry]
+    return decisive.flatMap((one) => {
+      const { name, value } = one
+      const out: readonly Case[] = has(facts, `body.${name}`)
+        ? []
+        : [
+            withText(
+              operation,
+              `${member}.${name}`,
+              refusal(entry, one, `body.${name}`),
+              batch({ ...least, [name]: value }),
+            ),
+          ]
+      const nested = batch({ ...least, query: { [name]: value } })
+      return [
+        ...out,
+        withText(operation, `${member}.query.${name}`, refusal(entry, one, `body.query.${name}`), nested),
+        ...spellingsOf(name).flatMap((spelling) => {
+          const says = `could be taken for "${name}"`
+          const inQuery = { ...least, query: { [spelling]: value } }
+          return [
+            withText(operation, `${member}.${spelling}`, says, batch({ ...least, [spelling]: value })),
+            withText(operation, `${member}.query.${spelling}`, says, batch(inQuery)),
+          ]
+        }),
+      ]
+    })
+  })
+}
+
+async function faultsOf(cases: readonly Case[]): Promise<string[]> {
+  const faults: string[] = []
+  for (const { what, method, target, headers, body, says } of cases) {
+    const response = await shared.gateway.send(method, target, {
+      headers,
+      ...(body !== undefined && { body }),
+    })
+    const { error } = { error: String(response.bytes), ...(response.json as { error?: string } | undefined) }
+    const isSaid = typeof says === 'string' ? error.includes(says) : says.test(error)
+    const arrived = shared.upstream.arrivals.splice(0).length
+    if (response.status !== 400 || arrived > 0 || !isSaid) {
+      faults.push(`${what}: ${response.status} ${error}, ${arrived} arrived; expected ${String(says)}`)
+    }
+  }
+  return faults
+}
+
+it.each(operationNames)('%s takes no fact where it has no place for it', async (operation) => {
+  const cases = misplaced(operation)
+  expect(cases.length).toBeGreaterThan(10)
+  expect(await faultsOf(cases)).toEqual([])
+})
+
+it.each(withJson)('%s takes no name in other letters, and none twice', async (operation) => {
+  expect(await faultsOf(everyInTheLongForm(twofold(operation), 13))).toEqual([])
+})
+
+it.each(Object.keys(documentedEntries) as (keyof typeof documentedEntries)[])(
+  'the entries of %s take no fact that theirs is not',
+  async (operation) => {
+    expect(await faultsOf(everyInTheLongForm(misplacedInEntries(operation), 3))).toEqual([])
+  },
+)
+
+it.each(operationNames)('%s passes on what decides nothing', async (operation) => {
+  const unknown = '"zone":"eu","nested":{"branch":"ci/7","mode":["Append"]},"Zone":{"properties":{}}'
+  const { method, target, headers, members } = requestStating(operation, [])
+  const text = members && JSON.stringify({ ...members, name: 'n' })
+  const isMap = operation === 'UpdateTableSchemaMetadata'
+  const sent = isMap ? '{"metadata":{"branch":"ci/7"},"zone":"eu"}' : text?.replace(/\}$/, `,${unknown}}`)
+  const body = sent ?? (method === 'GET' ? undefined : 'arrow')
+  shared.upstream.answering = answers(200, { namespaces: [], tables: [] })
+  const response = await shared.gateway.send(method, target, {
+    headers: { ...headers, 'x-zone': 'eu' },
+    ...(body !== undefined && { body }),
+  })
+  expect(response.status).toBe(200)
+  const [arrival] = shared.upstream.arrivals
+  expect(arrival?.rawHeaders).toContain('x-zone')
+  expect(String(await arrival?.body)).toBe(body ?? '')
+})

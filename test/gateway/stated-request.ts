@@ -1,0 +1,79 @@
+import type { Place } from '../../src/interface/facts.ts'
+import type { OperationName } from '../../src/interface/operations.ts'
+import { leastRequest } from './least-request.ts'
+import { valuesOf, type Arrival } from './recording-upstream.ts'
+
+/** A value, and the place of a request that states it. */
+export interface Statement {
+  readonly place: Place
+  readonly value: unknown
+}
+
+/** A request that states something in its places. */
+export interface StatedRequest {
+  readonly method: 'GET' | 'POST'
+  readonly target: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Undefined for an operation without a JSON body. */
+  readonly members: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The least request of an operation that states these values; of the table `sales$orders`, unless told. */
+export function requestStating(
+  name: OperationName,
+  statements: readonly Statement[],
+  table = 'orders',
+): StatedRequest {
+  const { method, path, members: least, query } = leastRequest(name)
+  const { location: _dropped, ...members } = { ...least } as Record<string, unknown>
+  const isWrapped = name === 'UpdateTableSchemaMetadata' && statements.some(({ place }) => isInBody(place))
+  const body: Record<string, unknown> = isWrapped ? { metadata: members } : members
+  const parameters = new URLSearchParams(query)
+  const headers: Record<string, string> = {}
+  for (const { place, value } of statements) {
+    const [part, key] = split(place)
+    if (part === 'query') parameters.append(key, asText(value))
+    else if (part === 'header') headers[`x-catalog-table-${key}`] = asText(value)
+    else if (part === 'body') body[key] = value
+    else if (part === 'body.query') body['query'] = { ...(body['query'] as object), [key]: value }
+    else if (least === undefined) parameters.set('properties', JSON.stringify({ [key]: value }))
+    else body['properties'] = { [key]: value }
+  }
+  const search = parameters.toString()
+  return {
+    method,
+    target: path.replace('orders', table) + (search && `?${search}`),
+    headers: { 'content-type': least === undefined ? arrowStream : 'application/json', ...headers },
+    members: least === undefined ? undefined : body,
+  }
+}
+
+const arrowStream = 'application/vnd.apache.arrow.stream'
+
+/** What arrived in a place, as text; undefined for nothing. */
+export async function statedIn(arrival: Arrival, place: Place): Promise<string | undefined> {
+  const [part, key] = split(place)
+  const parameters = new URL(arrival.target, 'http://upstream').searchParams
+  if (part === 'query') return parameters.get(key) ?? undefined
+  if (part === 'header') return valuesOf(arrival, `x-catalog-table-${key}`)[0]
+  const text = String(await arrival.body)
+  const body = text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {}
+  if (part === 'body') return asText(body[key])
+  if (part === 'body.query') return asText((body['query'] as Record<string, unknown> | undefined)?.[key])
+  const properties = parameters.get('properties') ?? JSON.stringify(body['properties'] ?? {})
+  return asText((JSON.parse(properties) as Record<string, unknown>)[key])
+}
+
+/** A value as the text of a query parameter. */
+export function asText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function split(place: Place): readonly [part: string, key: string] {
+  const dot = place.lastIndexOf('.')
+  return [place.slice(0, dot), place.slice(dot + 1)]
+}
+
+function isInBody(place: Place): boolean {
+  return place.startsWith('body.')
+}
