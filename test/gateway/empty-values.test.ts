@@ -40,9 +40,9 @@ describe('an empty value that counts as not sent is cut', () => {
     [`${table}/exists`, '{"id":[],"context":{ },"zone":{}}', '{"zone":{}}'],
     [`${table}/drop`, '{"id":[]}', '{}'],
     [`${table}/index/by_day/drop`, '{"id":[],"index_name":"by_day"}', '{"index_name":"by_day"}'],
-    [`${namespace}/create`, '{"id":[],"mode":"Create","property_keys":{}}', '{"mode":"Create"}'],
-    [`${table}/declare`, '{"property_keys":{},"location":"lake/t"}', '{"location":"lake/t"}'],
-    [`${table}/register`, '{"location":"lake/t","property_keys":{}}', '{"location":"lake/t"}'],
+    [`${namespace}/create`, '{"id":[],"mode":"Create","properties":{}}', '{"mode":"Create"}'],
+    [`${table}/declare`, '{"properties":{},"location":"lake/t"}', '{"location":"lake/t"}'],
+    [`${table}/register`, '{"location":"lake/t","properties":{}}', '{"location":"lake/t"}'],
     [`${table}/query`, '{"k":1,"vector":{"single_vector":[],"multi_vector":[]}}', '{"k":1,"vector":{}}'],
     [
       `${table}/query`,
@@ -104,7 +104,7 @@ describe('emptiness is a value', () => {
     ['/v1/transaction/lake$t$1/alter', '{"actions":[]}'],
     [`${table}/version/create`, '{"version":0,"manifest_path":"lake/t/_versions/s","metadata":{}}'],
     // The properties of an update replace those that there are.
-    [`${table}/update`, '{"updates":[],"property_keys":{}}'],
+    [`${table}/update`, '{"updates":[],"properties":{}}'],
     [`${table}/delete`, '{"predicate":""}'],
     [`${table}/count_rows`, '{"predicate":"","version":0}'],
     [`${table}/backfill_column`, '{"column":"a","where":""}'],
@@ -122,7 +122,7 @@ describe('emptiness is a value', () => {
     [`${table}/describe`, '{"load_detailed_metadata":false}'],
     ['/v1/materialized_view/lake$v/create', '{"kind":"query","with_no_data":false}'],
     // Entries have ids of their own.
-    ['/v1/table/batch-commit', batch('{"declare_table":{"id":["lake","t"],"property_keys":{}}}')],
+    ['/v1/table/batch-commit', batch('{"declare_table":{"id":["lake","t"],"properties":{}}}')],
     ['/v1/table/batch-commit', batch('{"deregister_table":{"id":["lake","t"],"context":{}}}')],
   ])('%s %s', async (target, sent) => {
     expect((await arrivalOf(target, sent)).body).toBe(sent)
@@ -163,8 +163,8 @@ async function recordOf(body: string): Promise<string> {
 }
 
 it('what is cut is not in the audit record, either', async () => {
-  expect(await recordOf('{"mode":"ExistOk","property_keys":{"env":"dev"}}')).toContain('"properties"')
-  expect(await recordOf('{"mode":"ExistOk","property_keys":{}}')).not.toContain('"properties"')
+  expect(await recordOf('{"mode":"ExistOk","properties":{"env":"dev"}}')).toContain('"property_keys"')
+  expect(await recordOf('{"mode":"ExistOk","properties":{}}')).not.toContain('"property_keys"')
 })
 
 describe('an empty query parameter', () => {
