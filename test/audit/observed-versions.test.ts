@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { MadeVersion } from '../../src/audit/records.ts'
 import { TableHistory, type BegunChange, type ChangeEnd } from '../../src/audit/table-history.ts'
+import { isThorough } from '../thorough.ts'
 
 const id = ['sales', 'orders']
 
@@ -215,7 +216,7 @@ it('whatever the order, as many versions are flagged as were made elsewhere, and
       expect(played.flagged).toHaveLength(played.elsewhere.length)
       expect(played.flagged).toEqual(leftOver(played))
     }),
-    { numRuns: 1_000 },
+    { numRuns: isThorough ? 3_000 : 300 },
   )
 })
 
@@ -226,6 +227,6 @@ it('whatever stays unclear, no version is flagged that a response states', () =>
       const known = ended.filter(({ isStated }) => isStated).map(({ version }) => version)
       expect(flagged.filter((version) => known.includes(version))).toEqual([])
     }),
-    { numRuns: 1_000 },
+    { numRuns: isThorough ? 3_000 : 300 },
   )
 })
