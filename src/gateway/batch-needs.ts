@@ -44,7 +44,7 @@ function entryNeed(name: OperationName, entry: Members, what: string): Permissio
     id,
     facts: factsOfOperation(operation, id, facts),
     because: what,
-    entry,
+    entry: { members: entry, stated: facts.stated },
   }
 }
 

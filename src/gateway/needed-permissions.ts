@@ -68,13 +68,15 @@ export function needsBody({ name, entries }: Operation): boolean {
  * Whether a body is read whole before anything is sent: it can ask for more than the route says, or state a fact in
  * several places. (The properties of an update must stand before what is large.)
  */
-export function isDecidedByBody({ body, facts, entries, name }: Operation): boolean {
+export function isDecidedByBody({ body, facts, factsOfSeveralPlaces, entries, name }: Operation): boolean {
   if (body === 'arrow') return false
   if (body === 'map' || entries !== undefined || name === 'CreateTableVersion') return true
-  return facts.some(([fact, places]) => {
-    const stating = places.filter(({ in: part }) => part !== 'properties')
-    return stating.length > 1 || (stating.length > 0 && asking.has(fact))
-  })
+  return factsOfSeveralPlaces.length > 0 || facts.some(isAsking)
+}
+
+/** Whether a place that is no key of the properties can state a fact that asks for a permission. */
+function isAsking([fact, places]: Operation['facts'][number]): boolean {
+  return asking.has(fact) && places.some(({ in: part }) => part !== 'properties')
 }
 
 /** The facts that ask for a permission of their own. */

@@ -1,4 +1,5 @@
 import type { Identifier } from '../interface/identifiers.ts'
+import type { StatedFacts } from '../interface/facts.ts'
 import type { ObjectKind } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { OperationFacts } from '../policy/question.ts'
@@ -16,8 +17,8 @@ export interface PermissionNeed {
   readonly beneath?: true
   /** What in the request asks for it, for the message of a refusal: `mode=overwrite`. */
   readonly because?: string
-  /** The entry of a batch that asks for it. */
-  readonly entry?: Members
+  /** The entry of a batch that asks for it, and the facts that it states. */
+  readonly entry?: { readonly members: Members; readonly stated: StatedFacts }
   /**
    * What happens instead of a refusal: the entries of a batch decide if no rule speaks of the batch itself; the
    * credentials are removed from the response; a listing that no rule speaks of shows what is visible beneath.

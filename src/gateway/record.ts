@@ -1,12 +1,11 @@
 import { factsFormat } from '../audit/fact-details.ts'
 import type { AuditLog, IntentReceipt } from '../audit/log.ts'
 import type { OperationMode } from '../audit/modes.ts'
-import type { AuditedObject, Details, IntentEntry } from '../audit/records.ts'
+import type { AuditedObject, IntentEntry } from '../audit/records.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import type { ChangeTracking } from './changes/change-tracking.ts'
 import { operationNamed, type OperationName } from '../interface/operations.ts'
 import { entryDetails } from './changes/commit-details.ts'
-import { readEntryFacts, type Members } from './facts/read-facts.ts'
 import { furtherNeeds, type PermissionNeed } from './needs.ts'
 import { recorded, type Placed, type Recorded } from './stages.ts'
 
@@ -79,14 +78,10 @@ function objectOf(
   isCommit: boolean,
   tracking: ChangeTracking,
 ): AuditedObject {
-  const details = entry && detailsOfEntry(permission as OperationName, entry)
+  const details =
+    entry && entryDetails(operationNamed(permission as OperationName), entry.stated, entry.members)
   const before = isCommit ? tracking.before(permission, id, details) : undefined
   return { operation: permission, id, details, before }
-}
-
-function detailsOfEntry(name: OperationName, entry: Members): Details {
-  const operation = operationNamed(name)
-  return entryDetails(operation, readEntryFacts(operation, entry, name).stated, entry)
 }
 
 /** Resolves with the receipt of the intent. What becomes durable too late is recorded as never sent. */

@@ -1,4 +1,5 @@
 import { keysOf } from '../../audit/fact-details.ts'
+import { memberOf } from '../facts/read-facts.ts'
 import type { Details, IntentEntry, MadeVersion } from '../../audit/records.ts'
 import { branchOf } from '../../audit/table-history.ts'
 
@@ -59,10 +60,4 @@ export function madeVersion({ id, details }: Place, value: unknown): MadeVersion
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value.slice(0, maximumText) : undefined
-}
-
-/** That member of its own, if the value is an object that has it. */
-export function memberOf(value: unknown, name: string): unknown {
-  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-  return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined
 }
