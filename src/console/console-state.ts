@@ -36,9 +36,11 @@ interface UpstreamState {
   /** Undefined for the upstream that serves everything else. */
   readonly namespaces: readonly string[] | undefined
   readonly healthy: boolean
-  readonly breaker: 'closed' | 'open' | 'half-open'
-  readonly exchanges: number
-  readonly waiting: number
+  readonly breaker: 'closed' | 'open'
+  /** Requests that hold a connection: small ones, and those whose body streams. */
+  readonly active: { readonly small: number; readonly bulk: number }
+  /** Requests that wait for a connection. */
+  readonly pending: number
   readonly connections: number
-  readonly maximumConnections: number
+  readonly maxConnections: number
 }

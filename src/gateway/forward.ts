@@ -3,6 +3,7 @@ import type { OutcomeEntry } from '../audit/records.ts'
 import { AuditUnavailable } from '../audit/unavailable.ts'
 import type { PolicySet } from '../policy/trie.ts'
 import { requestIdHeader } from '../interface/headers.ts'
+import { principalKey } from '../limits/selection.ts'
 import { shedClassOf } from '../limits/shed-class.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
 import { atEndOfTurn } from './end-of-turn.ts'
@@ -16,6 +17,7 @@ import { errorAnswer } from './refuse.ts'
 import type { Recorded, WrittenIntent } from './stages.ts'
 import { credentialMembers, errorOf, withoutMembers } from './upstream/upstream-answer.ts'
 import { answerToFailure } from './upstream/upstream-failure.ts'
+import type { Pool } from './upstream/upstream.ts'
 
 /**
  * The last stage: sends the request to the upstream and the answer to the client. The answer to a change is held
@@ -36,7 +38,8 @@ export async function forward(
     headers: headersFor(answeredFor(request)),
     spans: listing.spans,
     endsWithClient: isRead,
-    yields: shedClassOf(request.meaning.operation.name) === 'bulk',
+    pool: poolOf(request),
+    holder: principalKey(request.principal),
     // A change is recorded before it is answered; credentials that the caller may not have are taken out.
     holdsBack: !isRead || request.withholdsCredentials,
   }
@@ -55,6 +58,10 @@ export async function forward(
   const { intent } = request
   if (intent !== undefined) await recordOutcome(intent, audit, outcomeOf(answer, request, startedAt))
   if (answer.body !== undefined) send(answer, answer.body, request, response, listing.policies)
+}
+
+function poolOf({ meaning, payload }: Recorded): Pool {
+  return payload.form === 'stream' || shedClassOf(meaning.operation.name) === 'bulk' ? 'bulk' : 'small'
 }
 
 function answeredFor({ requestId, allowedBy }: Recorded): AnsweredFor {

@@ -131,11 +131,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const { fairness, shared } = await openLimits(limits, metrics.registry, log, worker?.charge)
     opened.push(() => shared?.close())
     const turns = new Turns()
-    const shedding = createShedding(
-      limits.shedAfterMs,
-      turns,
-      upstreams.all.map(({ name, places }) => ({ name, waitedMs: () => places.waitedMs() })),
-    )
+    const shedding = createShedding(limits.shedAfterMs, turns, upstreams.all)
     opened.push(() => shedding.close())
     observeShedding(metrics.registry, shedding)
     const tls = where.tls && { settings: where.tls, context: await readCertificates(where.tls) }
@@ -204,7 +200,11 @@ async function openTraces({ traces }: GatewaySettings, { registry }: Metrics, lo
 }
 
 async function allowedConnections({ limits, upstreams }: GatewaySettings, log: Logger): Promise<number> {
-  const toUpstreams = upstreams.reduce((sum, { maximumConnections }) => sum + maximumConnections, 0)
+  const toUpstreams = upstreams.reduce(
+    (sum, { maximumConnections, maximumBulkConnections }) =>
+      sum + maximumConnections + maximumBulkConnections,
+    0,
+  )
   const allowed = await connectionLimit(limits.connections, toUpstreams)
   if (allowed < limits.connections) {
     const wanted = limits.connections

@@ -1,5 +1,6 @@
 import type { Share } from '../limits/limit.ts'
 import type { Limits } from '../limits/limits.ts'
+import { principalKey } from '../limits/selection.ts'
 import type { Shedding } from '../limits/shedding.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
 import { ClientGone } from './edge/client-gone.ts'
@@ -25,7 +26,8 @@ export function limit(
   { fairness, shedding }: LimitParts,
 ): Share | undefined {
   if (response.isDestroyed) throw new ClientGone('the client closed the connection before it was let in')
-  shedding.admit(request.upstream.name, request.meaning.operation.name)
+  const { upstream, meaning, principal } = request
+  shedding.admit(upstream.name, meaning.operation.name, principalKey(principal))
   const share = fairness.admit(request)
   if (share === undefined) return undefined
   const counted = share.sent && countSent(response, (bytes) => share.sent?.(bytes))

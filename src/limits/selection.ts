@@ -37,7 +37,7 @@ export function keyFinder({ per, operations, principals, namespaces }: Selection
 }
 
 /** A principal may be called anonymous, and is not whoever sends no credential. */
-function principalKey({ name, method }: LimitedRequest['principal']): string {
+export function principalKey({ name, method }: LimitedRequest['principal']): string {
   return method === 'anonymous' ? '' : name
 }
 

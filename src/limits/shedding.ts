@@ -1,12 +1,13 @@
 import { InterfaceError } from '../interface/errors.ts'
 import type { OperationName } from '../interface/operations.ts'
+import type { Holder } from './fair-capacity.ts'
 import { createPressure, type Pressure } from './pressure.ts'
 import { shedClasses, shedClassOf, type ShedClass } from './shed-class.ts'
 
 /** Refuses some of the requests where not all can be served in time: rows before listings, small reads never. */
 export interface Shedding {
-  /** Throws Overloaded (503) for a request that is not let in. */
-  admit(upstream: string, operation: OperationName): void
+  /** Throws Overloaded (503) for a request of that principal that is not let in. */
+  admit(upstream: string, operation: OperationName, holder: Holder): void
   /** The share of each class that is refused, from 0 to 1, by upstream. */
   shares(): readonly { readonly upstream: string; readonly class: ShedClass; readonly share: number }[]
   close(): void
@@ -18,9 +19,18 @@ export interface WaitedFor {
   waitedMs(): number
 }
 
+/** The slots of a connection pool, as far as load shedding is concerned. */
+interface PoolLoad {
+  /** Milliseconds since the oldest pending request came; 0 if there is none. */
+  oldestPendingMs(): number
+  /** Whether a request of the principal would get a slot without waiting. */
+  isFreeFor(holder: Holder): boolean
+}
+
 /** An upstream that requests wait for. */
-export interface BusyUpstream extends WaitedFor {
+export interface BusyUpstream {
   readonly name: string
+  readonly slots: { readonly small: PoolLoad; readonly bulk: PoolLoad }
 }
 
 /** The gateway has more to do than it can: 503 with `retry-after`. */
@@ -37,10 +47,10 @@ export class Overloaded extends InterfaceError {
 const tickMs = 50
 
 /**
- * Watches how long the event loop lags, how long requests wait for their turn in it, and how long for each upstream;
- * where that stays over `mostDelayMs`, more and more is refused: of everything where the process is behind, else of
- * what would wait at that upstream. What would not wait there is let in, so that the upstream never has less to do for
- * what was refused.
+ * Watches how long the event loop lags, how long requests wait for their turn in it, and how long for each connection
+ * pool. While that stays over `mostDelayMs`, more and more is refused: of everything if the process is behind, else of
+ * what would wait for that pool. What would not wait is let in: the upstream never has less to do because of what was
+ * refused, and principals that are within their share are not refused because others wait for theirs.
  */
 export function createShedding(
   mostDelayMs: number,
@@ -50,36 +60,46 @@ export function createShedding(
   const process = createPressure(mostDelayMs)
   const refusesAll = evenly(process)
   const gates = new Map(
-    upstreams.map((upstream) => {
-      const pressure = createPressure(mostDelayMs)
-      return [upstream.name, { upstream, pressure, refuses: evenly(pressure) }] as const
-    }),
+    upstreams.map(
+      ({ name, slots: { small, bulk } }) =>
+        [name, { small: gateOf(small, mostDelayMs), bulk: gateOf(bulk, mostDelayMs) }] as const,
+    ),
   )
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
     process.observe(Math.max(now - expectedAt, turns.waitedMs()))
     expectedAt = now + tickMs
-    for (const { upstream, pressure } of gates.values()) pressure.observe(upstream.waitedMs())
+    for (const { small, bulk } of gates.values())
+      for (const { pool, pressure } of [small, bulk]) pressure.observe(pool.oldestPendingMs())
   }, tickMs).unref()
   return {
-    admit(upstream, operation) {
+    admit(upstream, operation, holder) {
       const of = shedClassOf(operation)
       if (of === undefined) return
-      const gate = gates.get(upstream)
-      if (refusesAll(of) || (gate?.refuses(of) === true && gate.upstream.waitedMs() > 0))
-        throw new Overloaded()
+      const gate = gates.get(upstream)?.[poolOf(of)]
+      const isRefused = gate !== undefined && !gate.pool.isFreeFor(holder) && gate.refuses(of)
+      if (refusesAll(of) || isRefused) throw new Overloaded()
     },
     shares: () =>
-      [...gates].flatMap(([upstream, { pressure }]) =>
+      [...gates].flatMap(([upstream, gate]) =>
         shedClasses.map((each) => ({
           upstream,
           class: each,
-          share: Math.max(process.share(each), pressure.share(each)),
+          share: Math.max(process.share(each), gate[poolOf(each)].pressure.share(each)),
         })),
       ),
     close: () => clearInterval(timer),
   }
+}
+
+function gateOf(pool: PoolLoad, mostDelayMs: number) {
+  const pressure = createPressure(mostDelayMs)
+  return { pool, pressure, refuses: evenly(pressure) }
+}
+
+function poolOf(of: ShedClass): 'small' | 'bulk' {
+  return of === 'bulk' ? 'bulk' : 'small'
 }
 
 /** Refuses of each class as many as its share says, spread evenly. */

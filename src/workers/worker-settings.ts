@@ -33,6 +33,7 @@ export function workerSettings(settings: GatewaySettings, number: number, worker
     upstreams: upstreams.map((upstream) => ({
       ...upstream,
       maximumConnections: share(upstream.maximumConnections),
+      maximumBulkConnections: share(upstream.maximumBulkConnections),
       maximumWaiting: share(upstream.maximumWaiting, 0),
     })),
     audit: workerAudit(audit, number, workers),

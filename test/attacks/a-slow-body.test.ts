@@ -17,7 +17,7 @@ function setupWithPatience(ms: number): GatewaySetup {
       ...settings,
       limits: { ...settings.limits, bodyBytesPerSecond: 1_000 },
       timeouts: { ...settings.timeouts, bodyMs: ms },
-      upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maximumConnections: 1 })),
+      upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maximumBulkConnections: 1 })),
     }),
   }
 }
@@ -67,7 +67,7 @@ it.each([
     )
     if (bytes !== '') trickle(connection, bytes)
     await eventually(() => expect(upstream.arrivals).toHaveLength(1))
-    expect(await gateway.post('/v1/table/o/exists')).toMatchObject({ status: 200 })
+    expect(await gateway.post('/v1/table/o/query', { body: {} })).toMatchObject({ status: 200 })
     expect(await connection.end()).toMatch(tooSlow)
     await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
     // An Arrow stream says inside where it ends: what was sent of it may have been taken for whole.

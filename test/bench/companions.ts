@@ -34,6 +34,11 @@ export const companions: readonly Companion[] = [
     seconds: 20,
   },
   {
+    name: 'slow-bodies',
+    what: 'how long a small call takes beside 200 slow uploads and 200 slow downloads',
+    seconds: 40,
+  },
+  {
     name: 'overload',
     what: 'what is served when ten times as much is asked for as the catalog can do',
     seconds: 55,

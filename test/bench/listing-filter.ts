@@ -51,10 +51,11 @@ const upstreams = openUpstreams([
     credentials: [],
     tls: {},
     maximumConnections: 1,
+    maximumBulkConnections: 1,
     maximumWaiting: 1,
     timeouts: { waitMs: 1, connectMs: 1, answerMs: 1, idleMs: 1, takeMs: 1, totalMs: 1 },
     health: { intervalMs: 1_000_000, timeoutMs: 1 },
-    breaker: { failures: 1, openMs: 1 },
+    breaker: { failures: 1, probeMs: 1 },
     retries: { attempts: 0, budgetPercent: 0 },
   },
 ])

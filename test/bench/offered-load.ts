@@ -47,6 +47,7 @@ export async function openLoadedGateway(shedAfterMs: number): Promise<LoadedGate
       upstreams: settings.upstreams.map((each) => ({
         ...each,
         maximumConnections: connections,
+        maximumBulkConnections: connections,
         maximumWaiting: 4096,
       })),
       limits: limitsSchema.parse({ shedAfterMs }),

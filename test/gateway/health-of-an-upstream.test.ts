@@ -7,7 +7,7 @@ import { eventually } from './waiting.ts'
 const read = '/v1/table/orders/describe'
 const watched = withUpstream(({ health }) => ({
   health: { ...health, intervalMs: 20, timeoutMs: 200 },
-  breaker: { failures: 1_000, openMs: 300 },
+  breaker: { failures: 1_000, probeMs: 20 },
 }))
 
 async function gaugeOfHealth(gateway: TestedGateway): Promise<string | undefined> {

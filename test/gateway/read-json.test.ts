@@ -48,6 +48,7 @@ async function reading(upstream: Upstream) {
   const response = await answering.promise
   const listing = readJson(upstream, target, {
     requestId: 'r-1',
+    holder: 'dev',
     headers: ['x-catalog-ctx-a', '1'],
     response,
   })
@@ -68,7 +69,7 @@ it('reads what the upstream lists, as the gateway and for that request', async (
   expect(['x-api-key', 'x-request-id', 'x-catalog-ctx-a'].flatMap((name) => valuesOf(arrival, name))).toEqual(
     ['of-the-gateway', 'r-1', '1'],
   )
-  expect(upstream.places.taken()).toBe(0)
+  expect(upstream.slots.small.active()).toBe(0)
 })
 
 it.each<[what: string, status: number, body: string | object, kind: string, answered: number]>([
@@ -94,5 +95,5 @@ it('is sent again where the connection was cut, and ends with its client', async
   await eventually(() => expect(recording.arrivals).toHaveLength(3))
   leave.abort()
   await expect(listing).rejects.toBeInstanceOf(ClientGone)
-  expect(upstream.places.taken()).toBe(0)
+  expect(upstream.slots.small.active()).toBe(0)
 })

@@ -50,7 +50,7 @@ it('an exchange ends after its time, however busy it is, and what became of a ch
 
 it('a client that takes nothing of its answer for too long is cut off, and the upstream is free', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(
-    withUpstream(({ timeouts }) => ({ maximumConnections: 1, timeouts: { ...timeouts, takeMs: 300 } })),
+    withUpstream(({ timeouts }) => ({ maximumBulkConnections: 1, timeouts: { ...timeouts, takeMs: 300 } })),
   )
   upstream.answering = (_arrival, response) => {
     response.writeHead(200)
@@ -63,8 +63,8 @@ it('a client that takes nothing of its answer for too long is cut off, and the u
   const { body } = await gateway.open('POST', '/v1/table/orders/query', { body: { k: 1 } })
   body.on('error', () => undefined)
   upstream.answering = answers(200, {})
-  // It has the only connection to the upstream.
-  expect(await gateway.post(read)).toMatchObject({ status: 200 })
+  // It has the only connection of its pool.
+  expect(await gateway.post('/v1/table/orders/query', { body: {} })).toMatchObject({ status: 200 })
   await expect(body.arrayBuffer()).rejects.toThrow()
 })
 

@@ -2,18 +2,34 @@ import { expect, it } from 'vitest'
 import type { ServerResponse } from 'node:http'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
-import { withUpstream, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
+import { everything, withUpstream, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 const query = '/v1/table/orders/query'
+const describe = '/v1/table/orders/describe'
+const sendings: readonly [target: string, body: object | string][] = [
+  [query, {}],
+  ['/v1/table/orders/insert', 'x'],
+]
 
 function narrow(maximumWaiting: number, waitMs = 60_000): GatewaySetup {
   return withUpstream(({ timeouts }) => ({
     maximumConnections: 1,
+    maximumBulkConnections: 1,
     maximumWaiting,
     timeouts: { ...timeouts, waitMs },
   }))
+}
+
+const bothMayDoAnything: GatewaySetup = {
+  users: ['mallory'],
+  policies: [
+    {
+      ...everything,
+      rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
+    },
+  ],
 }
 
 /** An upstream that keeps requests until it is told to answer the next. */
@@ -28,21 +44,22 @@ async function patientPair(setup: GatewaySetup) {
   return { gateway, upstream, answerNext }
 }
 
-/** Waits until so many requests wait. */
-function untilWaiting(gateway: TestedGateway, count: number): Promise<void> {
+/** Waits until that many requests of a pool are pending. */
+function untilWaiting(gateway: TestedGateway, count: number, pool: 'small' | 'bulk' = 'bulk'): Promise<void> {
   return eventually(async () => {
     const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-    expect(metrics).toContain(`\ncatalog_gateway_upstream_waiting{upstream="catalog"} ${count}\n`)
-    expect(metrics).toContain(`\ncatalog_gateway_upstream_exchanges{upstream="catalog"} 1\n`)
+    const labels = `{upstream="catalog",pool="${pool}"}`
+    expect(metrics).toContain(`\ncatalog_gateway_upstream_pending_requests${labels} ${count}\n`)
+    expect(metrics).not.toContain(`\ncatalog_gateway_upstream_active_requests${labels} 0\n`)
   })
 }
 
 it('requests beyond the connections wait, and are sent in the order in which they came', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(4))
+  const { gateway, upstream, answerNext } = await patientPair(narrow(8))
   const pending = []
   for (let count = 0; count < 4; count += 1) {
     pending.push(gateway.post(`/v1/table/orders-${count}/describe`))
-    await untilWaiting(gateway, count)
+    await untilWaiting(gateway, count, 'small')
   }
   expect(upstream.arrivals).toHaveLength(1)
   for (const answer of pending) {
@@ -54,17 +71,36 @@ it('requests beyond the connections wait, and are sent in the order in which the
   )
 })
 
-it('what carries rows waits behind everything that does not', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(4))
-  const targets = [query, query, '/v1/table/orders/describe', '/v1/table/orders/exists']
-  const pending = []
-  for (const [waiting, target] of targets.entries()) {
-    pending.push(gateway.post(target, { body: {} }))
-    await untilWaiting(gateway, waiting)
-  }
-  for (const _ of targets) await answerNext()
+it('small requests do not wait for those whose body streams, nor these for them', async () => {
+  const { gateway, upstream, answerNext } = await patientPair(narrow(8))
+  const pending = [query, query, describe, describe].map((target) => gateway.post(target, { body: {} }))
+  await untilWaiting(gateway, 1, 'bulk')
+  await untilWaiting(gateway, 1, 'small')
+  expect(new Set(upstream.arrivals.map(({ target }) => target))).toEqual(new Set([query, describe]))
+  for (const _ of pending) await answerNext()
   for (const answer of pending) expect(await answer).toMatchObject({ status: 200 })
-  expect(upstream.arrivals.map(({ target }) => target)).toEqual([query, ...targets.slice(2), query])
+})
+
+it('a slot that is released goes to the principal that holds the fewest, whoever came first', async () => {
+  const { gateway, upstream, answerNext } = await patientPair({
+    ...withUpstream(() => ({ maximumBulkConnections: 2, maximumWaiting: 16 })),
+    ...bothMayDoAnything,
+  })
+  const inTurn = []
+  for (const [index, as] of ['mallory', 'mallory', 'mallory', 'dev', 'dev'].entries()) {
+    inTurn.push(gateway.post(`/v1/table/${as}-${index}/query`, { as, body: {} }))
+    // Alone, a principal may hold one of two.
+    await untilWaiting(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
+  }
+  for (const _ of inTurn) await answerNext()
+  for (const answer of inTurn) expect(await answer).toMatchObject({ status: 200 })
+  expect(upstream.arrivals.map(({ target }) => target.split('/')[3])).toEqual([
+    'mallory-0',
+    'dev-3',
+    'mallory-1',
+    'dev-4',
+    'mallory-2',
+  ])
 })
 
 it('when as many wait as may, the next is told at once to come again, and leaves nothing', async () => {
@@ -73,8 +109,8 @@ it('when as many wait as may, the next is told at once to come again, and leaves
   await untilWaiting(gateway, 0)
   served.push(gateway.post(query, { body: {} }))
   await untilWaiting(gateway, 1)
-  for (const target of [query, '/v1/table/orders/drop']) {
-    const refused = await gateway.post(target, { body: {} })
+  for (const [target, body] of sendings) {
+    const refused = await gateway.post(target, { body })
     expectError(refused, { kind: 'ServiceUnavailable', says: 'the catalog is busy' })
     expect(refused.headers['retry-after']).toBe('1')
   }
@@ -87,7 +123,7 @@ it('when as many wait as may, the next is told at once to come again, and leaves
 })
 
 it('a request waits no longer than it may', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(4, 100))
+  const { gateway, upstream, answerNext } = await patientPair(narrow(8, 100))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)
   expectError(await gateway.post(query, { body: {} }), { kind: 'ServiceUnavailable', says: 'busy' })
@@ -97,13 +133,11 @@ it('a request waits no longer than it may', async () => {
 })
 
 it('a client that leaves while its request waits is forgotten; its change was never made', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(4))
+  const { gateway, upstream, answerNext } = await patientPair(narrow(8))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)
   const leave = new AbortController()
-  const left = [query, '/v1/table/orders/update'].map((target) =>
-    gateway.post(target, { body: {}, signal: leave.signal }),
-  )
+  const left = sendings.map(([target, body]) => gateway.post(target, { body, signal: leave.signal }))
   await untilWaiting(gateway, 2)
   leave.abort()
   for (const answer of left) await expect(answer).rejects.toThrow()

@@ -22,7 +22,7 @@ it('while requests wait too long for the catalog, rows are refused and small rea
   const { gateway, upstream } = await gatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      upstreams: settings.upstreams.map((each) => ({ ...each, maximumConnections: 1 })),
+      upstreams: settings.upstreams.map((each) => ({ ...each, maximumBulkConnections: 1 })),
       limits: limitsSchema.parse({ shedAfterMs: 400 }),
     }),
   })
@@ -49,7 +49,7 @@ it('an upstream that is slow takes nothing from another one', async () => {
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.flatMap((each) => [
-        { ...each, maximumConnections: 1 },
+        { ...each, maximumBulkConnections: 1 },
         { ...each, name: 'lake', namespaces: [['lake']] },
       ]),
       limits: limitsSchema.parse({ shedAfterMs: 400 }),
@@ -68,11 +68,26 @@ it('an upstream that is slow takes nothing from another one', async () => {
 
 it('while requests wait too long for their turn, rows are refused, whatever the upstream does', async () => {
   const turns = { wait: 1_000, waitedMs: () => turns.wait }
-  const shedding = createShedding(100, turns, [{ name: 'catalog', waitedMs: () => 0 }])
+  const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
+  const shedding = createShedding(100, turns, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
   onTestFinished(() => shedding.close())
-  await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable')).toThrow(Overloaded))
-  expect(() => shedding.admit('catalog', 'DescribeTable')).not.toThrow()
+  await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).toThrow(Overloaded))
+  expect(() => shedding.admit('catalog', 'DescribeTable', 'dev')).not.toThrow()
   turns.wait = 0
   await eventually(() => expect(shedding.shares().every(({ share }) => share === 0)).toBe(true))
-  expect(() => shedding.admit('catalog', 'QueryTable')).not.toThrow()
+  expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).not.toThrow()
+})
+
+it('a principal that waits for more than its share has nothing of others refused', async () => {
+  const turns = { waitedMs: () => 0 }
+  const slots = {
+    small: { oldestPendingMs: () => 0, isFreeFor: () => true },
+    bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder: unknown) => holder !== 'mallory' },
+  }
+  const shedding = createShedding(100, turns, [{ name: 'catalog', slots }])
+  onTestFinished(() => shedding.close())
+  await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'mallory')).toThrow(Overloaded))
+  for (const operation of ['QueryTable', 'CountTableRows', 'ListTables'] as const)
+    for (let count = 0; count < 20; count += 1)
+      expect(() => shedding.admit('catalog', operation, 'dev')).not.toThrow()
 })

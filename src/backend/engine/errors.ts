@@ -16,9 +16,10 @@ const rules: readonly Rule[] = [
   { pattern: /sql parser error|Error parsing statement/i, kind: 'InvalidInput' },
   { pattern: /No field named/i, kind: 'TableColumnNotFound' },
   {
+    // Clients repeat what is answered 503, and another try would take as long.
     pattern: /merge insert timed out/i,
-    kind: 'ServiceUnavailable',
-    message: 'the merge did not end within the time that the request gives it',
+    kind: 'InvalidInput',
+    message: 'the merge did not end within its timeout; expected a longer timeout, or fewer rows',
   },
   {
     pattern:

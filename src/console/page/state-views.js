@@ -86,9 +86,10 @@ function upstreamTable(upstreams) {
   const columns = [
     { title: 'Name' },
     { title: 'Health' },
-    { title: 'Breaker' },
-    { title: 'Under way', isNumber: true },
-    { title: 'Waiting', isNumber: true },
+    { title: 'Circuit' },
+    { title: 'Active', isNumber: true },
+    { title: 'Active bulk', isNumber: true },
+    { title: 'Pending', isNumber: true },
     { title: 'Connections', isNumber: true },
     { title: 'Serves' },
   ]
@@ -96,9 +97,10 @@ function upstreamTable(upstreams) {
     element('span', { title: upstream.origin }, upstream.name),
     verdict(upstream.healthy ? 'well' : 'failing', upstream.healthy),
     verdict(upstream.breaker, upstream.breaker === 'closed'),
-    amount(upstream.exchanges),
-    amount(upstream.waiting),
-    `${amount(upstream.connections)} of ${amount(upstream.maximumConnections)}`,
+    amount(upstream.active.small),
+    amount(upstream.active.bulk),
+    amount(upstream.pending),
+    `${amount(upstream.connections)} of ${amount(upstream.maxConnections)}`,
     upstream.namespaces ? quoted(upstream.namespaces.join(', ')) : 'everything else',
   ])
   return [table(columns, rows)]

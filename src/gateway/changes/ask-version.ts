@@ -23,19 +23,23 @@ interface VersionQuery {
   readonly version?: number
 }
 
+/** Holds slots like a principal. */
+const gatewayItself = Symbol('gateway')
+
 const describeVersion = operationNamed('DescribeTableVersion')
 
 /**
  * Asks an upstream for a version, or for the newest one, in the name of the gateway itself. It gives way to clients:
- * where no connection is free, or the breaker is open, it fails at once. Throws Error where nothing was learnt.
+ * it fails at once if no slot is free or the circuit is open. Throws Error if nothing was learnt.
  */
 export async function askVersion(
   upstream: Upstream,
   query: VersionQuery,
   signal: AbortSignal,
 ): Promise<Look> {
-  if (upstream.breaker.closedForMs() > 0) throw new Error('the upstream is left to rest')
-  if (!upstream.places.take()) throw new Error('the upstream is busy')
+  if (upstream.breaker.state === 'open') throw new Error('the circuit of the upstream is open')
+  const slots = upstream.slots.small
+  if (!slots.take(gatewayItself)) throw new Error('the upstream is busy')
   try {
     const { status, body } = await send(
       upstream,
@@ -55,7 +59,7 @@ export async function askVersion(
     }
     throw new Error(`the upstream answered ${status}`)
   } finally {
-    upstream.places.give()
+    slots.release(gatewayItself)
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type Identifier,
 } from '../../interface/identifiers.ts'
 import type { Target } from '../../interface/target.ts'
+import { principalKey } from '../../limits/selection.ts'
 import type { PolicySet } from '../../policy/trie.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
@@ -49,6 +50,7 @@ export async function list(
   const sources = listingSources(meaning, upstreams, (upstream, target) =>
     readJson(upstream, target, {
       requestId,
+      holder: principalKey(principal),
       response,
       spans,
       headers: [...request.headers, ...upstream.callerHeaders(request)],

@@ -104,17 +104,17 @@ function followInForce(): PoliciesInForce {
 }
 
 function upstreamState(upstream: Upstream): ConsoleState['upstreams'][number] {
-  const { name, origin, namespaces, health, breaker, places, client, maximumConnections } = upstream
+  const { name, origin, namespaces, health, breaker, slots, client } = upstream
   return {
     name,
     origin,
     namespaces: namespaces?.map((namespace) => namespace.join('/')),
     healthy: health.healthy(),
-    breaker: breaker.state(),
-    exchanges: places.taken(),
-    waiting: places.waiting(),
+    breaker: breaker.state,
+    active: { small: slots.small.active(), bulk: slots.bulk.active() },
+    pending: slots.small.pending() + slots.bulk.pending(),
     connections: client.connections(),
-    maximumConnections,
+    maxConnections: slots.small.maxActive + slots.bulk.maxActive,
   }
 }
 

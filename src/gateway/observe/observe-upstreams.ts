@@ -1,8 +1,9 @@
 import { Gauge, type Aggregator, type Registry } from 'prom-client'
-import type { BreakerState } from '../upstream/breaker.ts'
-import type { Upstream } from '../upstream/upstream.ts'
+import type { CircuitState } from '../upstream/circuit-breaker.ts'
+import type { ConnectionSlots } from '../upstream/connection-slots.ts'
+import { pools, type Upstream } from '../upstream/upstream.ts'
 
-const states: readonly BreakerState[] = ['closed', 'open', 'half-open']
+const states: readonly CircuitState[] = ['closed', 'open']
 
 /** Adds gauges of how the upstreams are; they are read when they are asked for. */
 export function observeUpstreams(registry: Registry, upstreams: readonly Upstream[]): void {
@@ -35,20 +36,37 @@ export function observeUpstreams(registry: Registry, upstreams: readonly Upstrea
   gauge(
     'breaker',
     'max',
-    'The state of the breaker of the upstream: 1 for the one that it is in.',
+    'The state of the circuit of the upstream: 1 for the current one.',
     ['upstream', 'state'],
     ({ name, breaker }) =>
-      states.map((state) => [{ upstream: name, state }, breaker.state() === state ? 1 : 0]),
+      states.map((state) => [{ upstream: name, state }, breaker.state === state ? 1 : 0]),
   )
-  gauge('exchanges', 'sum', 'Exchanges with the upstream that are under way.', ['upstream'], (upstream) => [
-    [{ upstream: upstream.name }, upstream.places.taken()],
-  ])
-  gauge(
-    'waiting',
+  const poolGauge = (
+    name: string,
+    aggregator: Aggregator,
+    help: string,
+    value: (slots: ConnectionSlots) => number,
+  ) =>
+    gauge(name, aggregator, help, ['upstream', 'pool'], ({ name: upstream, slots }) =>
+      pools.map((pool) => [{ upstream, pool }, value(slots[pool])]),
+    )
+  poolGauge('active_requests', 'sum', 'Requests that hold a connection of the pool.', (slots) =>
+    slots.active(),
+  )
+  poolGauge(
+    'max_active_requests',
     'sum',
-    'Requests that wait for a connection to the upstream.',
-    ['upstream'],
-    (upstream) => [[{ upstream: upstream.name }, upstream.places.waiting()]],
+    'The most requests that may hold one.',
+    ({ maxActive }) => maxActive,
+  )
+  poolGauge('pending_requests', 'sum', 'Requests that wait for a connection of the pool.', (slots) =>
+    slots.pending(),
+  )
+  poolGauge(
+    'max_pending_requests',
+    'sum',
+    'The most requests that may wait for one.',
+    ({ maxPending }) => maxPending,
   )
   gauge('connections', 'sum', 'Open connections to the upstream.', ['upstream'], (upstream) => [
     [{ upstream: upstream.name }, upstream.client.connections()],

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { InterfaceError } from '../../interface/errors.ts'
-import type { Verdict } from './breaker.ts'
 import { ClientGone } from '../edge/client-gone.ts'
 import { ExchangeFailed, type Client, type UpstreamAnswer, type UpstreamRequest } from './exchange.ts'
 import { tracedExchange } from '../observe/traced-exchange.ts'
@@ -11,11 +10,11 @@ import type { Upstream } from './upstream.ts'
 const pauseMs = 50
 
 /**
- * Sends a request to an upstream, when a connection is free and its breaker lets it. A request that `mayRepeat`
- * (a read whose body is in memory) is sent again where the connection failed before its answer began, within the
- * budget of the upstream; an answer is never asked for again, whatever its status: a 503 with `retry-after` tells
- * the client when to come back, and repeats of ours would only add to the load. Rejects with ExchangeFailed where the
- * exchange was begun; else with ClientGone or ServiceUnavailable (503), and nothing was sent.
+ * Sends a request to an upstream when a slot of its pool is free and the circuit is closed. A request that `mayRepeat`
+ * (a read whose body is in memory) is sent again if the connection failed before the response began, within the retry
+ * budget of the upstream. No response is requested again, whatever its status: a 503 with `retry-after` tells the
+ * client when to come back, and retries of the gateway would only add to the load. Rejects with ExchangeFailed if the
+ * request was sent, else with ClientGone or ServiceUnavailable (503).
  */
 export async function callUpstream(
   upstream: Upstream,
@@ -24,55 +23,53 @@ export async function callUpstream(
   mayRepeat: boolean,
 ): Promise<UpstreamAnswer> {
   assertReachable(upstream)
-  const { places, breaker, retryBudget } = upstream
-  if (!places.take()) await places.wait(client.response, client.yields)
+  const { breaker, retryBudget } = upstream
+  const slots = upstream.slots[client.pool]
+  const { holder } = client
+  if (!slots.take(holder)) await slots.wait(holder, client.response)
   try {
     if (client.response.isDestroyed)
-      throw new ClientGone('the client closed the connection before its turn came')
+      throw new ClientGone('the client closed the connection while its request was pending')
     retryBudget.earn()
     for (let attempt = 1; ; attempt += 1) {
-      const ticket = breaker.admit()
-      if (ticket === undefined) throw unreachable(breaker.closedForMs())
+      assertReachable(upstream)
       try {
         const answer = await tracedExchange(upstream, request, client, attempt)
-        breaker.settle(ticket, isUnavailable(answer.status) ? 'bad' : 'good')
+        if (isUnavailable(answer)) breaker.failed()
+        else breaker.succeeded()
         return answer
       } catch (error) {
-        breaker.settle(ticket, verdictOn(error, request))
+        if (isFailureOfUpstream(error, request)) breaker.failed()
         const isLast = !mayRepeat || attempt > upstream.retries.attempts || !isRepeatable(error)
-        if (isLast || breaker.closedForMs() > 0 || !retryBudget.spend()) throw error
+        if (isLast || breaker.state === 'open' || !retryBudget.spend()) throw error
       }
       if (attempt > 1) await pause(Math.random() * pauseMs * 2 ** attempt)
     }
   } finally {
-    places.give()
+    slots.release(holder)
   }
 }
 
-/** Throws ServiceUnavailable (503) with `retry-after` where the breaker of the upstream is open. */
-export function assertReachable(upstream: Upstream): void {
-  const ms = upstream.breaker.closedForMs()
-  if (ms > 0) throw unreachable(ms)
+/** Throws ServiceUnavailable (503) with `retry-after` if the circuit of the upstream is open. */
+export function assertReachable({ breaker }: Upstream): void {
+  if (breaker.state === 'closed') return
+  const seconds = Math.max(1, Math.ceil(breaker.settings.probeMs / 1000))
+  throw new InterfaceError('ServiceUnavailable', 'the catalog is unavailable (circuit open); retry later', {
+    headers: { 'retry-after': String(seconds) },
+  })
 }
 
 /**
- * What a failure tells of the upstream. Nobody may shut out others by what he sends: that a client went away, or that
- * its upload was cut off before it was whole, is not counted, and neither is a timeout, which may be about one large
- * request. An upstream that hangs is found out by the checks of its health.
+ * Whether a failed attempt speaks against the upstream. A client that went away, an upload that was cut off before it
+ * was complete, and a timeout, which may be due to one large request, do not.
  */
-function verdictOn(error: unknown, { body }: UpstreamRequest): Verdict {
-  if (!(error instanceof ExchangeFailed) || !isTransportFailure(error.cause)) return 'nothing'
+function isFailureOfUpstream(error: unknown, { body }: UpstreamRequest): boolean {
+  if (!(error instanceof ExchangeFailed) || !isTransportFailure(error.cause)) return false
   const isCutOff =
     body !== null && 'readableEnded' in body && !body.readableEnded && error.progress !== 'unsent'
-  return isCutOff ? 'nothing' : 'bad'
+  return !isCutOff
 }
 
 function isRepeatable(error: unknown): boolean {
   return error instanceof ExchangeFailed && error.progress !== 'answered' && isTransportFailure(error.cause)
-}
-
-function unreachable(ms: number): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', 'the catalog does not answer; the gateway lets it rest', {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) },
-  })
 }

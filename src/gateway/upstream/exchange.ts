@@ -1,4 +1,5 @@
 import { hopByHopHeaders } from '../../interface/headers.ts'
+import type { Holder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import { gatewayHeaders } from '../answered-for.ts'
 import { atEndOfTurn } from '../end-of-turn.ts'
@@ -8,6 +9,7 @@ import type { AnswerHead } from './client/answer-head.ts'
 import type { AnswerHandler, Exchange } from './client/exchange-control.ts'
 import type { OutgoingRequest } from './client/request-head.ts'
 import type { UpstreamClient } from './client/upstream-client.ts'
+import type { Pool } from './upstream.ts'
 
 /** What goes to the upstream. */
 export type UpstreamRequest = OutgoingRequest
@@ -33,8 +35,9 @@ export interface Client {
   readonly holdsBack: boolean
   /** Whether the exchange ends when the client goes away. A change goes on, so that its outcome is known. */
   readonly endsWithClient: boolean
-  /** Whether it gets a connection only after everything that does not yield: what carries rows does. */
-  readonly yields: boolean
+  /** The connection pool that the request belongs to, and who holds the slot. */
+  readonly pool: Pool
+  readonly holder: Holder
   /** Where traces are on: each exchange is a span of its own. */
   readonly spans: RequestSpans | undefined
 }

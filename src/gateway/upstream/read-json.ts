@@ -1,6 +1,7 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import { requestIdHeader } from '../../interface/headers.ts'
 import type { Target } from '../../interface/target.ts'
+import type { Holder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
 import { callUpstream } from './call-upstream.ts'
@@ -13,6 +14,8 @@ import type { Upstream } from './upstream.ts'
 /** For whom the gateway reads. */
 export interface ReadFor {
   readonly requestId: string
+  /** Who holds the slot. */
+  readonly holder: Holder
   /** Names and values in turn: what goes upstream besides the credential of the gateway. */
   readonly headers: readonly string[]
   /** The answer that the reading is for; when its client goes away, the reading ends. */
@@ -23,13 +26,13 @@ export interface ReadFor {
 
 /**
  * Reads the JSON object that an upstream answers to an operation without a body, for an answer that the gateway
- * composes itself. It takes a place like any other request, and is repeated like any other read.
+ * composes itself. It takes a slot like any other request, and is repeated like any other read.
  * Throws what the client would be answered: InterfaceError, or ClientGone.
  */
 export async function readJson(
   upstream: Upstream,
   target: Target,
-  { requestId, headers, response, spans }: ReadFor,
+  { requestId, holder, headers, response, spans }: ReadFor,
 ): Promise<Readonly<Record<string, unknown>>> {
   const answer = await callUpstream(
     upstream,
@@ -39,7 +42,7 @@ export async function readJson(
       headers: [...headers, requestIdHeader, requestId, ...upstream.credentials],
       body: null,
     },
-    { response, headers: [], spans, endsWithClient: true, holdsBack: true, yields: false },
+    { response, headers: [], spans, endsWithClient: true, holdsBack: true, pool: 'small', holder },
     true,
   ).catch((error: unknown) => {
     throw answerToFailure(error)

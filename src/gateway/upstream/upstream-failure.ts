@@ -1,6 +1,7 @@
 import { InterfaceError } from '../../interface/errors.ts'
+import { readForeignError } from '../../interface/foreign-errors.ts'
 import { ClientGone } from '../edge/client-gone.ts'
-import { AnswerTooLarge, ExchangeFailed } from './exchange.ts'
+import { AnswerTooLarge, ExchangeFailed, type UpstreamAnswer } from './exchange.ts'
 import { ExchangeTimedOut, TransportError, type TransportCode } from './client/transport-error.ts'
 
 type Kind =
@@ -29,9 +30,17 @@ const kinds: Readonly<Partial<Record<TransportCode, Kind>>> = {
   BAD_REQUEST: 'not sendable',
 }
 
-/** Whether that status says that the upstream cannot answer now: its own word, or that of a proxy before it. */
-export function isUnavailable(status: number): boolean {
+/** Whether that status says that a server, or the server behind a proxy, cannot serve requests now. */
+export function isUnavailableStatus(status: number): boolean {
   return status === 502 || status === 503 || status === 504
+}
+
+/**
+ * Whether a response says that the upstream cannot serve requests now. An error of the catalog itself, with a code of
+ * the interface, does not: the catalog is there, and a caller may have provoked it.
+ */
+export function isUnavailable({ status, body }: UpstreamAnswer): boolean {
+  return isUnavailableStatus(status) && !readForeignError(status, body).isNamed
 }
 
 /** Whether it was the connection to the upstream that failed: not the client, nor the patience of the gateway. */

@@ -3,7 +3,7 @@ import { buildTarget } from '../../interface/target.ts'
 import type { ConnectorOptions } from './client/connector.ts'
 import { readWhole } from './client/read-whole.ts'
 import { createUpstreamClient } from './client/upstream-client.ts'
-import { isUnavailable } from './upstream-failure.ts'
+import { isUnavailableStatus } from './upstream-failure.ts'
 
 /** What is asked how often, and whom. */
 export interface HealthOptions extends ConnectorOptions {
@@ -15,8 +15,10 @@ export interface HealthOptions extends ConnectorOptions {
   readonly path?: string | undefined
   readonly intervalMs: number
   readonly timeoutMs: number
-  /** Called after each check from the second failure in a row on. */
-  readonly onUnhealthy: () => void
+  /** Milliseconds between two checks while they fail. */
+  readonly failingIntervalMs: number
+  /** Called with the result of each check. */
+  readonly onResult: (isUp: boolean) => void
 }
 
 /** How an upstream is, as far as the last checks tell. */
@@ -24,6 +26,8 @@ export interface Health {
   /** Resolves when the first check is over. */
   readonly known: Promise<void>
   healthy(): boolean
+  /** Checks at once, unless a check is under way. */
+  checkNow(): void
   close(): void
 }
 
@@ -34,11 +38,11 @@ const maximumBytes = 16 * 1024 * 1024
 
 /**
  * Asks the upstream again and again, over a connection of its own: one that has no free connection is not sick for
- * that. Any answer but 502, 503 and 504 is one of somebody who is there; that its own work fails, or that it does
+ * that. Any response but 502, 503 and 504 comes from a server that is there; that its own work fails, or that it does
  * not know the path or the credential, is no reason to send it nothing.
  */
 export function watchHealth(options: HealthOptions): Health {
-  const { connectMs, timeoutMs, intervalMs } = options
+  const { connectMs, timeoutMs, intervalMs, failingIntervalMs } = options
   const client = createUpstreamClient({
     ...options,
     timeouts: { connectMs, answerMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
@@ -47,6 +51,7 @@ export function watchHealth(options: HealthOptions): Health {
   let failures = 0
   let everWell = false
   let isClosed = false
+  let isChecking = false
   let timer: NodeJS.Timeout | undefined
 
   async function isWell(): Promise<boolean> {
@@ -54,24 +59,31 @@ export function watchHealth(options: HealthOptions): Health {
       const signal = AbortSignal.timeout(timeoutMs)
       const request = { method: 'GET', path, headers: options.credentials, body: null } as const
       const { status } = await readWhole(client, request, maximumBytes, signal)
-      return !isUnavailable(status)
+      return !isUnavailableStatus(status)
     } catch {
       return false
     }
   }
 
   async function check(): Promise<void> {
+    clearTimeout(timer)
+    isChecking = true
     const well = await isWell()
+    isChecking = false
     if (isClosed) return
     failures = well ? 0 : failures + 1
     everWell ||= well
-    if (failures >= failuresOfTheSick) options.onUnhealthy()
-    timer = setTimeout(() => void check(), intervalMs).unref()
+    options.onResult(well)
+    const nextMs = well ? intervalMs : Math.min(intervalMs, failingIntervalMs)
+    timer = setTimeout(() => void check(), nextMs).unref()
   }
 
   return {
     known: check(),
     healthy: () => failures === 0 || (everWell && failures < failuresOfTheSick),
+    checkNow() {
+      if (!isChecking && !isClosed) void check()
+    },
     close() {
       isClosed = true
       clearTimeout(timer)

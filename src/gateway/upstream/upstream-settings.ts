@@ -30,8 +30,12 @@ const healthSchema = z.strictObject({
 })
 
 const breakerSchema = z.strictObject({
-  failures: z.int().positive().default(5).describe('So many in a row open the breaker.'),
-  openMs: milliseconds.default(5_000).describe('How long nothing is sent then.'),
+  failures: z
+    .int()
+    .positive()
+    .default(5)
+    .describe('Consecutive failed requests after which the upstream is checked at once.'),
+  probeMs: milliseconds.default(1_000).describe('Between two checks while they fail.'),
 })
 
 const retriesSchema = z.strictObject({
@@ -57,7 +61,22 @@ const upstreamObject = z.strictObject({
     .enum(callerIdentities)
     .default('none')
     .describe('What tells the upstream who calls: nothing, the credential as sent, or a signed assertion.'),
-  maximumWaiting: z.int().min(0).default(256).describe('How many requests may wait for a connection.'),
+  maximumConnections: catalogAddress.maximumConnections.describe(
+    'Connections to it at a time for small requests.',
+  ),
+  maximumBulkConnections: z
+    .int()
+    .positive()
+    .default(1_024)
+    .describe(
+      'Connections to it at a time for requests whose body streams, up or down: Arrow, large JSON. One principal may ' +
+        'hold as many as stay free: half of them if it is alone.',
+    ),
+  maximumWaiting: z
+    .int()
+    .min(0)
+    .default(4_096)
+    .describe('Requests that may wait for a connection of either kind; one principal may have half of them.'),
   timeouts: timeoutsSchema.prefault({}),
   health: healthSchema.prefault({}),
   breaker: breakerSchema.prefault({}),

@@ -1,7 +1,7 @@
 import { defaultDelimiter, type Identifier } from '../../interface/identifiers.ts'
 import type { CallerHeaders } from './caller-headers.ts'
-import { createBreaker, type Breaker, type BreakerSettings } from './breaker.ts'
-import { createPlaces, type Places } from './places.ts'
+import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.ts'
+import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
 import { createUpstreamClient, type UpstreamClient } from './client/upstream-client.ts'
 import { watchHealth, type Health } from './upstream-health.ts'
@@ -28,6 +28,7 @@ export interface UpstreamOptions {
     readonly servername?: string | undefined
   }
   readonly maximumConnections: number
+  readonly maximumBulkConnections: number
   readonly maximumWaiting: number
   /** In milliseconds; what each is for stands with the settings. */
   readonly timeouts: {
@@ -43,9 +44,16 @@ export interface UpstreamOptions {
     readonly intervalMs: number
     readonly timeoutMs: number
   }
-  readonly breaker: BreakerSettings
+  readonly breaker: CircuitBreakerSettings
   readonly retries: RetrySettings
 }
+
+/**
+ * The connection pools of an upstream. `bulk` is for requests whose body streams, up or down: a slow client holds such
+ * a connection for as long as it likes. `small` is for all others, which never wait for a client.
+ */
+export const pools = ['small', 'bulk'] as const
+export type Pool = (typeof pools)[number]
 
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
 export interface Upstream {
@@ -61,11 +69,10 @@ export interface Upstream {
   readonly callerHeaders: CallerHeaders
   readonly timeouts: UpstreamOptions['timeouts']
   readonly retries: RetrySettings
-  /** Whoever sends through it has a place, so that there are no more connections than places. */
+  /** Every request that is sent through it holds a slot, so that there are no more connections than slots. */
   readonly client: UpstreamClient
-  readonly maximumConnections: number
-  readonly places: Places
-  readonly breaker: Breaker
+  readonly slots: Readonly<Record<Pool, ConnectionSlots>>
+  readonly breaker: CircuitBreaker
   readonly retryBudget: RetryBudget
   readonly health: Health
   /** Breaks off what is under way. */
@@ -79,7 +86,7 @@ export function openUpstream(options: UpstreamOptions): Upstream {
   const basePath = url.pathname.replace(/\/$/, '')
   const delimiter = options.delimiter ?? defaultDelimiter
   const client = createUpstreamClient({ url, tls: options.tls, timeouts })
-  const breaker = createBreaker(options.breaker)
+  const breaker = new CircuitBreaker(options.breaker, () => health.checkNow())
   const health = watchHealth({
     ...options.health,
     url,
@@ -88,8 +95,10 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     basePath,
     delimiter,
     credentials,
-    onUnhealthy: () => breaker.trip(),
+    failingIntervalMs: options.breaker.probeMs,
+    onResult: (isUp) => breaker.probed(isUp),
   })
+  const queue = { maxPending: options.maximumWaiting, queueTimeoutMs: timeouts.waitMs }
   return {
     name,
     origin: url.origin,
@@ -101,8 +110,11 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     timeouts,
     retries: options.retries,
     client,
-    maximumConnections: options.maximumConnections,
-    places: createPlaces({ ...options, waitMs: timeouts.waitMs }),
+    slots: {
+      // Small requests end soon by themselves, and a slot that is released goes to whoever holds the fewest.
+      small: createConnectionSlots({ ...queue, maxActive: options.maximumConnections, heldToFree: 7 }),
+      bulk: createConnectionSlots({ ...queue, maxActive: options.maximumBulkConnections, heldToFree: 1 }),
+    },
     breaker,
     retryBudget: createRetryBudget(options.retries),
     health,

@@ -1,0 +1,148 @@
+import { InterfaceError } from '../../interface/errors.ts'
+import { FairCapacity, type Holder } from '../../limits/fair-capacity.ts'
+import type { ClientAnswer } from '../edge/client-answer.ts'
+import { ClientGone } from '../edge/client-gone.ts'
+
+/** How many requests are active at a time, and how many may wait for one of them to end. */
+export interface ConnectionSlotsOptions {
+  readonly maxActive: number
+  /** How many times as many slots as are free one principal may hold. */
+  readonly heldToFree: number
+  readonly maxPending: number
+  /** Milliseconds that a request waits before it is refused. */
+  readonly queueTimeoutMs: number
+}
+
+/**
+ * The slots of a connection pool, one for each active request. Principals share them and the queue as FairCapacity
+ * says. A slot that is released goes to the pending principal that holds the fewest, and of those that hold equally
+ * many, to the one that has not been served for longest; the requests of one principal are served in order.
+ */
+export interface ConnectionSlots {
+  readonly maxActive: number
+  readonly maxPending: number
+  active(): number
+  pending(): number
+  /** Milliseconds since the oldest pending request came; 0 if there is none. */
+  oldestPendingMs(): number
+  /** Whether a request of the principal would get a slot without waiting. */
+  isFreeFor(holder: Holder): boolean
+  /** Takes a slot if one is free for the principal. Each slot is released once. */
+  take(holder: Holder): boolean
+  /**
+   * Resolves when a slot has been taken. Throws ServiceUnavailable (503 with `retry-after`) if the queue is full or
+   * the request has waited for too long, and ClientGone if the client closes the connection.
+   */
+  wait(holder: Holder, response: ClientAnswer): Promise<void>
+  release(holder: Holder): void
+}
+
+interface PendingRequest {
+  readonly since: number
+  readonly proceed: () => void
+}
+
+/** Slots that are all free. */
+export function createConnectionSlots(options: ConnectionSlotsOptions): ConnectionSlots {
+  const slots = new FairCapacity(options.maxActive, options.heldToFree)
+  const queue = new FairCapacity(options.maxPending, 1)
+  /** By principal, the one first that has not been served for longest. */
+  const pending = new Map<Holder, Set<PendingRequest>>()
+
+  function enqueue(holder: Holder, request: PendingRequest): void {
+    const requests = pending.get(holder)
+    if (requests === undefined) pending.set(holder, new Set([request]))
+    else requests.add(request)
+  }
+
+  function dequeue(holder: Holder, request: PendingRequest): void {
+    queue.release(holder)
+    const requests = pending.get(holder)
+    requests?.delete(request)
+    if (requests?.size === 0) pending.delete(holder)
+  }
+
+  function next(): Holder | undefined {
+    let found: Holder | undefined
+    let fewest = Infinity
+    for (const holder of pending.keys()) {
+      const held = slots.held(holder)
+      if (held >= fewest) continue
+      found = holder
+      fewest = held
+      if (held === 0) break
+    }
+    return found
+  }
+
+  function serve(): void {
+    for (;;) {
+      const holder = next()
+      if (holder === undefined || !slots.take(holder)) return
+      const requests = pending.get(holder) ?? new Set()
+      const [first] = requests
+      if (requests.size > 1) {
+        pending.delete(holder)
+        pending.set(holder, requests)
+      }
+      first?.proceed()
+    }
+  }
+
+  return {
+    maxActive: options.maxActive,
+    maxPending: options.maxPending,
+    active: () => slots.taken,
+    pending: () => queue.taken,
+    oldestPendingMs() {
+      const now = performance.now()
+      let oldest = now
+      for (const [first] of pending.values()) oldest = Math.min(oldest, first?.since ?? now)
+      return now - oldest
+    },
+    isFreeFor: (holder) => slots.mayTake(holder),
+    take: (holder) => slots.take(holder),
+    async wait(holder, response) {
+      if (response.isDestroyed) throw clientGone()
+      if (!queue.take(holder)) throw busy()
+      await new Promise<void>((resolve, reject) => {
+        const leave = (): void => {
+          dequeue(holder, request)
+          clearTimeout(timer)
+          response.closing.delete(closed)
+        }
+        const closed = (): void => {
+          leave()
+          reject(clientGone())
+        }
+        const request: PendingRequest = {
+          since: performance.now(),
+          proceed() {
+            leave()
+            resolve()
+          },
+        }
+        const timer = setTimeout(() => {
+          leave()
+          reject(busy())
+        }, options.queueTimeoutMs)
+        response.closing.add(closed)
+        enqueue(holder, request)
+      })
+    },
+    release(holder) {
+      slots.release(holder)
+      serve()
+    },
+  }
+}
+
+function clientGone(): ClientGone {
+  return new ClientGone('the client closed the connection while its request was pending')
+}
+
+function busy(): InterfaceError {
+  return new InterfaceError('ServiceUnavailable', 'the catalog is busy: too many requests are pending', {
+    headers: { 'retry-after': '1' },
+  })
+}

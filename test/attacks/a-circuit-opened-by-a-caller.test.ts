@@ -1,0 +1,88 @@
+import { PassThrough } from 'node:stream'
+import { expect, it } from 'vitest'
+import { withUpstream } from '../gateway/open-gateway.ts'
+import { answers, type Answering } from '../gateway/recording-upstream.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { eventually } from '../gateway/waiting.ts'
+
+// A caller that makes requests fail, again and again, must not open the circuit for everybody else: the upstream
+// answers the gateway's own probes all the time.
+const read = '/v1/table/orders/describe'
+const failures = 3
+const probed = withUpstream(({ health }) => ({
+  breaker: { failures, probeMs: 50 },
+  health: { ...health, intervalMs: 60_000 },
+  retries: { attempts: 0, budgetPercent: 0 },
+}))
+
+it.each<[what: string, answering: Answering]>([
+  ['cuts connections', (_arrival, response) => response.socket?.destroy()],
+  ['answers 503', answers(503, '')],
+  ["answers 503 with the catalog's own error", answers(503, { error: 'the merge timed out', code: 17 })],
+  ['answers 504', answers(504, '<h1>Gateway Timeout</h1>')],
+])('requests that an upstream %s do not shut out others', async (_what, answering) => {
+  const { gateway, upstream } = await gatewayAndUpstream(probed)
+  const good = upstream.answering
+  const bad = '/v1/table/orders/merge_insert?on=id&timeout=1ms'
+  upstream.answering = (arrival, response, request) =>
+    (arrival.target === bad ? answering : good)(arrival, response, request)
+  for (let round = 0; round < 4; round += 1) {
+    await Promise.all(Array.from({ length: 2 * failures }, () => gateway.post(bad, { body: 'x' })))
+    expect(await gateway.post(read)).toMatchObject({ status: 200 })
+  }
+  // Each of them was sent: none was refused by an open circuit.
+  expect(upstream.arrivals).toHaveLength(4 * (2 * failures + 1))
+})
+
+it('clients that leave, in mid-upload or before the answer, do not shut out the others', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(probed)
+  upstream.answering = () => undefined
+  for (let count = 0; count < 2 * failures; count += 1) {
+    const leave = new AbortController()
+    const body = new PassThrough()
+    body.on('error', () => undefined)
+    body.write(Buffer.alloc(64 * 1024))
+    const left = [
+      gateway.post('/v1/table/orders/insert', { body, signal: leave.signal }),
+      gateway.post(read, { signal: leave.signal }),
+    ]
+    await eventually(() => expect(upstream.arrivals).toHaveLength(2 * count + 2))
+    leave.abort()
+    for (const answer of left) await expect(answer).rejects.toThrow()
+  }
+  upstream.answering = answers(200, {})
+  expect(await gateway.post(read)).toMatchObject({ status: 200 })
+})
+
+it('large uploads that the upstream cuts off do not shut out the others', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(probed)
+  upstream.answering = (_arrival, response, request) => {
+    request.pause()
+    response.socket?.resetAndDestroy()
+  }
+  for (let count = 0; count < 2 * failures; count += 1) {
+    const body = new PassThrough()
+    body.on('error', () => undefined)
+    body.write(Buffer.alloc(64 * 1024))
+    expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 502 })
+  }
+  upstream.answering = answers(200, {})
+  expect(await gateway.post(read)).toMatchObject({ status: 200 })
+})
+
+it('requests that take too long do not shut out the others', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(
+    withUpstream(({ timeouts, health }) => ({
+      breaker: { failures, probeMs: 50 },
+      health: { ...health, intervalMs: 60_000 },
+      timeouts: { ...timeouts, answerMs: 50 },
+    })),
+  )
+  upstream.answering = () => undefined
+  const slow = Array.from({ length: 2 * failures }, () =>
+    gateway.post('/v1/table/orders/query', { body: {} }),
+  )
+  for (const answer of await Promise.all(slow)) expect(answer).toMatchObject({ status: 504 })
+  upstream.answering = answers(200, {})
+  expect(await gateway.post(read)).toMatchObject({ status: 200 })
+})

@@ -1,0 +1,83 @@
+import { expect, it, onTestFinished } from 'vitest'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { everything } from '../gateway/open-gateway.ts'
+import { openRaw } from '../gateway/raw-connection.ts'
+import { rawRequest } from '../gateway/raw-exchange.ts'
+import type { Arrival } from '../gateway/recording-upstream.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { eventually } from '../gateway/waiting.ts'
+
+// A body that comes or goes slowly holds a connection to the catalog for as long as its client likes. With no more
+// than the defaults, that takes nothing from small requests, and from bodies of others no more than a share.
+const bodies = 100
+const insert = '/v1/table/orders/insert'
+const query = '/v1/table/orders/query'
+const describe = '/v1/table/orders/describe'
+const large = Buffer.alloc(4 * 1024 * 1024)
+
+const shared = {
+  users: ['mallory'],
+  policies: [
+    {
+      ...everything,
+      rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
+    },
+  ],
+}
+
+function answerLargeQueries({ target }: Arrival, response: ServerResponse, request: IncomingMessage): void {
+  request.resume()
+  if (target === query) response.end(large)
+  else request.once('end', () => response.end('{}'))
+}
+
+it('slow uploads and downloads leave connections to small requests, and to the bodies of others', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(shared)
+  upstream.answering = answerLargeQueries
+  const lines = (target: string): string[] => [
+    `POST ${target} HTTP/1.1`,
+    'host: g',
+    `x-api-key: ${gateway.key('mallory')}`,
+  ]
+  for (let count = 0; count < bodies; count += 1) {
+    const upload = openRaw(gateway.url)
+    upload.write(rawRequest([...lines(insert), 'content-length: 1000000'], 'x'.repeat(20_000)))
+    const download = openRaw(gateway.url)
+    download.socket.pause()
+    download.write(rawRequest([...lines(query), 'content-length: 0']))
+  }
+  await eventually(() => expect(upstream.arrivals).toHaveLength(2 * bodies))
+  for (const as of ['dev', 'mallory'])
+    for (let count = 0; count < 50; count += 1)
+      expect(await gateway.post(describe, { as })).toMatchObject({ status: 200 })
+  expect(await gateway.post(insert, { body: 'x' })).toMatchObject({ status: 200 })
+  expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
+})
+
+it('one principal cannot fill the pool of bodies, nor the queue for it', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    ...shared,
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: settings.upstreams.map((each) => ({
+        ...each,
+        maximumBulkConnections: 8,
+        maximumWaiting: 8,
+      })),
+    }),
+  })
+  const leave = new AbortController()
+  onTestFinished(() => leave.abort())
+  upstream.answering = () => undefined
+  const refused: unknown[] = []
+  for (let count = 0; count < 20; count += 1) {
+    const sent = gateway.post(query, { as: 'mallory', body: {}, signal: leave.signal })
+    sent.then(({ status }) => refused.push(status)).catch(() => undefined)
+  }
+  // Four are sent, four are pending, and the rest is refused.
+  await eventually(() => expect(refused).toEqual(Array.from({ length: 12 }, () => 503)))
+  expect(upstream.arrivals).toHaveLength(4)
+  upstream.answering = answerLargeQueries
+  expect(await gateway.post(insert, { body: 'x' })).toMatchObject({ status: 200 })
+  expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
+})
