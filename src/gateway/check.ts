@@ -29,6 +29,8 @@ export interface CheckOptions {
   readonly limits: BodyLimits
   /** Told of the bytes of the body as they come. */
   readonly arrived?: ((bytes: number) => void) | undefined
+  /** Called with bytes of a body before they are kept in memory; throws Overloaded (503). */
+  readonly reserve?: (bytes: number) => void
 }
 
 /** The most bytes of a body; undefined for no limit. */
@@ -71,10 +73,12 @@ async function checkJson(request: Permitted, body: ClientBody, options: CheckOpt
   const window = isWhole || operation.effect !== 'read' ? jsonBytes : Math.min(readWindow, jsonBytes)
   const limit = isWhole ? jsonBytes : streamedJsonBytes
   assertLength(request.contentLength, limit)
-  const isShort = request.contentLength !== undefined && request.contentLength <= window
+  const { contentLength } = request
+  const isShort = contentLength !== undefined && contentLength <= window
+  if (isShort) options.reserve?.(contentLength)
   const { bytes, rest }: Beginning = isShort
     ? { bytes: await wholeOf(body, options.arrived) }
-    : await readBeginning(piecesOf(body.stream, limit, options.arrived), window)
+    : await readBeginning(piecesOf(body.stream, limit, options.arrived), window, options.reserve)
   const keepsFilters = rest === undefined && operation.effect !== 'read'
   const judge = judgeBody(request, { keepsAll: isWhole, keepsFilters, maximumValueBytes: window })
   try {

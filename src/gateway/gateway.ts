@@ -4,6 +4,7 @@ import { addConsole } from '../console/console.ts'
 import type { StaticKey } from '../identity/api-keys.ts'
 import { openAssertions } from '../identity/assertions.ts'
 import type { Connection } from '../limits/shared/connection.ts'
+import { createBodyMemory } from '../limits/body-memory.ts'
 import { createShedding } from '../limits/shedding.ts'
 import { createAdminServer, listenOn } from '../telemetry/admin-server.ts'
 import { openLog, type Logger } from '../telemetry/log.ts'
@@ -19,6 +20,7 @@ import { observeIdentity } from './observe/observe-identity.ts'
 import { followChanges, type FollowedChanges } from './changes/follow-changes.ts'
 import { observeGateway } from './observe/observe.ts'
 import { recordForConsole } from './observe/observe-console.ts'
+import { observeBodyMemory } from './observe/observe-body-memory.ts'
 import { observeShedding } from './observe/observe-shedding.ts'
 import { openAudit, openAuditSinks } from './open-audit.ts'
 import { openIdentity } from './open-identity.ts'
@@ -130,6 +132,8 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const { listen: where, limits, timeouts, listing } = settings
     const { fairness, shared } = await openLimits(limits, metrics.registry, log, worker?.charge)
     opened.push(() => shared?.close())
+    const bodyMemory = createBodyMemory(limits.jsonMemoryBytes)
+    observeBodyMemory(metrics.registry, bodyMemory)
     const turns = new Turns()
     const shedding = createShedding(limits.shedAfterMs, turns, upstreams.all)
     opened.push(() => shedding.close())
@@ -151,6 +155,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       ),
       dialects: new Set(['catalog', ...settings.dialects]),
       bodyLimits: limits,
+      bodyMemory,
       maximumHeaders: limits.headerCount,
       limits: { ...limits, connections: await allowedConnections(settings, log) },
       timeouts,

@@ -4,7 +4,9 @@ import type { Dialect } from '../interface/headers.ts'
 import type { PolicySet } from '../policy/trie.ts'
 import { atOneUpstream } from './upstream/at-one-upstream.ts'
 import type { Share } from '../limits/limit.ts'
+import type { BodyMemory } from '../limits/body-memory.ts'
 import type { Limits } from '../limits/limits.ts'
+import { principalKey } from '../limits/selection.ts'
 import type { Shedding } from '../limits/shedding.ts'
 import { authorize } from './authorize.ts'
 import { assertReachable } from './upstream/call-upstream.ts'
@@ -39,6 +41,7 @@ export interface PipelineParts {
   readonly pageTokens: PageTokens
   readonly dialects: ReadonlySet<Dialect>
   readonly bodyLimits: BodyLimits
+  readonly bodyMemory: BodyMemory
   readonly maximumHeaders: number
 }
 
@@ -103,6 +106,10 @@ export function pass(
     policies,
     limits: parts.bodyLimits,
     arrived: share?.arrived,
+    reserve: parts.bodyMemory.reservation(principalKey(permitted.principal), (release) => {
+      if (response.isDestroyed) release()
+      else response.closing.add(release)
+    }),
   })
   const goOn = (consistent: Consistent): Promise<void> =>
     passConsistent(consistent, policies, body, response, parts, trace)

@@ -21,6 +21,7 @@ export function workerSettings(settings: GatewaySettings, number: number, worker
     limits: {
       ...limits,
       connections: share(limits.connections),
+      jsonMemoryBytes: share(limits.jsonMemoryBytes, limits.jsonBytes),
       ...(connectionsPerClient !== undefined && { connectionsPerClient: share(connectionsPerClient) }),
       ...(failedAuthentications && {
         failedAuthentications: {

@@ -44,13 +44,21 @@ function unreadable(error: unknown): InterfaceError {
   return invalidInput('the body ended before it was complete', { cause: error })
 }
 
-/** Reads the pieces into memory until there are more than `bytes`, or no more. */
-export async function readBeginning(pieces: AsyncGenerator<Buffer, void>, bytes: number): Promise<Beginning> {
+/**
+ * Reads the pieces into memory until there are more than `bytes`, or no more. `reserve` is called before a piece is
+ * kept; what it throws ends the reading.
+ */
+export async function readBeginning(
+  pieces: AsyncGenerator<Buffer, void>,
+  bytes: number,
+  reserve?: (bytes: number) => void,
+): Promise<Beginning> {
   const begun: Buffer[] = []
   let length = 0
   while (length <= bytes) {
     const { value, done } = await pieces.next()
     if (done === true || value === undefined) return { bytes: joined(begun, length), rest: undefined }
+    reserve?.(value.length)
     begun.push(value)
     length += value.length
   }

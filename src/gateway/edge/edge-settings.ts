@@ -42,6 +42,12 @@ export const listenSchema = z.strictObject({
 export const limitsSchema = z
   .strictObject({
     jsonBytes: count.default(4 * 1024 * 1024).describe('A JSON body that is read into memory.'),
+    jsonMemoryBytes: count
+      .default(256 * 1024 * 1024)
+      .describe(
+        'JSON bodies in memory at a time, of all requests. One principal may hold as much as stays free: half of it ' +
+          'if it is alone. What is over is answered 503.',
+      ),
     streamedJsonBytes: count
       .optional()
       .describe(
@@ -68,6 +74,12 @@ export const limitsSchema = z
     ...fairnessSettings,
   })
   .superRefine((limits, context) => {
+    if (limits.jsonMemoryBytes < limits.jsonBytes)
+      context.addIssue({
+        code: 'custom',
+        path: ['jsonMemoryBytes'],
+        message: `expected at least jsonBytes (${limits.jsonBytes}), or such a body is never accepted`,
+      })
     for (const name of repeatedNames(limits)) {
       context.addIssue({ code: 'custom', message: `there are two limits of the name "${name}"` })
     }

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest'
+import { refusalsCounted } from '../gateway/counted.ts'
+import { expectError } from '../gateway/expect-error.ts'
+import { everything, type TestedGateway } from '../gateway/open-gateway.ts'
+import { openRaw } from '../gateway/raw-connection.ts'
+import { rawRequest } from '../gateway/raw-exchange.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { eventually } from '../gateway/waiting.ts'
+
+// A JSON body is kept in memory until it can be judged. Many connections with most of a large body each, of which the
+// last byte never comes, must not take all memory of the process, nor what others need for theirs.
+const mebibyte = 1024 * 1024
+const update = '/v1/table/orders/update'
+
+async function pair() {
+  const { gateway } = await gatewayAndUpstream({
+    users: ['mallory'],
+    policies: [
+      {
+        ...everything,
+        rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
+      },
+    ],
+    adjust: (settings) => ({
+      ...settings,
+      limits: { ...settings.limits, jsonBytes: mebibyte, jsonMemoryBytes: 8 * mebibyte },
+    }),
+  })
+  return gateway
+}
+
+async function reserved(gateway: TestedGateway): Promise<number> {
+  const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  return Number(/^catalog_gateway_json_memory_bytes (.+)$/m.exec(metrics)?.[1])
+}
+
+it.each([
+  ['a length', `content-length: ${mebibyte}`, `{"predicate":"${'x'.repeat(700_000)}`],
+  ['chunks', 'transfer-encoding: chunked', `f0000\r\n{"predicate":"${'x'.repeat(0xf0000 - 14)}\r\n`],
+])('large bodies with %s that never end leave memory to others', async (_what, framing, body) => {
+  const gateway = await pair()
+  const attackers = Array.from({ length: 10 }, () => {
+    const connection = openRaw(gateway.url)
+    const lines = [`POST ${update} HTTP/1.1`, 'host: g', `x-api-key: ${gateway.key('mallory')}`, framing]
+    connection.write(rawRequest([...lines, 'content-type: application/json'], body))
+    return connection
+  })
+  // Four of a mebibyte are half of what there is.
+  await eventually(async () => expect(await refusalsCounted(gateway, 'overload')).toBe(6))
+  expect(await reserved(gateway)).toBeLessThanOrEqual(4 * mebibyte)
+  const large = { predicate: `name = '${'x'.repeat(900_000)}'`, updates: [] }
+  expect(await gateway.post(update, { body: large })).toMatchObject({ status: 200 })
+  const refused = await gateway.post(update, { as: 'mallory', body: large })
+  expectError(refused, { kind: 'ServiceUnavailable', says: 'more to do than can be done' })
+  expect(await gateway.post(update, { as: 'mallory', body: { updates: [] } })).toMatchObject({ status: 200 })
+  for (const { socket } of attackers) socket.destroy()
+  await eventually(async () => expect(await reserved(gateway)).toBe(0))
+})
