@@ -1,5 +1,5 @@
 import { invalidInput } from '../../interface/errors.ts'
-import { formatIdentifier } from '../../interface/identifiers.ts'
+import { assertSeparable } from '../../interface/identifiers.ts'
 import { targetAt } from '../match.ts'
 import { placed, type Consistent, type Placed } from '../stages.ts'
 import { furtherNeeds } from '../needs.ts'
@@ -8,7 +8,7 @@ import type { Upstreams } from './upstreams.ts'
 /**
  * The end of the check: every object that a request is about lies at the upstream that it goes to. The route of a
  * batch names no object, so its body decides where it goes. Throws InvalidInput (400) where objects lie at different
- * upstreams, or cannot be written with the delimiter of theirs.
+ * upstreams, or have names that theirs could split.
  */
 export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed {
   const { restated } = request
@@ -21,7 +21,7 @@ export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed
     if (upstreams.of(id) !== upstream) {
       throw invalidInput('the objects of the request lie in different catalogs; expected all in one')
     }
-    formatIdentifier(id, upstream.delimiter)
+    assertSeparable(id, upstream.separators)
   }
   const isAsMatched = upstream === request.upstream && restated === undefined
   return placed(request, upstream, isAsMatched ? request.upstreamTarget : targetAt(upstream, meaning))
