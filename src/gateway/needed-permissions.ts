@@ -45,18 +45,19 @@ export function permissionsOfHead(
 const asksInSilence: ReadonlySet<OperationName> = new Set(['RegisterTable', 'CreateTableBranch'])
 
 /**
- * The permissions that a whole request needs. Throws InvalidInput (400) if the body lacks what says on which objects,
+ * The permissions that a whole request needs, each found when it is asked for. Throws InvalidInput (400) if the body lacks what says on which objects,
  * or if a staging manifest lies where none can.
  */
-export function permissionsOfRequest(
+export function* permissionsOfRequest(
   request: Matched,
   facts: ReadFacts,
   members: Members,
-): readonly PermissionNeed[] {
+): Generator<PermissionNeed, void, void> {
   const { operation } = request.meaning
   if (operation.name === 'CreateTableVersion') confineManifest(facts.stated.manifestPath, 'manifest_path')
   if (operation.name === 'RenameTable') assertNewName(facts.stated.newName)
-  return [...permissionsOfHead(request, facts), ...batchNeeds(operation, members)]
+  yield* permissionsOfHead(request, facts)
+  yield* batchNeeds(operation, members)
 }
 
 /** Whether an operation is refused without what its body says. */
