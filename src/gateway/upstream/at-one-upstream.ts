@@ -19,7 +19,9 @@ export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed
   const [first] = further
   const isBatch = meaning.operation.object === 'none' && first !== undefined
   const upstream = isBatch ? upstreams.of(first.id) : request.upstream
-  for (const { id } of further) {
+  for (const { id, kind } of further) {
+    // It names no object: an upstream has no other tables than its own to read.
+    if (kind === 'none') continue
     if (upstreams.of(id) !== upstream) {
       throw invalidInput('the objects of the request lie in different catalogs; expected all in one')
     }
