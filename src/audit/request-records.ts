@@ -79,7 +79,8 @@ function tablesOf(operation: Permission, id: ObjectId, objects: IntentEntry['obj
   return [...new Map(tables.map(({ id }) => [idText(id), id])).values()]
 }
 
-/** The operations that are not on a table; what else there is to permit is. */
-const tableless: ReadonlySet<Permission> = new Set<Permission>(
-  operationNames.filter((name) => operations[name].object !== 'table'),
-)
+/** The operations that are not on a table; what else there is to permit is, but for ReadAnyTable. */
+const tableless: ReadonlySet<Permission> = new Set<Permission>([
+  ...operationNames.filter((name) => operations[name].object !== 'table'),
+  'ReadAnyTable',
+])

@@ -1,4 +1,3 @@
-import type { StatedFacts } from '../interface/facts.ts'
 import type { Allowed, Decision } from '../policy/decision.ts'
 import type { Question, RequestFacts } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
@@ -7,6 +6,7 @@ import { readBodyFacts, readHeadFacts, type Members } from './facts/read-facts.t
 import { requestFacts } from './facts/request-facts.ts'
 import { permissionsOfHead, permissionsOfRequest } from './needed-permissions.ts'
 import type { DecidedNeed, PermissionNeed } from './needs.ts'
+import { runAtOnce, runInSlices, type Steps } from './run-in-slices.ts'
 import { grant, settled, type Authenticated, type Permitted, type Settled } from './stages.ts'
 
 /**
@@ -38,39 +38,53 @@ export function authorize(
  * has one, or the first of them if it is not whole; what the rest may state counts against the caller. What the head
  * decided stays, unless it depends on the time. Throws DeniedError (403, 404), or InvalidInput (400).
  */
-export function settle(
-  request: Permitted,
-  body: { readonly members: Members; readonly isWhole: boolean } | undefined,
-  policies: PolicySet,
-  now = new Date(),
-): Settled {
-  if (body === undefined) return settleWith(request, request.facts, request.stated, request.decided, policies)
-  const facts = requestFacts(request, now)
+export function settle(request: Permitted, body: ReadMembers | undefined, policies: PolicySet): Settled {
+  return body === undefined ? settleHead(request, policies) : runAtOnce(settling(request, body, policies))
+}
+
+/** The same for a batch: its entries are decided in slices, so that nobody waits for a large one. */
+export function settleBatch(request: Permitted, body: ReadMembers, policies: PolicySet): Promise<Settled> {
+  return runInSlices(settling(request, body, policies))
+}
+
+/** The members of a JSON body that were read, and whether these are all. */
+interface ReadMembers {
+  readonly members: Members
+  readonly isWhole: boolean
+}
+
+function settleHead(request: Permitted, policies: PolicySet): Settled {
+  const { facts, stated, decided } = request
+  const mayDescribe = decided.every(({ need }, index) => describes(need, index, request, facts, policies))
+  return settleWith(request, { facts, stated, decided, withholdsDescription: !mayDescribe })
+}
+
+function* settling(request: Permitted, body: ReadMembers, policies: PolicySet): Steps<Settled> {
+  const facts = requestFacts(request, new Date())
   const read = readBodyFacts(request, body.members, body.isWhole)
-  const decided = permissionsOfRequest(request, read, body.members).map((need): DecidedNeed => {
+  const decided: DecidedNeed[] = []
+  let mayDescribe = true
+  for (const need of permissionsOfRequest(request, read, body.members)) {
     const before = request.decided.find((one) => isSameNeed(one.need, need))
     const isConclusive =
       before !== undefined && before.result !== 'undecided' && !policies.isTimed(need.permission)
-    return { need, result: isConclusive ? before.result : decide(need, request, facts, policies) }
-  })
-  return settleWith(request, facts, read.stated, decided, policies)
+    const result = isConclusive ? before.result : decide(need, request, facts, policies)
+    mayDescribe &&= describes(need, decided.length, request, facts, policies)
+    decided.push({ need, result })
+    yield
+  }
+  return settleWith(request, { facts, stated: read.stated, decided, withholdsDescription: !mayDescribe })
 }
 
 function settleWith(
   request: Permitted,
-  facts: RequestFacts,
-  stated: StatedFacts,
-  decided: readonly DecidedNeed[],
-  policies: PolicySet,
+  found: Pick<Settled, 'facts' | 'stated' | 'decided' | 'withholdsDescription'>,
 ): Settled {
   return settled(request, {
-    facts,
-    stated,
-    decided,
-    withholdsCredentials: decided.some(
+    ...found,
+    withholdsCredentials: found.decided.some(
       ({ need, result }) => need.otherwise === 'withheld' && result === 'left-out',
     ),
-    withholdsDescription: !mayDescribe(request, decided, facts, policies),
   })
 }
 
@@ -125,18 +139,21 @@ function resultOf(
   return denied(need, decision, question, policies)
 }
 
-/** Whether the response may describe the objects that the request changes, each entry of a batch included. */
-function mayDescribe(
+/**
+ * Whether the response may describe what that need is about. It may describe the object of the request, which is that
+ * of its first need, or the objects of the entries of a batch.
+ */
+function describes(
+  need: PermissionNeed,
+  index: number,
   request: Permitted,
-  decided: readonly DecidedNeed[],
   facts: RequestFacts,
   policies: PolicySet,
 ): boolean {
   const { operation } = request.meaning
   if (operation.describes.length === 0) return true
-  const isObject = ({ need }: DecidedNeed, index: number): boolean =>
-    operation.entries === undefined ? index === 0 : need.entry !== undefined
-  return decided.filter(isObject).every(({ need }) => policies.mayDescribe(questionOf(need, request, facts)))
+  const isObject = operation.entries === undefined ? index === 0 : need.entry !== undefined
+  return !isObject || policies.mayDescribe(questionOf(need, request, facts))
 }
 
 function questionOf(

@@ -11,22 +11,30 @@ import type { PermissionNeed } from './needs.ts'
 
 /**
  * The permissions that the entries of a batch need, in their order; none for other operations. An entry states its
- * own facts, by the same table as the operation that it stands for. Throws InvalidInput (400) for an entry that is
+ * own facts, by the same table as the operation that it stands for. Throws InvalidInput (400) at an entry that is
  * none, or that states a fact where its operation has none.
  */
-export function batchNeeds({ entries }: Operation, members: Members): readonly PermissionNeed[] {
-  if (entries === undefined) return []
+export function* batchNeeds({ entries }: Operation, members: Members): Generator<PermissionNeed, void, void> {
+  if (entries === undefined) return
   const { member, operation } = entries
-  return listIn(members, member).map((entry, index) => {
+  for (const [index, value] of listIn(members, member).entries()) {
     const what = `${member}[${index}]`
-    if (typeof operation === 'string') return entryNeed(operation, entry, what)
+    const entry = objectOf(value, what)
+    if (typeof operation === 'string') {
+      yield entryNeed(operation, entry, what)
+      continue
+    }
     const name = soleMember(entry, Object.keys(operation), what)
-    return entryNeed(
-      operation[name] as OperationName,
-      objectOf(entry[name], `${what}.${name}`),
-      `${what}.${name}`,
-    )
-  })
+    const request = objectOf(entry[name], `${what}.${name}`)
+    yield entryNeed(operation[name] as OperationName, request, `${what}.${name}`)
+  }
+}
+
+/** Throws InvalidInput (413) for a batch of more entries than that. */
+export function assertEntryCount({ entries }: Operation, members: Members, maximum: number): void {
+  const list = entries && memberOf(members, entries.member)
+  if (!Array.isArray(list) || list.length <= maximum) return
+  throw invalidInput(`the batch has ${list.length} entries; expected at most ${maximum}`, { status: 413 })
 }
 
 function entryNeed(name: OperationName, entry: Members, what: string): PermissionNeed {
@@ -88,12 +96,12 @@ function soleMember(entry: Members, expected: readonly string[], what: string): 
   )
 }
 
-function listIn(members: Members, name: string): Members[] {
+function listIn(members: Members, name: string): readonly unknown[] {
   const value = memberOf(members, name)
   if (!Array.isArray(value) || value.length === 0) {
     throw invalidInput(`"${name}" in the body is ${describe(value)}; expected a list of at least one object`)
   }
-  return value.map((entry, index) => objectOf(entry, `${name}[${index}]`))
+  return value
 }
 
 function objectOf(value: unknown, what: string): Members {

@@ -2,7 +2,8 @@ import { invalidInput } from '../interface/errors.ts'
 import { arrowStreamType } from '../interface/headers.ts'
 import { show } from '../interface/identifiers.ts'
 import type { PolicySet } from '../policy/trie.ts'
-import { confirm, decisionOf, isTimed, settle } from './authorize.ts'
+import { confirm, decisionOf, isTimed, settle, settleBatch } from './authorize.ts'
+import { assertEntryCount } from './batch-needs.ts'
 import { judgeBody, type BodyJudge } from './body/body-judge.ts'
 import { ArrowMeter } from './body/arrow-meter.ts'
 import { commitDetails } from './changes/commit-details.ts'
@@ -33,13 +34,15 @@ export interface CheckOptions {
   readonly reserve?: (bytes: number) => void
 }
 
-/** The most bytes of a body; undefined for no limit. */
+/** The most of a body, in bytes unless its name says otherwise; undefined for no limit. */
 export interface BodyLimits {
   /** Of JSON that is read into memory. */
   readonly jsonBytes: number
   /** Of JSON that streams through. */
   readonly streamedJsonBytes?: number | undefined
   readonly arrowBytes?: number | undefined
+  /** The most entries of a batch. */
+  readonly maxBatchEntries: number
 }
 
 /** As much of a read is judged before anything of it is sent: more than almost all of them have. */
@@ -83,18 +86,27 @@ async function checkJson(request: Permitted, body: ClientBody, options: CheckOpt
   const judge = judgeBody(request, { keepsAll: isWhole, keepsFilters, maximumValueBytes: window })
   try {
     judge.text.push(bytes)
-    return rest === undefined ? passWhole(request, judge, options) : passStream(request, judge, rest, options)
+    if (rest !== undefined) return passStream(request, judge, rest, options)
+    return await passWhole(request, judge, options)
   } catch (error) {
     await rest?.return()
     throw error
   }
 }
 
-function passWhole(request: Permitted, judge: BodyJudge, options: CheckOptions): Consistent {
+async function passWhole(
+  request: Permitted,
+  judge: BodyJudge,
+  { policies, limits }: CheckOptions,
+): Promise<Consistent> {
   const { text, members } = judge
+  const { operation } = request.meaning
   const isObject = text.end()
   if (!isObject) assertNoObject(request)
-  const settled = settle(request, { members: isObject ? members : {}, isWhole: true }, options.policies)
+  assertEntryCount(operation, members, limits.maxBatchEntries)
+  const body = { members: isObject ? members : {}, isWhole: true }
+  const isBatch = operation.entries !== undefined
+  const settled = isBatch ? await settleBatch(request, body, policies) : settle(request, body, policies)
   if (isObject) restateBody(settled, judge)
   const payload: Payload = { form: 'bytes', bytes: joined(text.takeRest()) }
   return pass(settled, payload, 'application/json', members)

@@ -4,7 +4,8 @@ import { principalKey } from '../limits/selection.ts'
 import type { Shedding } from '../limits/shedding.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
 import { ClientGone } from './edge/client-gone.ts'
-import type { Permitted } from './stages.ts'
+import { operationNamed, type OperationName } from '../interface/operations.ts'
+import type { Permitted, Settled } from './stages.ts'
 
 /** What a request may be refused by. */
 interface LimitParts {
@@ -36,6 +37,18 @@ export function limit(
     share.end()
   })
   return share
+}
+
+/**
+ * Counts the entries of a batch, each as a request of its own: a batch is no way around a rate. Throws LimitReached
+ * (429) or LimitsUnavailable (503).
+ */
+export function limitEntries(request: Settled, fairness: Limits): void {
+  if (request.meaning.operation.entries === undefined) return
+  const entries = request.decided
+    .filter(({ need }) => need.entry !== undefined)
+    .map(({ need }) => ({ operation: operationNamed(need.permission as OperationName), id: need.id }))
+  fairness.admitEntries(request, entries)
 }
 
 /** Tells how many bytes of an answer have been sent since it was told last; answers what tells the rest and ends. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { assertPlaced } from '../interface/decisive-names.ts'
 import { invalidInput } from '../interface/errors.ts'
+import { assertSeparable } from '../interface/identifiers.ts'
 import { buildTarget, parseTarget, type Target } from '../interface/target.ts'
 import { matched, type Matched, type Received } from './stages.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -56,7 +57,8 @@ export function rememberAims(find: FindAim): FindAim {
   }
 }
 
-/** The target as that upstream writes it. Throws InvalidInput (400) where its delimiter cannot write the id. */
-export function targetAt({ basePath, delimiter }: Upstream, meaning: Target): string {
+/** The target as that upstream writes it. Throws InvalidInput (400) if the upstream could take the id for another. */
+export function targetAt({ basePath, delimiter, separators }: Upstream, meaning: Target): string {
+  assertSeparable(meaning.id, separators)
   return basePath + buildTarget(meaning, delimiter)
 }

@@ -7,11 +7,13 @@ import {
   factsBeneath,
   factsOfFurtherNeed,
   factsOfOperation,
+  factsOfPermission,
   nothingStated,
   type ReadFacts,
 } from '../policy/operation-facts.ts'
 import { batchNeeds } from './batch-needs.ts'
 import { confineManifest } from './body/confine-manifest.ts'
+import { spelled } from './body/spelling.ts'
 import type { Members } from './facts/read-facts.ts'
 import type { PermissionNeed } from './needs.ts'
 import type { Matched } from './stages.ts'
@@ -35,6 +37,7 @@ export function permissionsOfHead(
   const own = ownNeed(operation, id, facts)
   const isSilent = facts.stated === nothingStated && !asksInSilence.has(operation.name)
   const needs = isSilent ? [own] : [own, ...effects(operation, id, facts)]
+  if (operation.readsAnyTable === 'always') needs.push(readingNeed('what it reads'))
   if (vending.has(operation.name) && facts.stated.vendCredentials !== true) {
     needs.push(credentialsNeed(operation, id, facts, 'withheld'))
   }
@@ -45,18 +48,23 @@ export function permissionsOfHead(
 const asksInSilence: ReadonlySet<OperationName> = new Set(['RegisterTable', 'CreateTableBranch'])
 
 /**
- * The permissions that a whole request needs. Throws InvalidInput (400) if the body lacks what says on which objects,
+ * The permissions that a whole request needs, each found when it is asked for. Throws InvalidInput (400) if the body lacks what says on which objects,
  * or if a staging manifest lies where none can.
  */
-export function permissionsOfRequest(
+export function* permissionsOfRequest(
   request: Matched,
   facts: ReadFacts,
   members: Members,
-): readonly PermissionNeed[] {
+): Generator<PermissionNeed, void, void> {
   const { operation } = request.meaning
   if (operation.name === 'CreateTableVersion') confineManifest(facts.stated.manifestPath, 'manifest_path')
   if (operation.name === 'RenameTable') assertNewName(facts.stated.newName)
-  return [...permissionsOfHead(request, facts), ...batchNeeds(operation, members)]
+  yield* permissionsOfHead(request, facts)
+  const { readsAnyTable } = operation
+  if (readsAnyTable !== undefined && readsAnyTable !== 'always' && holdsMember(members, readsAnyTable)) {
+    yield readingNeed(readsAnyTable)
+  }
+  yield* batchNeeds(operation, members)
 }
 
 /** Whether an operation is refused without what its body says. */
@@ -68,9 +76,11 @@ export function needsBody({ name, entries }: Operation): boolean {
  * Whether a body is read whole before anything is sent: it can ask for more than the route says, or state a fact in
  * several places. (The properties of an update must stand before what is large.)
  */
-export function isDecidedByBody({ body, facts, factsOfSeveralPlaces, entries, name }: Operation): boolean {
+export function isDecidedByBody(operation: Operation): boolean {
+  const { body, facts, factsOfSeveralPlaces, entries, readsAnyTable, name } = operation
   if (body === 'arrow') return false
   if (body === 'map' || entries !== undefined || name === 'CreateTableVersion') return true
+  if (readsAnyTable !== undefined && readsAnyTable !== 'always') return true
   return factsOfSeveralPlaces.length > 0 || facts.some(isAsking)
 }
 
@@ -166,6 +176,20 @@ function credentialsNeed(
     because: 'vend_credentials',
     ...(otherwise && { otherwise }),
   }
+}
+
+/** What SQL or code reads is known to nobody before it runs: to allow it in one namespace would open all others. */
+function readingNeed(because: string): PermissionNeed {
+  const permission = 'ReadAnyTable'
+  return { permission, kind: 'none', id: [], facts: factsOfPermission(permission, [], {}), because }
+}
+
+/** Whether a JSON value has a member of that name, in any spelling and at any depth, that is not null. */
+function holdsMember(value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(
+    ([key, inner]) => (inner !== null && spelled(key) === name) || holdsMember(inner, name),
+  )
 }
 
 function everythingBeneath(id: Identifier, because: string): PermissionNeed[] {

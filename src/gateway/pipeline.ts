@@ -18,7 +18,7 @@ import type { ClientBody } from './edge/client-body.ts'
 import type { ClientRequest } from './edge/client-request.ts'
 import { forward } from './forward.ts'
 import { identify } from './identify.ts'
-import { limit } from './limit.ts'
+import { limit, limitEntries } from './limit.ts'
 import { match, type FindAim } from './match.ts'
 import type { PageTokens } from './listing/page-token.ts'
 import { receive } from './receive.ts'
@@ -122,13 +122,14 @@ async function passConsistent(
   policies: PolicySet,
   body: ClientBody,
   response: ClientAnswer,
-  { upstreams, pageTokens, audit, tracking }: PipelineParts,
+  { fairness, upstreams, pageTokens, audit, tracking }: PipelineParts,
   trace: Trace,
 ): Promise<void> {
   try {
     const placed = atOneUpstream(consistent, upstreams)
     trace.allowedBy = placed.allowedBy
     trace.upstream = placed.upstream.name
+    limitEntries(placed, fairness)
     // What cannot be sent now is refused before it costs a record.
     trace.enter('forward')
     assertReachable(placed.upstream)

@@ -2,7 +2,7 @@ import { factsFormat } from '../audit/fact-details.ts'
 import type { AuditLog, IntentReceipt } from '../audit/log.ts'
 import type { OperationMode } from '../audit/modes.ts'
 import type { AuditedObject, IntentEntry } from '../audit/records.ts'
-import { InterfaceError } from '../interface/errors.ts'
+import { InterfaceError, invalidInput } from '../interface/errors.ts'
 import type { ChangeTracking } from './changes/change-tracking.ts'
 import { operationNamed, type OperationName } from '../interface/operations.ts'
 import { entryDetails } from './changes/commit-details.ts'
@@ -15,7 +15,8 @@ const maximumWaitMs = 10_000
 /**
  * The stage that writes the intent of a change: it is on disk before the first byte goes upstream, or the request
  * is refused, unless its class is recorded otherwise (audit/modes.ts). Throws ServiceUnavailable (503) when the log
- * cannot be written, or not in time. A promise only of what is recorded.
+ * cannot be written, or not in time, and InvalidInput (413) for a batch that is too large for one record. A promise only
+ * of what is recorded.
  */
 export function record(
   request: Placed,
@@ -48,6 +49,20 @@ async function recordIn(
   }
 }
 
+/** In characters of JSON, of what an intent says of all objects of a request: the log is shared by all callers. */
+const maximumObjects = 1024 * 1024
+
+/** Throws InvalidInput (413) for a batch that says more of its entries than one record holds. */
+function assertRecordable(objects: readonly AuditedObject[]): void {
+  if (objects.length < 2 || JSON.stringify(objects).length <= maximumObjects) return
+  throw invalidInput(
+    'the batch says more of its entries than the audit log takes at once; send it in parts',
+    {
+      status: 413,
+    },
+  )
+}
+
 /** All members are there, with or without a value: this is done for every change. */
 function intentOf(request: Placed, { contextKeys }: AuditLog, tracking: ChangeTracking): IntentEntry {
   const { operation, id } = request.meaning
@@ -55,11 +70,13 @@ function intentOf(request: Placed, { contextKeys }: AuditLog, tracking: ChangeTr
   const further = furtherNeeds(request.decided)
   const isCommit = operation.effect === 'commit'
   const { rule, revision } = request.allowedBy
+  const objects = further.map((need) => objectOf(need, isCommit, tracking))
+  assertRecordable(objects)
   return {
     request: request.requestId,
     operation: operation.name,
     id,
-    objects: further.length > 0 ? further.map((need) => objectOf(need, isCommit, tracking)) : undefined,
+    objects: objects.length > 0 ? objects : undefined,
     effect: operation.effect,
     principal: request.principal,
     rule,

@@ -27,6 +27,14 @@ export function parseIdentifier(text: string, delimiter: string): Identifier {
   return assertIdentifier(text.split(delimiter))
 }
 
+/**
+ * Throws InvalidInput (400) unless the id, joined by any of the separators, can only be split into its own parts: some
+ * catalogs join parts by one of their own, unescaped, whatever the delimiter of a request.
+ */
+export function assertSeparable(id: Identifier, separators: readonly string[]): void {
+  for (const separator of separators) formatIdentifier(id, separator)
+}
+
 /** Writes an id with that delimiter. Throws InvalidInput (400) where a part holds the delimiter itself. */
 export function formatIdentifier(id: Identifier, delimiter: string): string {
   if (id.length === 0) return delimiter

@@ -64,6 +64,11 @@ interface OperationDefinition {
   /** The branch is not known: it touches every branch, or the one of a tag; always, or if it states that fact. */
   readonly unknownBranch?: 'always' | FactName
   readonly entries?: BatchEntries
+  /**
+   * It holds SQL or code that may read any table: always, or if a member of that name stands somewhere in its body.
+   * Expressions and filters read the table of the route alone.
+   */
+  readonly readsAnyTable?: 'always' | 'virtual_column'
   /** Members of the body, besides `id` and `context`, that count as not sent if they are `{}` or `[]`. */
   readonly emptyIsAbsent?: readonly string[]
   /** What an audit record holds besides the facts: parameters and members. */
@@ -366,6 +371,7 @@ export const operations = {
     object: 'table',
     body: 'json',
     facts: { branch: ['body.branch'] },
+    readsAnyTable: 'virtual_column',
     effect: 'commit',
     group: 'admin',
     versions: 'next',
@@ -544,6 +550,7 @@ export const operations = {
     object: 'table',
     body: 'json',
     facts: { branch: ['body.branch'] },
+    readsAnyTable: 'virtual_column',
     effect: 'commit',
     group: 'admin',
     versions: 'next',
@@ -571,13 +578,13 @@ export const operations = {
     status: 202,
     errors: tableErrors,
   },
-  // Its query reads whatever tables it names, and it may bring code: no matter for whoever may make a table.
   CreateMaterializedView: {
     method: 'POST',
     path: '/v1/materialized_view/{id}/create',
     object: 'materialized_view',
     body: 'json',
     unknownBranch: 'always',
+    readsAnyTable: 'always',
     effect: 'commit',
     group: 'admin',
     status: 201,
@@ -790,6 +797,7 @@ export interface Operation {
   readonly behaviors: readonly string[]
   readonly unknownBranch: 'always' | FactName | undefined
   readonly entries: BatchEntries | undefined
+  readonly readsAnyTable: 'always' | 'virtual_column' | undefined
   readonly emptyIsAbsent: ReadonlySet<string>
   readonly recorded: readonly string[]
   readonly describes: readonly string[]
@@ -824,6 +832,7 @@ function complete(name: OperationName): Operation {
     behaviors: definition.behaviors ?? [],
     unknownBranch: definition.unknownBranch,
     entries: definition.entries,
+    readsAnyTable: definition.readsAnyTable,
     emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
     recorded: definition.recorded ?? [],
     describes: definition.describes ?? [],

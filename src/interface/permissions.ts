@@ -11,6 +11,8 @@ export const extraPermissions = {
   ChooseLocation: { group: 'admin' },
   /** Choose how the storage of a table is reached: endpoint, bucket, account. */
   ChooseStorage: { group: 'admin' },
+  /** Have SQL or code of one's own read whatever tables it names: decided at the root, whatever table it is for. */
+  ReadAnyTable: { group: 'admin' },
   /** Receive storage credentials with the description of a table. */
   VendCredentials: { group: 'credentials' },
 } as const satisfies Record<string, { readonly group: Group }>

@@ -11,6 +11,8 @@ export interface Limit {
   waitMs(key: string, request: LimitedRequest, now: number): number
   /** Lets the request in. Answers what follows it, where something does. */
   take(key: string, request: LimitedRequest, now: number): Share | undefined
+  /** Counts so many more requests, whether or not they would be let in; missing where requests are not counted. */
+  readonly takeFurther?: (key: string, requests: number, now: number) => void
 }
 
 /** What a request that was let in has of a limit. */

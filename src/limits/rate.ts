@@ -16,5 +16,6 @@ export function rateLimit(settings: RateSettings, makeBuckets: BucketMaker): Lim
       buckets.take(key, 1, now)
       return undefined
     },
+    takeFurther: (key, requests, now) => buckets.take(key, requests, now),
   }
 }

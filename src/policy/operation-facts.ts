@@ -93,6 +93,7 @@ export function factsOfPermission(
   if (beneath && (permission === 'DropTable' || permission === 'DropNamespace'))
     return factsBeneath(permission)
   const known = knownFacts(stated)
+  if (permission === 'ReadAnyTable') return noFacts
   if (permission === 'OverwriteTable') return factsOfOverwrite(stated.branch ?? unknown)
   if (permission === 'VendCredentials') {
     return factsOfCredentials(operationNamed('DescribeTable'), id, known)
@@ -147,6 +148,7 @@ export function factsOfFurtherNeed(
   if (permission === 'OverwriteTable') {
     return factsOfOverwrite(name === 'InsertIntoTable' ? own.branch : unknown)
   }
+  if (permission === 'ReadAnyTable') return noFacts
   if (permission === 'CreateTable') return factsOfMovedTable
   if (permission === 'VendCredentials') return factsOfCredentials(operation, id, facts)
   if (permission === 'DeleteFromTable') return { ...noFacts, branch: own.branch }
@@ -175,11 +177,12 @@ export function furtherPermissions({
   return needs.filter(([, isNeeded]) => isNeeded).map(([permission]) => permission)
 }
 
-/** Whether a request may need permissions on other objects: beneath its own, elsewhere, or those of its entries. */
-export function asksElsewhere({ object, facts, entries }: Operation): boolean {
+/** Whether a request may need permissions on other objects: beneath its own, elsewhere, at the root, or those of its entries. */
+export function asksElsewhere({ object, facts, entries, readsAnyTable }: Operation): boolean {
   const names = facts.map(([fact]) => fact)
   const isWholeNamespace = object === 'namespace' && (names.includes('mode') || names.includes('behavior'))
-  return entries !== undefined || isWholeNamespace || names.includes('newName')
+  const isElsewhere = entries !== undefined || readsAnyTable !== undefined
+  return isElsewhere || isWholeNamespace || names.includes('newName')
 }
 
 /** The facts of a permission as far as they are the same in every request; all others are pending. */
@@ -191,6 +194,7 @@ export function constantFacts(permission: Permission): OperationFacts {
     // A rename creates a table, too.
     return permission === 'CreateTable' ? { ...facts, branch: pending } : facts
   }
+  if (permission === 'ReadAnyTable') return noFacts
   if (permission === 'OverwriteTable') return factsOfOverwrite(pending)
   const facts = { ...noFacts, ...allPending }
   return permission === 'VendCredentials' ? { ...facts, tag: pending, branch: unknown } : facts
@@ -238,6 +242,7 @@ const factsOfEffect: Readonly<
   OverwriteTable: { available: ofNewTables.available, stated: ['branch'] },
   ChooseLocation: ofNewTables,
   ChooseStorage: ofNewTables,
+  ReadAnyTable: { available: [], stated: [] },
   VendCredentials: { available: ['branch', 'tag'], stated: ['tag'] },
 }
 

@@ -10,6 +10,7 @@ import {
 } from '../interface/operations.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
 import type { RuleReference } from './decision.ts'
+import { kindOf } from './object-kind.ts'
 import {
   asksElsewhere,
   factsOfFurtherNeed,
@@ -72,7 +73,8 @@ export function needsOf(call: RecordedCall): readonly RecordedNeed[] {
     }
     const beneath = operation.object === 'namespace' && kindsBeneath.has(permission)
     const needed = factsOfFurtherNeed(permission, operation, id, facts)
-    return { ...common, permission, id: other.id, beneath, facts: needed }
+    const kind = permission === 'ReadAnyTable' ? kindOf(permission) : operation.object
+    return { ...common, permission, kind, id: other.id, beneath, facts: needed }
   })
   const others = isTold ? [] : othersOf(operation, wasAllowed, refused)
   const more = others

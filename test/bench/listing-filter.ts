@@ -48,6 +48,7 @@ const upstreams = openUpstreams([
   {
     name: 'catalog',
     url: 'http://127.0.0.1:9',
+    reservedInNames: [],
     credentials: [],
     tls: {},
     maximumConnections: 1,

@@ -232,7 +232,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
 
 async function passesCheck(permitted: Permitted, body: ClientBody, policies: PolicySet): Promise<boolean> {
   try {
-    await check(permitted, body, { policies, limits: { jsonBytes: 1_000_000 } })
+    await check(permitted, body, { policies, limits: { jsonBytes: 1_000_000, maxBatchEntries: 100 } })
     return true
   } catch (error) {
     if (error instanceof DeniedError) return false

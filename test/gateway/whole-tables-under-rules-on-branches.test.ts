@@ -209,6 +209,11 @@ const shared = sharedGateway({
   users: ['ci'],
   policies: [
     everything,
+    {
+      name: 'reads-any',
+      namespace: [],
+      rules: [{ id: 'views', effect: 'allow', subjects: { users: ['ci'] }, operations: ['ReadAnyTable'] }],
+    },
     ...Object.entries(forms).flatMap(([form, { policy }]) => [
       { name: strict(form), namespace: [strict(form)], onDeny: 403 as const, ...policy([]) },
       ...changes.map(({ names }, index) => ({

@@ -54,6 +54,12 @@ export const limitsSchema = z
         'A JSON body that streams through, where nothing but its bytes matters; no limit unless set.',
       ),
     arrowBytes: count.optional().describe('An Arrow body; no limit unless set.'),
+    maxBatchEntries: count
+      .max(100_000)
+      .default(1_000)
+      .describe(
+        'The entries of one batch: of new table versions, or of changes that are committed together.',
+      ),
     headerBytes: count
       .min(8 * 1024)
       .max(1024 * 1024)

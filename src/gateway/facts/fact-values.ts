@@ -6,6 +6,14 @@ import type { Operation } from '../../interface/operations.ts'
 import { assertBranch, assertTag } from '../../interface/reference-names.ts'
 import { WatchedJson } from '../body/json-watch.ts'
 
+/**
+ * No fact is larger than any that means something: each condition on it costs time by its size. In characters of a
+ * text, keys of a map, and names of a list.
+ */
+const maximumTextLength = 8192
+const maximumKeys = 1000
+const maximumNames = 64
+
 /** The value of a fact, in its one form. */
 export type FactValue = string | boolean | readonly string[] | ReadonlyMap<string, string>
 
@@ -16,7 +24,7 @@ export type FactValue = string | boolean | readonly string[] | ReadonlyMap<strin
 export function readText(operation: Operation, fact: FactName, text: string, where: string): FactValue {
   const type: FactType = factTypes[fact]
   if (type === 'map') return readMapText(text, where)
-  return type === 'flag' ? text === 'true' : readString(operation, fact, text)
+  return type === 'flag' ? text === 'true' : readString(operation, fact, text, where)
 }
 
 /**
@@ -38,10 +46,11 @@ export function readMember(
   }
   if (type === 'names') {
     if (!isListOfStrings(value)) throw wrongType(where, value, 'a list of strings')
+    assertAtMost(maximumNames, value.length, where, 'names')
     return value
   }
   if (typeof value !== 'string') throw wrongType(where, value, 'a string')
-  return readString(operation, fact, value)
+  return readString(operation, fact, value, where)
 }
 
 /** Whether two values of a fact are the same. */
@@ -62,8 +71,9 @@ function textOf(value: FactValue): string {
   return JSON.stringify(value)
 }
 
-function readString(operation: Operation, fact: FactName, text: string): string {
+function readString(operation: Operation, fact: FactName, text: string, where: string): string {
   const type: FactType = factTypes[fact]
+  assertAtMost(maximumTextLength, text.length, where, 'characters')
   if (type === 'word') return readWord(operation, fact, text)
   if (type === 'tag') assertTag(text)
   if (type !== 'branch') return text
@@ -97,11 +107,17 @@ function readMap(value: unknown, where: string): ReadonlyMap<string, string> {
     throw wrongType(where, value, 'an object of strings')
   }
   const map = new Map<string, string>()
-  for (const [key, text] of Object.entries(value)) {
+  const entries = Object.entries(value)
+  assertAtMost(maximumKeys, entries.length, where, 'keys')
+  for (const [key, text] of entries) {
     if (typeof text !== 'string') throw wrongType(`${show(key)} in ${where}`, text, 'a string')
     map.set(key, text)
   }
   return map
+}
+
+function assertAtMost(maximum: number, found: number, where: string, what: string): void {
+  if (found > maximum) throw invalidInput(`${where} has ${found} ${what}; expected at most ${maximum}`)
 }
 
 function isListOfStrings(value: unknown): value is readonly string[] {

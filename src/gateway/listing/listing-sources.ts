@@ -1,7 +1,7 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import {
   assertIdentifier,
-  formatIdentifier,
+  assertSeparable,
   parseIdentifier,
   type Identifier,
 } from '../../interface/identifiers.ts'
@@ -84,7 +84,7 @@ function fixedNames(namespace: Identifier, names: readonly string[]): ListingSou
 function idAt(upstream: Upstream, upstreams: Upstreams, identify: () => Identifier): Identifier | undefined {
   try {
     const id = identify()
-    formatIdentifier(id, upstream.delimiter)
+    assertSeparable(id, upstream.separators)
     return id.length > 0 && upstreams.of(id) === upstream ? id : undefined
   } catch (error) {
     if (error instanceof InterfaceError) return undefined

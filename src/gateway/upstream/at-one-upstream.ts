@@ -1,14 +1,16 @@
-import { invalidInput } from '../../interface/errors.ts'
-import { formatIdentifier } from '../../interface/identifiers.ts'
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { assertSeparable, show } from '../../interface/identifiers.ts'
+import type { Permission } from '../../interface/permissions.ts'
 import { targetAt } from '../match.ts'
-import { placed, type Consistent, type Placed } from '../stages.ts'
+import { placed, type Consistent, type Placed, type Settled } from '../stages.ts'
 import { furtherNeeds } from '../needs.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /**
  * The end of the check: every object that a request is about lies at the upstream that it goes to. The route of a
  * batch names no object, so its body decides where it goes. Throws InvalidInput (400) where objects lie at different
- * upstreams, or cannot be written with the delimiter of theirs.
+ * upstreams, or have names that theirs could split, and a conflict (409) where it would remove or replace a namespace
+ * that leads to where another upstream begins.
  */
 export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed {
   const { restated } = request
@@ -17,12 +19,51 @@ export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed
   const [first] = further
   const isBatch = meaning.operation.object === 'none' && first !== undefined
   const upstream = isBatch ? upstreams.of(first.id) : request.upstream
-  for (const { id } of further) {
+  for (const { id, kind } of further) {
+    // It names no object: an upstream has no other tables than its own to read.
+    if (kind === 'none') continue
     if (upstreams.of(id) !== upstream) {
       throw invalidInput('the objects of the request lie in different catalogs; expected all in one')
     }
-    formatIdentifier(id, upstream.delimiter)
+    assertSeparable(id, upstream.separators)
   }
+  assertLeavesOthers(request, upstreams)
   const isAsMatched = upstream === request.upstream && restated === undefined
   return placed(request, upstream, isAsMatched ? request.upstreamTarget : targetAt(upstream, meaning))
+}
+
+/** The permissions to make a table of an id. */
+const creations: ReadonlySet<Permission> = new Set([
+  'CreateTable',
+  'DeclareTable',
+  'RegisterTable',
+  'CreateMaterializedView',
+] as const)
+
+/** An upstream does not know of the others: it takes a namespace for empty whose content lies elsewhere. */
+function assertLeavesOthers(
+  { meaning: { operation, id }, stated, decided }: Settled,
+  upstreams: Upstreams,
+): void {
+  if (operation.name === 'DropNamespace' && upstreams.leadsOnFrom(id)) {
+    throw new InterfaceError(
+      'NamespaceNotEmpty',
+      'the namespace leads to another catalog, which stays where it is',
+    )
+  }
+  if (operation.name === 'CreateNamespace' && stated.mode === 'overwrite') {
+    if (upstreams.leadingOnFrom(id).length === 0) return
+    throw new InterfaceError(
+      'NamespaceAlreadyExists',
+      'the namespace leads to another catalog, so it cannot be replaced',
+    )
+  }
+  for (const { need } of decided) {
+    if (need.kind === 'namespace' || !creations.has(need.permission) || !upstreams.leadsOnFrom(need.id))
+      continue
+    throw new InterfaceError(
+      'TableAlreadyExists',
+      `${show(need.id.join('.'))} is a namespace that leads to another catalog`,
+    )
+  }
 }

@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { catalogAddress } from '../../interface/catalog-address.ts'
 import { tlsFiles } from '../../interface/tls-files.ts'
-import { assertIdentifier, type Identifier } from '../../interface/identifiers.ts'
+import {
+  assertIdentifier,
+  assertSeparable,
+  defaultDelimiter,
+  show,
+  type Identifier,
+} from '../../interface/identifiers.ts'
 import { callerIdentities } from './caller-headers.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
@@ -50,6 +56,13 @@ const upstreamObject = z.strictObject({
     .default('catalog')
     .describe('Names it in metrics, the log and audit records.'),
   ...catalogAddress,
+  reservedInNames: z
+    .array(z.string().min(1).max(16))
+    .default([defaultDelimiter])
+    .describe(
+      'What no name may hold besides the delimiter: catalogs exist that join the parts of an id by `$`, unescaped, ' +
+        'whatever the delimiter. Empty for one that never does.',
+    ),
   clientCertificate: tlsFiles.clientCertificate,
   serverName: z
     .string()
@@ -107,13 +120,21 @@ export const upstreamsSchema = z
       context.addIssue({ code: 'custom', path, message })
     const names = new Set<string>()
     const prefixes = new Set<string>()
-    for (const [index, { name, namespaces = [] }] of upstreams.entries()) {
+    for (const [index, { name, namespaces = [], delimiter, reservedInNames }] of upstreams.entries()) {
       if (names.has(name)) mistake([index, 'name'], `there are two upstreams of the name "${name}"`)
       names.add(name)
       for (const [position, namespace] of namespaces.entries()) {
         const prefix = JSON.stringify(namespace)
         if (prefixes.has(prefix)) mistake([index, 'namespaces', position], `${prefix} lies at two upstreams`)
         prefixes.add(prefix)
+        const separators = [delimiter, ...reservedInNames]
+        if (!isSeparable(namespace, separators)) {
+          mistake(
+            [index, 'namespaces', position],
+            `${prefix} has a name that holds one of ${separators.map(show).join(', ')}; expected none that the ` +
+              'delimiter or reservedInNames rules out',
+          )
+        }
       }
     }
     if (upstreams.filter(({ namespaces }) => namespaces === undefined).length !== 1) {
@@ -129,6 +150,15 @@ export type UpstreamSettings = z.output<typeof upstreamSchema> & {
 function isIdentifier(parts: readonly string[]): boolean {
   try {
     return assertIdentifier(parts) === parts
+  } catch {
+    return false
+  }
+}
+
+function isSeparable(namespace: Identifier, separators: readonly string[]): boolean {
+  try {
+    assertSeparable(namespace, separators)
+    return true
   } catch {
     return false
   }

@@ -14,6 +14,8 @@ export interface UpstreamOptions {
   readonly url: string
   /** What joins the parts of an id there. */
   readonly delimiter?: string | undefined
+  /** What no part of an id may hold besides the delimiter. */
+  readonly reservedInNames: readonly string[]
   /** The namespaces that lie there; undefined for the upstream that serves everything else. */
   readonly namespaces?: readonly Identifier[] | undefined
   /** Header name and value in turn: what authenticates the gateway to the upstream. */
@@ -63,6 +65,8 @@ export interface Upstream {
   readonly basePath: string
   /** What joins the parts of an id there. */
   readonly delimiter: string
+  /** The delimiter, and what else the catalog may join or split ids by. */
+  readonly separators: readonly string[]
   readonly namespaces: readonly Identifier[] | undefined
   /** Header names and values in turn. */
   readonly credentials: readonly string[]
@@ -104,6 +108,7 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     origin: url.origin,
     basePath,
     delimiter,
+    separators: [...new Set([delimiter, ...options.reservedInNames])],
     namespaces: options.namespaces,
     credentials,
     callerHeaders: options.callerHeaders ?? (() => []),

@@ -10,6 +10,8 @@ export interface Upstreams {
   of(id: Identifier): Upstream
   /** The names directly in a namespace that lead to where another upstream begins. */
   leadingOnFrom(namespace: Identifier): readonly string[]
+  /** Whether another upstream than that of the root begins at this namespace or beneath it. */
+  leadsOnFrom(namespace: Identifier): boolean
   close(): void
 }
 
@@ -31,10 +33,11 @@ export function openUpstreams(options: readonly UpstreamOptions[]): Upstreams {
     all,
     root,
     of: (id) => find(tree, id, root),
-    leadingOnFrom(namespace) {
-      let branch: Branch | undefined = tree
-      for (const part of namespace) branch = branch?.below.get(part)
-      return [...(branch?.below.keys() ?? [])]
+    leadingOnFrom: (namespace) => [...(branchAt(tree, namespace)?.below.keys() ?? [])],
+    leadsOnFrom(namespace) {
+      const branch = branchAt(tree, namespace)
+      // Every branch but the root ends where an upstream begins.
+      return branch !== undefined && (branch !== tree || branch.below.size > 0)
     },
     close() {
       for (const upstream of all) upstream.close()
@@ -49,6 +52,12 @@ function branchFor(tree: Branch, namespace: Identifier): Branch {
     if (next === undefined) branch.below.set(part, (next = { upstream: undefined, below: new Map() }))
     branch = next
   }
+  return branch
+}
+
+function branchAt(tree: Branch, namespace: Identifier): Branch | undefined {
+  let branch: Branch | undefined = tree
+  for (const part of namespace) branch = branch?.below.get(part)
   return branch
 }
 

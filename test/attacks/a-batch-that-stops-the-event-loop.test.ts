@@ -1,0 +1,107 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { expect, it } from 'vitest'
+import type { z } from 'zod'
+import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { ofKind, recordsOf } from '../audit/entries.ts'
+import { expectError } from '../gateway/expect-error.ts'
+import { everything, type GatewaySetup } from '../gateway/open-gateway.ts'
+import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import type { WrittenPolicy } from '../policy/written-policy.ts'
+
+// Each entry of a batch is decided by itself: one request of 4 MB held over 100,000 of them, and nobody else was served
+// for ten seconds.
+const batchCommit = '/v1/table/batch-commit'
+const rules = Array.from({ length: 30 }, (_, index) => ({
+  id: `r${index}`,
+  effect: 'allow' as const,
+  subjects: { any: true as const },
+  operations: ['all'],
+  when: `id.size() == 3 && id[1] == "n${index}" && properties.size() < ${index + 1}`,
+}))
+const conditional: WrittenPolicy = { name: 'conditional', namespace: ['slow'], onDeny: 403, rules }
+
+function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
+  return {
+    users: ['mallory'],
+    policies: [everything, conditional],
+    adjust: (settings) => ({ ...settings, limits: limitsSchema.parse(limits) }),
+  }
+}
+
+const declaring = (count: number, path: readonly string[] = []) => ({
+  operations: Array.from({ length: count }, () => ({ declare_table: { id: [...path, 't'] } })),
+})
+
+it('a batch has at most 1,000 entries', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(limited({}))
+  const refused = await gateway.post(batchCommit, { body: declaring(1001) })
+  expectError(refused, { kind: 'InvalidInput', status: 413, says: 'has 1001 entries; expected at most 1000' })
+  const entry = { id: ['t'], version: 1, manifest_path: 't/_versions/staged' }
+  const versions = { entries: Array.from({ length: 1001 }, () => entry) }
+  const alsoRefused = await gateway.post('/v1/table/version/batch-create', { body: versions })
+  expectError(alsoRefused, { kind: 'InvalidInput', status: 413, says: 'has 1001 entries' })
+  expect(upstream.arrivals).toEqual([])
+  expect(await gateway.post(batchCommit, { body: declaring(1000) })).toMatchObject({ status: 200 })
+})
+
+it('others are served while large batches are decided', async () => {
+  const { gateway } = await gatewayAndUpstream(limited({ maxBatchEntries: 100_000 }))
+  // All but the last entry are allowed, by the last of the rules.
+  const body = declaring(4_000, ['slow', 'n29'])
+  body.operations.push({ declare_table: { id: ['slow', 'other', 't'] } })
+  const text = JSON.stringify(body)
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  const batches = [1, 2, 3].map(() => gateway.post(batchCommit, { as: 'mallory', body: text }))
+  for (const refused of await Promise.all(batches))
+    expectError(refused, { kind: 'PermissionDenied', says: 'not allowed DeclareTable' })
+  delay.disable()
+  expect(delay.max / 1e6).toBeLessThan(300)
+})
+
+const perSecond = 0.001
+const refusedBy = (name: string) => ({ kind: 'Throttling', says: `the limit "${name}"` }) as const
+
+it('the entries of a batch count as requests', async () => {
+  const setup = limited({ rates: [{ name: 'all', per: 'principal', perSecond, burst: 10 }] })
+  const { gateway } = await gatewayAndUpstream(setup)
+  expect(await gateway.post(batchCommit, { body: declaring(9) })).toMatchObject({ status: 200 })
+  expectError(await gateway.post('/v1/table/t/describe'), refusedBy('all'))
+})
+
+it('they count where they lie, and as what they do', async () => {
+  const rates = [
+    { name: 'sales', per: 'namespace' as const, namespaces: [['sales']], perSecond, burst: 3 },
+    { name: 'declares', per: 'all' as const, operations: ['DeclareTable'], perSecond, burst: 7 },
+  ]
+  const { gateway, upstream } = await gatewayAndUpstream(limited({ rates }))
+  expect(await gateway.post(batchCommit, { body: declaring(3, ['sales']) })).toMatchObject({ status: 200 })
+  expectError(await gateway.post(batchCommit, { body: declaring(1, ['sales']) }), refusedBy('sales'))
+  expectError(await gateway.post('/v1/table/sales$t/describe'), refusedBy('sales'))
+  expect(await gateway.post(batchCommit, { body: declaring(4, ['other']) })).toMatchObject({ status: 200 })
+  expectError(await gateway.post('/v1/table/t/declare', { body: {} }), refusedBy('declares'))
+  expect(upstream.arrivals).toHaveLength(2)
+})
+
+it('a batch that is denied takes nothing for its entries', async () => {
+  const setup = limited({ rates: [{ name: 'all', per: 'all', perSecond, burst: 4 }] })
+  const { gateway } = await gatewayAndUpstream(setup)
+  const refused = await gateway.post(batchCommit, { as: 'mallory', body: declaring(100) })
+  expectError(refused, { kind: 'PermissionDenied', says: 'not allowed DeclareTable' })
+  expect(await gateway.post('/v1/table/t/describe')).toMatchObject({ status: 200 })
+})
+
+it('a batch writes at most a mebibyte about its entries to the audit log', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(limited({}))
+  const metadata = Object.fromEntries(
+    Array.from({ length: 32 }, (_, index) => [`${'k'.repeat(90)}${index}`, '']),
+  )
+  const entry = { id: ['t'], version: 1, manifest_path: 't/_versions/staged', metadata }
+  const batch = (count: number) => ({ entries: Array.from({ length: count }, () => entry) })
+  const target = '/v1/table/version/batch-create'
+  const refused = await gateway.post(target, { body: batch(400) })
+  expectError(refused, { kind: 'InvalidInput', status: 413, says: 'audit log' })
+  expect(upstream.arrivals).toEqual([])
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
+  expect(await gateway.post(target, { body: batch(200) })).toMatchObject({ status: 200 })
+})

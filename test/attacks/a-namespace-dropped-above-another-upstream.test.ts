@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
+import { ofKind, recordsOf } from '../audit/entries.ts'
+import { expectError } from '../gateway/expect-error.ts'
+import { openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
+import { healthPath, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
+
+// `deep` lies at the root upstream, and `[deep, er]` at another one. The root upstream sees an empty `deep`, and drops
+// it: the namespace is gone with another catalog beneath it.
+const upstreams: RecordingUpstream[] = []
+let gateway: TestedGateway
+
+beforeAll(async () => {
+  upstreams.push(await startRecordingUpstream(), await startRecordingUpstream())
+  gateway = await openGateway('http://127.0.0.1:9', {
+    adjust: (settings) => ({
+      ...settings,
+      upstreams: upstreams.map(({ url }, index) => ({
+        ...upstreamSchema.parse({ name: `u${index}`, url, health: { path: healthPath } }),
+        namespaces: index === 0 ? undefined : [['deep', 'er']],
+      })),
+    }),
+  })
+})
+beforeEach(() => {
+  for (const { arrivals } of upstreams) arrivals.length = 0
+})
+afterAll(async () => {
+  await gateway.close()
+  for (const upstream of upstreams) await upstream.close()
+})
+
+const isDropped = { kind: 'NamespaceNotEmpty', says: 'another catalog' } as const
+const isReplaced = { kind: 'NamespaceAlreadyExists', says: 'another catalog' } as const
+const isHidden = { kind: 'TableAlreadyExists', says: 'another catalog' } as const
+const register = { location: 's3://lake/t' }
+
+it.each<
+  [
+    what: string,
+    target: string,
+    body: object,
+    expected: typeof isDropped | typeof isReplaced | typeof isHidden,
+  ]
+>([
+  ['a drop', '/v1/namespace/deep/drop', { behavior: 'Restrict' }, isDropped],
+  ['a drop that says nothing', '/v1/namespace/deep/drop', {}, isDropped],
+  ['a cascade', '/v1/namespace/deep/drop', { behavior: 'Cascade' }, isDropped],
+  ['a drop that skips', '/v1/namespace/deep/drop', { mode: 'Skip' }, isDropped],
+  ['a cascade from the root', '/v1/namespace/$/drop', { behavior: 'Cascade' }, isDropped],
+  ['a drop of the very namespace', '/v1/namespace/deep$er/drop', { behavior: 'Cascade' }, isDropped],
+  ['a namespace in its place', '/v1/namespace/deep/create', { mode: 'Overwrite' }, isReplaced],
+  ['a new root', '/v1/namespace/$/create', { mode: 'overwrite' }, isReplaced],
+  ['a table in its place', '/v1/table/deep/declare', {}, isHidden],
+  ['a table in the place of the other one', '/v1/table/deep$er/declare', {}, isHidden],
+  ['a registered table', '/v1/table/deep/register', register, isHidden],
+  ['a view', '/v1/materialized_view/deep/create', {}, isHidden],
+  ['a table moved there', '/v1/table/t/rename', { new_table_name: 'deep' }, isHidden],
+  [
+    'a table of a batch',
+    '/v1/table/batch-commit',
+    { operations: [{ declare_table: { id: ['t'] } }, { declare_table: { id: ['deep'] } }] },
+    isHidden,
+  ],
+])('%s is refused, and nothing is sent or recorded', async (_what, target, body, expected) => {
+  const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
+  expectError(await gateway.post(target, { body }), expected)
+  expect(upstreams.flatMap(({ arrivals }) => arrivals)).toEqual([])
+  expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
+})
+
+it('an uploaded table is refused there, too', async () => {
+  const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
+  expectError(await gateway.post('/v1/table/deep/create', { headers, body: 'ARROW' }), isHidden)
+  expect(upstreams.flatMap(({ arrivals }) => arrivals)).toEqual([])
+})
+
+it.each<[what: string, target: string, body: object, upstream: number]>([
+  ['a namespace beside it', '/v1/namespace/deeper/drop', { behavior: 'Cascade' }, 0],
+  ['a namespace beside the other one', '/v1/namespace/deep$e/drop', {}, 0],
+  ['a namespace in the other one', '/v1/namespace/deep$er$x/drop', {}, 1],
+  ['a namespace that stays if it is there', '/v1/namespace/deep/create', { mode: 'ExistOk' }, 0],
+  ['the other one, replaced where it lies', '/v1/namespace/deep$er/create', { mode: 'Overwrite' }, 1],
+  ['a table in the other one', '/v1/table/deep$er$t/declare', {}, 1],
+])('%s is served as ever', async (_what, target, body, index) => {
+  expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
+  expect(upstreams.map(({ arrivals }) => arrivals.length)).toEqual([index === 0 ? 1 : 0, index])
+})
