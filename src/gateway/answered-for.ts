@@ -6,9 +6,6 @@ export interface AnsweredFor {
   readonly policyRevision: string | undefined
 }
 
-/** The names of the headers below: an upstream does not speak for the gateway. */
-export const gatewayHeaders: ReadonlySet<string> = new Set([requestIdHeader, policyRevisionHeader])
-
 /** What the gateway itself says in the head of an answer: names and values in turn. */
 export function headersFor({ requestId, policyRevision }: AnsweredFor): readonly string[] {
   const own = [requestIdHeader, requestId]

@@ -2,7 +2,6 @@ import type { AuditLog } from '../audit/log.ts'
 import type { OutcomeEntry } from '../audit/records.ts'
 import { AuditUnavailable } from '../audit/unavailable.ts'
 import type { PolicySet } from '../policy/trie.ts'
-import { requestIdHeader } from '../interface/headers.ts'
 import { shedClassOf } from '../limits/shed-class.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
 import { atEndOfTurn } from './end-of-turn.ts'
@@ -14,6 +13,7 @@ import { withoutReferences } from './hidden-references.ts'
 import { outcomeOf, outcomeOfFailure } from './changes/outcome.ts'
 import { errorAnswer } from './refuse.ts'
 import type { Recorded, WrittenIntent } from './stages.ts'
+import { requestHeadersFor } from './upstream/request-headers.ts'
 import { credentialMembers, errorOf, withoutMembers } from './upstream/upstream-answer.ts'
 import { answerToFailure } from './upstream/upstream-failure.ts'
 
@@ -63,15 +63,8 @@ function answeredFor({ requestId, allowedBy }: Recorded): AnsweredFor {
 
 function toUpstream(request: Recorded): UpstreamRequest {
   const { payload, upstream } = request
-  const restated = request.restated?.headers ?? []
-  const headers = [
-    ...request.headers,
-    ...restated,
-    requestIdHeader,
-    request.requestId,
-    ...upstream.credentials,
-  ]
-  headers.push(...upstream.callerHeaders(request))
+  const headers = requestHeadersFor(upstream, request)
+  if (request.restated !== undefined) headers.push(...request.restated.headers)
   if (request.upstreamContentType !== undefined) headers.push('content-type', request.upstreamContentType)
   if (payload.form === 'stream' && payload.length !== undefined) {
     headers.push('content-length', String(payload.length))

@@ -15,6 +15,7 @@ import { readListing, type ListingPosition } from './listing-page.ts'
 import { listingSources } from './listing-sources.ts'
 import type { PageTokens } from './page-token.ts'
 import { readJson } from '../upstream/read-json.ts'
+import { requestHeadersFor } from '../upstream/request-headers.ts'
 import type { Recorded } from '../stages.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
@@ -48,10 +49,9 @@ export async function list(
   const { position, startAfter } = beginning(meaning, pageTokens, scope)
   const sources = listingSources(meaning, upstreams, (upstream, target) =>
     readJson(upstream, target, {
-      requestId,
       response,
       spans,
-      headers: [...request.headers, ...upstream.callerHeaders(request)],
+      headers: requestHeadersFor(upstream, request),
     }),
   )
   const view = policies.viewOf({ principal, request: facts })

@@ -1,5 +1,4 @@
 import { InterfaceError } from '../../interface/errors.ts'
-import { requestIdHeader } from '../../interface/headers.ts'
 import type { Target } from '../../interface/target.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
@@ -12,8 +11,7 @@ import type { Upstream } from './upstream.ts'
 
 /** For whom the gateway reads. */
 export interface ReadFor {
-  readonly requestId: string
-  /** Names and values in turn: what goes upstream besides the credential of the gateway. */
+  /** Names and values in turn. */
   readonly headers: readonly string[]
   /** The answer that the reading is for; when its client goes away, the reading ends. */
   readonly response: ClientAnswer
@@ -29,14 +27,14 @@ export interface ReadFor {
 export async function readJson(
   upstream: Upstream,
   target: Target,
-  { requestId, headers, response, spans }: ReadFor,
+  { headers, response, spans }: ReadFor,
 ): Promise<Readonly<Record<string, unknown>>> {
   const answer = await callUpstream(
     upstream,
     {
       method: target.operation.method,
       path: targetAt(upstream, target),
-      headers: [...headers, requestIdHeader, requestId, ...upstream.credentials],
+      headers,
       body: null,
     },
     { response, headers: [], spans, endsWithClient: true, holdsBack: true, yields: false },

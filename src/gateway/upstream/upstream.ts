@@ -1,4 +1,6 @@
 import { defaultDelimiter, type Identifier } from '../../interface/identifiers.ts'
+import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../interface/headers.ts'
+import { allowedRequestHeaders, allowedResponseHeaders } from './allowed-headers.ts'
 import type { CallerHeaders } from './caller-headers.ts'
 import { createBreaker, type Breaker, type BreakerSettings } from './breaker.ts'
 import { createPlaces, type Places } from './places.ts'
@@ -20,6 +22,11 @@ export interface UpstreamOptions {
   readonly credentials: readonly string[]
   /** What tells the upstream who calls; nothing unless told. */
   readonly callerHeaders?: CallerHeaders
+  /** The database of a LanceDB server, and its prefix: `sales/eu`. */
+  readonly database?: string | undefined
+  /** In lower case: what passes besides the headers of the interface. */
+  readonly allowedRequestHeaders?: readonly string[]
+  readonly allowedResponseHeaders?: readonly string[]
   /** PEM texts, and the name to verify. The certificate of the upstream is always verified. */
   readonly tls: {
     readonly ca?: string | undefined
@@ -56,8 +63,13 @@ export interface Upstream {
   /** What joins the parts of an id there. */
   readonly delimiter: string
   readonly namespaces: readonly Identifier[] | undefined
-  /** Header names and values in turn. */
-  readonly credentials: readonly string[]
+  /** Header names and values in turn: the credential of the gateway, and the database. Every request has them. */
+  readonly ownHeaders: readonly string[]
+  readonly database: string | undefined
+  /** The headers of callers that it gets, besides the context. */
+  readonly requestHeaders: ReadonlySet<string>
+  /** The headers of its responses that callers get. */
+  readonly responseHeaders: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
   readonly timeouts: UpstreamOptions['timeouts']
   readonly retries: RetrySettings
@@ -75,7 +87,8 @@ export interface Upstream {
 /** Makes the client, and begins to watch the health of the upstream. A request need not wait for either. */
 export function openUpstream(options: UpstreamOptions): Upstream {
   const url = new URL(options.url)
-  const { name, credentials, timeouts } = options
+  const { name, database, timeouts } = options
+  const ownHeaders = [...options.credentials, ...databaseHeaders(database)]
   const basePath = url.pathname.replace(/\/$/, '')
   const delimiter = options.delimiter ?? defaultDelimiter
   const client = createUpstreamClient({ url, tls: options.tls, timeouts })
@@ -87,7 +100,7 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     connectMs: timeouts.connectMs,
     basePath,
     delimiter,
-    credentials,
+    headers: ownHeaders,
     onUnhealthy: () => breaker.trip(),
   })
   return {
@@ -96,7 +109,10 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     basePath,
     delimiter,
     namespaces: options.namespaces,
-    credentials,
+    ownHeaders,
+    database,
+    requestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
+    responseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
     callerHeaders: options.callerHeaders ?? (() => []),
     timeouts,
     retries: options.retries,
@@ -111,4 +127,11 @@ export function openUpstream(options: UpstreamOptions): Upstream {
       client.close()
     },
   }
+}
+
+function databaseHeaders(database: string | undefined): string[] {
+  if (database === undefined) return []
+  const slash = database.indexOf('/')
+  if (slash === -1) return [lancedbDatabaseHeader, database]
+  return [lancedbDatabaseHeader, database.slice(0, slash), lancedbPrefixHeader, database.slice(slash + 1)]
 }
