@@ -7,11 +7,11 @@ import {
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
   requestIdHeader,
-  reservedContextPrefix,
 } from '../interface/headers.ts'
 import type { Dialect } from '../interface/headers.ts'
 import { invalidInput } from '../interface/errors.ts'
 import { show } from '../interface/identifiers.ts'
+import { headerOfContextKey } from './context-keys.ts'
 import { received, type Received } from './stages.ts'
 
 /** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
@@ -138,8 +138,8 @@ function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dia
     ? canonical.slice(dialects.catalog.context.length)
     : undefined
   if (key === '') throw invalidInput(`the header ${show(name)} names no context key`)
-  if (key?.startsWith(reservedContextPrefix) === true) {
-    throw invalidInput(`the context key ${show(key)} is reserved for the gateway`)
+  if (key !== undefined && headerOfContextKey(key) !== canonical) {
+    throw invalidInput(`the header ${show(name)} holds another one, which some catalogs read as a header`)
   }
   return canonical
 }

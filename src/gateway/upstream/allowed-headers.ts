@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { dialects, headerNameGrammar, lancedbServerHeader } from '../../interface/headers.ts'
+import { headerNameGrammar, lancedbServerHeader } from '../../interface/headers.ts'
 
 /**
- * The headers of callers that every upstream gets besides those of the context: what the interface and its clients
- * define, content negotiation, and W3C Trace Context. The gateway writes all others itself.
+ * The headers of callers that every upstream gets besides those of `dialects`: what clients of the interface send,
+ * content negotiation, and W3C Trace Context. The gateway writes all others itself.
  */
 export const allowedRequestHeaders: ReadonlySet<string> = new Set([
   'accept',
@@ -14,8 +14,6 @@ export const allowedRequestHeaders: ReadonlySet<string> = new Set([
   'x-lancedb-min-timestamp',
   'x-lancedb-min-version',
   'x-request-timeout-ms',
-  dialects.catalog.location,
-  dialects.catalog.properties,
 ])
 
 /** The headers of upstreams that every caller gets; the gateway writes all others itself. */

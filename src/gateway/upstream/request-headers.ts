@@ -1,4 +1,4 @@
-import { clientDialectHeader, dialects, requestIdHeader } from '../../interface/headers.ts'
+import { clientDialectHeader, dialectOf, requestIdHeader } from '../../interface/headers.ts'
 import type { Received } from '../stages.ts'
 import type { CalledRequest } from './caller-headers.ts'
 import type { Upstream } from './upstream.ts'
@@ -12,7 +12,7 @@ export function requestHeadersFor(upstream: Upstream, request: CalledRequest & R
   const sent = request.headers
   for (let index = 0; index < sent.length; index += 2) {
     const name = sent[index] ?? ''
-    const passes = upstream.requestHeaders.has(name) || name.startsWith(dialects.catalog.context)
+    const passes = upstream.requestHeaders.has(name) || dialectOf(name) !== undefined
     if (passes) headers.push(name, sent[index + 1] ?? '')
   }
   headers.push(requestIdHeader, request.requestId, ...upstream.ownHeaders)

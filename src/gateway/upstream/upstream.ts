@@ -66,7 +66,7 @@ export interface Upstream {
   /** Header names and values in turn: the credential of the gateway, and the database. Every request has them. */
   readonly ownHeaders: readonly string[]
   readonly database: string | undefined
-  /** The headers of callers that it gets, besides the context. */
+  /** The headers of callers that it gets, besides those of `dialects`. */
   readonly requestHeaders: ReadonlySet<string>
   /** The headers of its responses that callers get. */
   readonly responseHeaders: ReadonlySet<string>
