@@ -1,7 +1,7 @@
 import type { AuditLog } from '../audit/log.ts'
 import type { OutcomeEntry } from '../audit/records.ts'
 import { AuditUnavailable } from '../audit/unavailable.ts'
-import type { PolicySet } from '../policy/trie.ts'
+import type { InterfaceError } from '../interface/errors.ts'
 import { shedClassOf } from '../limits/shed-class.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
 import { atEndOfTurn } from './end-of-turn.ts'
@@ -20,7 +20,7 @@ import { answerToFailure } from './upstream/upstream-failure.ts'
 /**
  * The last stage: sends the request to the upstream and the answer to the client. The answer to a change is held
  * back until its outcome is in the audit log, so that a client never knows of a commit that the log does not. A
- * listing is put together from what upstreams answer.
+ * listing is put together from what upstreams answer. Resolves with the error that the upstream answered, if it did.
  * Throws InterfaceError (502, 503, 504, or what was wrong with the body), or ClientGone.
  */
 export async function forward(
@@ -28,7 +28,7 @@ export async function forward(
   response: ClientAnswer,
   audit: AuditLog,
   listing: ListingParts,
-): Promise<void> {
+): Promise<InterfaceError | undefined> {
   const startedAt = performance.now()
   const isRead = request.meaning.operation.effect === 'read'
   const client: Client = {
@@ -41,11 +41,12 @@ export async function forward(
     holdsBack: !isRead || request.withholdsCredentials,
   }
   let answer: UpstreamAnswer
+  let outgoing: UpstreamRequest | undefined
   try {
     const mayRepeat = isRead && request.payload.form !== 'stream'
     answer =
       request.meaning.operation.lists === undefined
-        ? await callUpstream(request.upstream, toUpstream(request), client, mayRepeat)
+        ? await callUpstream(request.upstream, (outgoing = toUpstream(request)), client, mayRepeat)
         : await list(request, response, listing)
   } catch (error) {
     const { intent } = request
@@ -54,7 +55,19 @@ export async function forward(
   }
   const { intent } = request
   if (intent !== undefined) await recordOutcome(intent, audit, outcomeOf(answer, request, startedAt))
-  if (answer.body !== undefined) send(answer, answer.body, request, response, listing.policies)
+  if (answer.body === undefined) return undefined
+  if (answer.status < 300) {
+    send(answer, answer.body, request, response)
+    return undefined
+  }
+  const error = errorOf(answer, request.upstream, outgoing?.headers ?? [])
+  const { headers, body } = errorAnswer(
+    withoutReferences(error, request, listing.policies),
+    answeredFor(request),
+  )
+  response.writeHead(error.status, headers)
+  atEndOfTurn(() => response.end(body))
+  return error
 }
 
 function answeredFor({ requestId, allowedBy }: Recorded): AnsweredFor {
@@ -106,21 +119,8 @@ function endChange(
     })
 }
 
-function send(
-  answer: UpstreamAnswer,
-  held: Buffer,
-  request: Recorded,
-  response: ClientAnswer,
-  policies: PolicySet,
-): void {
+function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response: ClientAnswer): void {
   const { status } = answer
-  if (status >= 300) {
-    const error = withoutReferences(errorOf(answer), request, policies)
-    const { headers, body } = errorAnswer(error, answeredFor(request))
-    response.writeHead(error.status, headers)
-    atEndOfTurn(() => response.end(body))
-    return
-  }
   const body = withoutWithheld(held, request)
   const headers = answer.headers.filter(
     (_, index) => answer.headers[index - (index % 2)] !== 'content-length',

@@ -48,6 +48,8 @@ export class Trace {
   upstream: string | undefined = undefined
   forwardedAt: number | undefined = undefined
   refusal: Refusal | undefined = undefined
+  /** What the upstream answered, if that was an error. */
+  upstreamError: InterfaceError | undefined = undefined
   /** The id of the trace that is told of it, where there is one. */
   traceId: string | undefined = undefined
   /** Where traces are on. */

@@ -42,7 +42,7 @@ export async function readJson(
   ).catch((error: unknown) => {
     throw answerToFailure(error)
   })
-  if (answer.status >= 300) throw errorOf(answer)
+  if (answer.status >= 300) throw errorOf(answer, upstream, headers)
   return objectIn(answer)
 }
 

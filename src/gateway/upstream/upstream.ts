@@ -1,7 +1,7 @@
 import { defaultDelimiter, type Identifier } from '../../interface/identifiers.ts'
 import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../interface/headers.ts'
 import { allowedRequestHeaders, allowedResponseHeaders } from './allowed-headers.ts'
-import type { CallerHeaders } from './caller-headers.ts'
+import type { CallerHeaders, CallerIdentity } from './caller-headers.ts'
 import { createBreaker, type Breaker, type BreakerSettings } from './breaker.ts'
 import { createPlaces, type Places } from './places.ts'
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
@@ -20,7 +20,9 @@ export interface UpstreamOptions {
   readonly namespaces?: readonly Identifier[] | undefined
   /** Header name and value in turn: what authenticates the gateway to the upstream. */
   readonly credentials: readonly string[]
-  /** What tells the upstream who calls; nothing unless told. */
+  /** What the upstream learns of the caller; nothing unless told. */
+  readonly identity?: CallerIdentity
+  /** The headers that tell it. */
   readonly callerHeaders?: CallerHeaders
   /** The database of a LanceDB server, and its prefix: `sales/eu`. */
   readonly database?: string | undefined
@@ -71,6 +73,8 @@ export interface Upstream {
   /** The headers of its responses that callers get. */
   readonly responseHeaders: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
+  /** Whether it judges the credentials of callers itself. */
+  readonly forwardsCredential: boolean
   readonly timeouts: UpstreamOptions['timeouts']
   readonly retries: RetrySettings
   /** Whoever sends through it has a place, so that there are no more connections than places. */
@@ -114,6 +118,7 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     requestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
     responseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
     callerHeaders: options.callerHeaders ?? (() => []),
+    forwardsCredential: options.identity === 'original',
     timeouts,
     retries: options.retries,
     client,
