@@ -70,8 +70,8 @@ export async function forward(
   return error
 }
 
-function answeredFor({ requestId, allowedBy }: Recorded): AnsweredFor {
-  return { requestId, policyRevision: allowedBy.revision }
+function answeredFor({ requestId, allowedBy, database }: Recorded): AnsweredFor {
+  return { requestId, policyRevision: allowedBy.revision, isLancedb: database !== undefined }
 }
 
 function toUpstream(request: Recorded): UpstreamRequest {

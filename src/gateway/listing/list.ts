@@ -71,7 +71,11 @@ export async function list(
     headers: [
       'content-type',
       'application/json',
-      ...headersFor({ requestId, policyRevision: policies.revision }),
+      ...headersFor({
+        requestId,
+        policyRevision: policies.revision,
+        isLancedb: request.database !== undefined,
+      }),
     ],
     body: Buffer.from(JSON.stringify(body)),
   }

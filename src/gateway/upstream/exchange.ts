@@ -1,3 +1,4 @@
+import { lancedbServerHeader } from '../../interface/headers.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import { atEndOfTurn } from '../end-of-turn.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
@@ -249,6 +250,10 @@ function allowed(sent: readonly string[], names: ReadonlySet<string>, own: reado
     listed === undefined
       ? headers
       : headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))
-  passed.push(...own)
+  for (let index = 0; index < own.length; index += 2) {
+    const name = own[index] ?? ''
+    // Only of the version of LanceDB the upstream knows more.
+    if (name !== lancedbServerHeader || !passed.includes(name)) passed.push(name, own[index + 1] ?? '')
+  }
   return passed
 }
