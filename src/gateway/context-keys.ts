@@ -12,10 +12,10 @@ const maximumDepth = 4
 
 /**
  * The header (lower case) that says the same as a context entry of that key, in a header as in a body: `Trace` is
- * `x-catalog-ctx-trace`, and so is `headers.X-Lance-Ctx-Trace`. Throws InvalidInput (400) for a key that is reserved
+ * `x-catalog-ctx-trace`, and so is `headers.X-Lance-Ctx-Trace`. InvalidInput (400), not thrown, for a key that is reserved
  * for the gateway, or that could become a header which no caller may send.
  */
-export function headerOfContextKey(key: string): string {
+export function headerOfContextKey(key: string): string | InterfaceError {
   // Through upper case, so that the long s is an s, as it is to readers that fold by Unicode.
   let name = key.toUpperCase().toLowerCase().trim()
   let isHeader = false
@@ -23,16 +23,15 @@ export function headerOfContextKey(key: string): string {
     const header = headerPrefix.exec(name)?.[0]
     const prefix = header ?? contextPrefixes.find((prefix) => name.startsWith(prefix))
     if (prefix === undefined) break
-    if (depth === maximumDepth) throw readAsHeader(key, name)
+    if (depth === maximumDepth) return readAsHeader(key, name)
     isHeader = header !== undefined
     name = name.slice(prefix.length).trim()
   }
   if (isHeader) {
-    if (allowedRequestHeaders.has(name)) return name
-    throw readAsHeader(key, name)
+    return allowedRequestHeaders.has(name) ? name : readAsHeader(key, name)
   }
   if (name.startsWith(reservedContextPrefix)) {
-    throw invalidInput(`the context key ${show(key)} is reserved for the gateway`)
+    return invalidInput(`the context key ${show(key)} is reserved for the gateway`)
   }
   return dialects.catalog.context + name
 }

@@ -9,7 +9,7 @@ import {
   requestIdHeader,
 } from '../interface/headers.ts'
 import type { Dialect } from '../interface/headers.ts'
-import { invalidInput } from '../interface/errors.ts'
+import { InterfaceError, invalidInput } from '../interface/errors.ts'
 import { show } from '../interface/identifiers.ts'
 import { headerOfContextKey } from './context-keys.ts'
 import { received, type Received } from './stages.ts'
@@ -138,7 +138,9 @@ function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dia
     ? canonical.slice(dialects.catalog.context.length)
     : undefined
   if (key === '') throw invalidInput(`the header ${show(name)} names no context key`)
-  if (key !== undefined && headerOfContextKey(key) !== canonical) {
+  const meant = key === undefined ? canonical : headerOfContextKey(key)
+  if (meant instanceof InterfaceError) throw meant
+  if (meant !== canonical) {
     throw invalidInput(`the header ${show(name)} holds another one, which some catalogs read as a header`)
   }
   return canonical

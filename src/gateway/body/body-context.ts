@@ -1,4 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import { headerOfContextKey } from '../context-keys.ts'
 import type { Received } from '../stages.ts'
@@ -12,7 +12,8 @@ export function assertContext(context: unknown): void {
   for (const [key, value] of Object.entries(context)) {
     if (typeof value !== 'string')
       throw invalidInput(`the context entry ${show(key)} in the body is not a string`)
-    headerOfContextKey(key)
+    const header = headerOfContextKey(key)
+    if (header instanceof InterfaceError) throw header
   }
 }
 
