@@ -84,6 +84,8 @@ export interface IntentEntry {
   readonly context?: Readonly<Record<string, string>> | undefined
   /** The configured name of the upstream. */
   readonly upstream: string
+  /** The configured database of the upstream; missing if it has none. */
+  readonly database?: string | undefined
   /**
    * The version that the table had before: of a version commit the one before the version that it asks for; of other
    * commits the newest that was recorded here. Missing where it is not known: the gateway asks nobody for it.

@@ -26,7 +26,7 @@ export function requestRecords(redaction: Redaction): RequestRecords {
   return {
     intent(entry) {
       const { request, operation, id, objects, effect, principal, rule } = entry
-      const { policyRevision, client, context, upstream, before, facts, details } = entry
+      const { policyRevision, client, context, upstream, database, before, facts, details } = entry
       const members =
         `"request":${quoted(request)},"operation":"${operation}","id":${idText(id)}` +
         member('objects', objects && redactedObjects(objects, redaction)) +
@@ -34,6 +34,7 @@ export function requestRecords(redaction: Redaction): RequestRecords {
         `,"policyRevision":${quoted(policyRevision)},"client":${quoted(redaction.client(client))}` +
         member('context', redaction.context(context)) +
         `,"upstream":${quoted(upstream)}` +
+        member('database', database) +
         member('before', before) +
         member('facts', facts) +
         member('details', redaction.details(details))

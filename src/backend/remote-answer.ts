@@ -21,15 +21,16 @@ const bareAnswers: Readonly<Partial<Record<OperationName, 'number' | 'string'>>>
  * Reads the answer of a remote catalog: JSON whole, an Arrow file piece by piece. Any 2xx is a success. Throws the
  * error that the catalog answered, with its code and message, and ServiceUnavailable (502) for what the interface
  * does not know. `speaksForItself`: requests are made with a credential of our own, so that it is no fault of
- * the caller when that is refused.
+ * the caller when that is refused. `sent`: the headers of the request, names and values in turn.
  */
 export async function readAnswer(
   operation: Operation,
   response: Dispatcher.ResponseData,
   speaksForItself: boolean,
+  sent: readonly string[],
 ): Promise<unknown> {
   const { statusCode, headers, body } = response
-  if (statusCode >= 400) throw await readRefusal(response, speaksForItself)
+  if (statusCode >= 400) throw await readRefusal(response, speaksForItself, sent)
   if (statusCode >= 300) throw await discard(response, `a redirect (${statusCode}), which is not followed`)
   const encoding = valueOf(headers['content-encoding']) ?? 'identity'
   if (encoding !== 'identity') throw await discard(response, 'a compressed body, which was not asked for')
@@ -63,12 +64,13 @@ export function transportError(error: unknown): InterfaceError {
 async function readRefusal(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   speaksForItself: boolean,
+  sent: readonly string[],
 ): Promise<InterfaceError> {
   const bytes = await readBounded(body, maximumErrorBytes)
+  const { kind, isNamed, message, cause } = readForeignError(statusCode, bytes, sent)
   if (statusCode === 407 || (statusCode === 401 && speaksForItself)) {
-    return unavailable(502, 'the remote catalog does not accept the credential of this server')
+    return unavailable(502, 'the remote catalog does not accept the credential of this server', cause)
   }
-  const { kind, isNamed, message } = readForeignError(statusCode, bytes)
   // What the interface does not name is the page of a proxy; of an internal failure it may be a stack trace.
   const shown = isNamed && kind !== 'Internal' ? message : undefined
   const kept = ['retry-after', 'www-authenticate'].flatMap((name) => {
@@ -78,6 +80,7 @@ async function readRefusal(
   return new InterfaceError(kind, shown ?? `the remote catalog answered with status ${statusCode}`, {
     status: statusCode,
     headers: Object.fromEntries(kept) as Record<string, string>,
+    cause,
   })
 }
 

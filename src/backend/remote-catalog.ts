@@ -94,7 +94,12 @@ async function perform(
   const signal = operation.effect === 'read' ? call.caller.signal : undefined
   try {
     const response = await send(pool, operation, { ...request, ...(signal && { signal }) })
-    const answer = await readAnswer(operation, response, dialect.credential !== undefined)
+    const answer = await readAnswer(
+      operation,
+      response,
+      dialect.credential !== undefined,
+      Object.entries(request.headers).flat(),
+    )
     const isTold = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
     return isTold ? withLanceSchema(answer as Members) : answer
   } catch (error) {

@@ -1,8 +1,7 @@
 import type { AuditLog } from '../audit/log.ts'
 import type { OutcomeEntry } from '../audit/records.ts'
 import { AuditUnavailable } from '../audit/unavailable.ts'
-import type { PolicySet } from '../policy/trie.ts'
-import { requestIdHeader } from '../interface/headers.ts'
+import type { InterfaceError } from '../interface/errors.ts'
 import { principalKey } from '../limits/selection.ts'
 import { shedClassOf } from '../limits/shed-class.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
@@ -15,6 +14,7 @@ import { withoutReferences } from './hidden-references.ts'
 import { outcomeOf, outcomeOfFailure } from './changes/outcome.ts'
 import { errorAnswer } from './refuse.ts'
 import type { Recorded, WrittenIntent } from './stages.ts'
+import { requestHeadersFor } from './upstream/request-headers.ts'
 import { credentialMembers, errorOf, withoutMembers } from './upstream/upstream-answer.ts'
 import { answerToFailure } from './upstream/upstream-failure.ts'
 import type { Pool } from './upstream/upstream.ts'
@@ -22,7 +22,7 @@ import type { Pool } from './upstream/upstream.ts'
 /**
  * The last stage: sends the request to the upstream and the answer to the client. The answer to a change is held
  * back until its outcome is in the audit log, so that a client never knows of a commit that the log does not. A
- * listing is put together from what upstreams answer.
+ * listing is put together from what upstreams answer. Resolves with the error that the upstream answered, if it did.
  * Throws InterfaceError (502, 503, 504, or what was wrong with the body), or ClientGone.
  */
 export async function forward(
@@ -30,7 +30,7 @@ export async function forward(
   response: ClientAnswer,
   audit: AuditLog,
   listing: ListingParts,
-): Promise<void> {
+): Promise<InterfaceError | undefined> {
   const startedAt = performance.now()
   const isRead = request.meaning.operation.effect === 'read'
   const client: Client = {
@@ -44,11 +44,12 @@ export async function forward(
     holdsBack: !isRead || request.withholdsCredentials,
   }
   let answer: UpstreamAnswer
+  let outgoing: UpstreamRequest | undefined
   try {
     const mayRepeat = isRead && request.payload.form !== 'stream'
     answer =
       request.meaning.operation.lists === undefined
-        ? await callUpstream(request.upstream, toUpstream(request), client, mayRepeat)
+        ? await callUpstream(request.upstream, (outgoing = toUpstream(request)), client, mayRepeat)
         : await list(request, response, listing)
   } catch (error) {
     const { intent } = request
@@ -57,28 +58,33 @@ export async function forward(
   }
   const { intent } = request
   if (intent !== undefined) await recordOutcome(intent, audit, outcomeOf(answer, request, startedAt))
-  if (answer.body !== undefined) send(answer, answer.body, request, response, listing.policies)
+  if (answer.body === undefined) return undefined
+  if (answer.status < 300) {
+    send(answer, answer.body, request, response)
+    return undefined
+  }
+  const error = errorOf(answer, request.upstream, outgoing?.headers ?? [])
+  const { headers, body } = errorAnswer(
+    withoutReferences(error, request, listing.policies),
+    answeredFor(request),
+  )
+  response.writeHead(error.status, headers)
+  atEndOfTurn(() => response.end(body))
+  return error
 }
 
 function poolOf({ meaning, payload }: Recorded): Pool {
   return payload.form === 'stream' || shedClassOf(meaning.operation.name) === 'bulk' ? 'bulk' : 'small'
 }
 
-function answeredFor({ requestId, allowedBy }: Recorded): AnsweredFor {
-  return { requestId, policyRevision: allowedBy.revision }
+function answeredFor({ requestId, allowedBy, database }: Recorded): AnsweredFor {
+  return { requestId, policyRevision: allowedBy.revision, isLancedb: database !== undefined }
 }
 
 function toUpstream(request: Recorded): UpstreamRequest {
   const { payload, upstream } = request
-  const restated = request.restated?.headers ?? []
-  const headers = [
-    ...request.headers,
-    ...restated,
-    requestIdHeader,
-    request.requestId,
-    ...upstream.credentials,
-  ]
-  headers.push(...upstream.callerHeaders(request))
+  const headers = requestHeadersFor(upstream, request)
+  if (request.restated !== undefined) headers.push(...request.restated.headers)
   if (request.upstreamContentType !== undefined) headers.push('content-type', request.upstreamContentType)
   if (payload.form === 'stream' && payload.length !== undefined) {
     headers.push('content-length', String(payload.length))
@@ -120,21 +126,8 @@ function endChange(
     })
 }
 
-function send(
-  answer: UpstreamAnswer,
-  held: Buffer,
-  request: Recorded,
-  response: ClientAnswer,
-  policies: PolicySet,
-): void {
+function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response: ClientAnswer): void {
   const { status } = answer
-  if (status >= 300) {
-    const error = withoutReferences(errorOf(answer), request, policies)
-    const { headers, body } = errorAnswer(error, answeredFor(request))
-    response.writeHead(error.status, headers)
-    atEndOfTurn(() => response.end(body))
-    return
-  }
   const body = withoutWithheld(held, request)
   const headers = answer.headers.filter(
     (_, index) => answer.headers[index - (index % 2)] !== 'content-length',

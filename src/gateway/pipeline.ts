@@ -140,7 +140,12 @@ async function passConsistent(
     const recorded = recording instanceof Promise ? await recording : recording
     trace.enter('forward')
     trace.forwardedAt = performance.now()
-    await forward(recorded, response, audit, { policies, upstreams, pageTokens, spans: trace.spans })
+    trace.upstreamError = await forward(recorded, response, audit, {
+      policies,
+      upstreams,
+      pageTokens,
+      spans: trace.spans,
+    })
   } finally {
     // Where it never came to be sent, what holds on to the body of the client lets go.
     if (consistent.payload.form === 'stream') consistent.payload.body.destroy()

@@ -1,23 +1,25 @@
 import type { ClientRequest } from './edge/client-request.ts'
 import {
   apiKeyHeader,
-  assertionHeader,
   dialectOf,
   dialects,
-  hopByHopHeaders,
   inCatalogDialect,
+  lancedbDatabaseHeader,
+  lancedbPrefixHeader,
   requestIdHeader,
-  reservedContextPrefix,
 } from '../interface/headers.ts'
 import type { Dialect } from '../interface/headers.ts'
-import { invalidInput } from '../interface/errors.ts'
+import { InterfaceError, invalidInput } from '../interface/errors.ts'
 import { show } from '../interface/identifiers.ts'
+import { headerOfContextKey } from './context-keys.ts'
 import { received, type Received } from './stages.ts'
 
 /** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
 const guarded: ReadonlySet<string> = new Set([
   apiKeyHeader,
   requestIdHeader,
+  lancedbDatabaseHeader,
+  lancedbPrefixHeader,
   'authorization',
   'content-encoding',
   'content-length',
@@ -25,33 +27,6 @@ const guarded: ReadonlySet<string> = new Set([
   'expect',
   'host',
   'transfer-encoding',
-])
-
-/**
- * Headers that the gateway reads or writes itself, those that could vouch for a caller to the upstream, those by
- * which some servers let a request be for another target or of another method, and those that ask for a part of an
- * answer or for none: the interface knows no such answers.
- */
-const withheld: ReadonlySet<string> = new Set([
-  ...guarded,
-  'accept-encoding',
-  assertionHeader,
-  'cookie',
-  'forwarded',
-  'if-match',
-  'if-modified-since',
-  'if-none-match',
-  'if-range',
-  'if-unmodified-since',
-  'range',
-  'via',
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-original-uri',
-  'x-original-url',
-  'x-real-ip',
-  'x-rewrite-url',
 ])
 
 /** What the first stage accepts. */
@@ -92,7 +67,7 @@ export function receive(
       addOnce(single, name, value)
     } else {
       refuseLookalike(name)
-      if (mayPass(name)) headers.push(name, value)
+      headers.push(name, value)
     }
   }
   if (version !== '1.1' && version !== '1.0') {
@@ -127,12 +102,20 @@ export function receive(
       connection: request.socket,
     },
     headers: connectionTokens.length === 0 ? headers : withoutConnectionListed(headers, connectionTokens),
+    database: databaseIn(single),
     contentType: single.get('content-type'),
     contentEncoding: single.get('content-encoding'),
     contentLength,
     hasBody: transferEncoding !== undefined || (contentLength ?? 0) > 0,
     tableHeaders: tableHeadersIn(single),
   })
+}
+
+/** A remote client of LanceDB names a database with every request: that tells its dialect. */
+function databaseIn(single: ReadonlyMap<string, string>): string | undefined {
+  const database = single.get(lancedbDatabaseHeader)
+  const prefix = single.get(lancedbPrefixHeader)
+  return database === undefined || prefix === undefined ? database : `${database}/${prefix}`
 }
 
 const noHeaders: readonly ('location' | 'properties')[] = []
@@ -155,8 +138,10 @@ function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dia
     ? canonical.slice(dialects.catalog.context.length)
     : undefined
   if (key === '') throw invalidInput(`the header ${show(name)} names no context key`)
-  if (key?.startsWith(reservedContextPrefix) === true) {
-    throw invalidInput(`the context key ${show(key)} is reserved for the gateway`)
+  const meant = key === undefined ? canonical : headerOfContextKey(key)
+  if (meant instanceof InterfaceError) throw meant
+  if (meant !== canonical) {
+    throw invalidInput(`the header ${show(name)} holds another one, which some catalogs read as a header`)
   }
   return canonical
 }
@@ -166,15 +151,11 @@ function addOnce(single: Map<string, string>, name: string, value: string): void
   single.set(name, value)
 }
 
-function mayPass(name: string): boolean {
-  return !withheld.has(name) && !hopByHopHeaders.has(name) && !name.startsWith('x-forwarded-')
-}
-
-/** Some servers read `x_api_key` as `x-api-key`; where that would matter, it is refused. */
+/** Some servers read `x_api_key` as `x-api-key`; a proxy in front may be one of them. */
 function refuseLookalike(name: string): void {
   if (!name.includes('_')) return
   const dashed = name.replaceAll('_', '-')
-  if (!mayPass(dashed) || dialectOf(dashed) !== undefined) {
+  if (guarded.has(dashed) || dialectOf(dashed) !== undefined) {
     throw invalidInput(`the header ${show(name)} could be taken for ${show(dashed)}`)
   }
 }

@@ -84,6 +84,7 @@ function intentOf(request: Placed, { contextKeys }: AuditLog, tracking: ChangeTr
     client: request.client,
     context: contextKeys.length > 0 ? Object.fromEntries(request.facts.context) : undefined,
     upstream: request.upstream.name,
+    database: request.upstream.database,
     before: isCommit ? tracking.before(operation.name, id, details) : undefined,
     facts: factsFormat,
     details,

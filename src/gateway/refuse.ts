@@ -28,14 +28,21 @@ export function errorAnswer(error: InterfaceError, answered: AnsweredFor) {
   const text = JSON.stringify(error.toResponse(answered.requestId))
   const body = plainText.test(text) ? text : Buffer.from(text)
   const headers = [
-    ...Object.entries(error.headers).flat(),
     'content-type',
     'application/json',
     'content-length',
     String(body.length),
-    ...headersFor(answered),
+    ...ownHeaders(answered, error.headers),
   ]
   return { headers, body }
+}
+
+/** What an error says itself, as an upstream may of its version, counts more. */
+function ownHeaders(answered: AnsweredFor, ofError: InterfaceError['headers']): string[] {
+  const own = headersFor(answered).filter(
+    (_, index, all) => !Object.hasOwn(ofError, all[index - (index % 2)] ?? ''),
+  )
+  return [...own, ...Object.entries(ofError).flat()]
 }
 
 /**

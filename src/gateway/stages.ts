@@ -28,8 +28,10 @@ export interface Received {
   /** The raw request target; never forwarded. */
   readonly target: string
   readonly credentials: Credentials
-  /** Name and value in turn, names in lower case: what may go on to the upstream. */
+  /** Name and value in turn, names in lower case: what was sent besides the members of this object. */
   readonly headers: readonly string[]
+  /** The database that a remote client of LanceDB names: `sales/eu`; other clients name none. */
+  readonly database: string | undefined
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
   /** In bytes; undefined for a body sent in chunks. */
@@ -137,6 +139,7 @@ class Passage {
   readonly target: string
   readonly credentials: Credentials
   readonly headers: readonly string[]
+  readonly database: string | undefined
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
   readonly contentLength: number | undefined
@@ -165,6 +168,7 @@ class Passage {
     this.target = received.target
     this.credentials = received.credentials
     this.headers = received.headers
+    this.database = received.database
     this.contentType = received.contentType
     this.contentEncoding = received.contentEncoding
     this.contentLength = received.contentLength

@@ -1,6 +1,6 @@
 import type { Principal } from '../identity/principal.ts'
 import type { InterfaceError } from '../interface/errors.ts'
-import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
+import { lancedbDatabaseHeader, requestIdHeader, requestIdOf } from '../interface/headers.ts'
 import type { Target } from '../interface/target.ts'
 import type { Allowed } from '../policy/decision.ts'
 import type { RequestSpans } from '../telemetry/request-spans.ts'
@@ -36,6 +36,8 @@ export interface Refusal {
 export class Trace {
   readonly requestId: string
   readonly client: string
+  /** Whether a remote client of LanceDB sent it. */
+  readonly isLancedb: boolean
   /** Milliseconds of performance.now(), as all times here. */
   readonly startedAt: number
   stage: Stage = 'receive'
@@ -48,6 +50,8 @@ export class Trace {
   upstream: string | undefined = undefined
   forwardedAt: number | undefined = undefined
   refusal: Refusal | undefined = undefined
+  /** What the upstream answered, if that was an error. */
+  upstreamError: InterfaceError | undefined = undefined
   /** The id of the trace that is told of it, where there is one. */
   traceId: string | undefined = undefined
   /** Where traces are on. */
@@ -56,9 +60,10 @@ export class Trace {
   #stageSince: number
   readonly #tookMs: number[] = [NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN]
 
-  constructor(requestId: string, client: string, startedAt: number) {
+  constructor(requestId: string, client: string, isLancedb: boolean, startedAt: number) {
     this.requestId = requestId
     this.client = client
+    this.isLancedb = isLancedb
     this.startedAt = startedAt
     this.#stageSince = startedAt
   }
@@ -88,5 +93,7 @@ export class Trace {
 /** Begins the trace of a request, before anything of it has been judged. */
 export function beginTrace(request: ClientRequest): Trace {
   const requestId = requestIdOf(request.soleHeader(requestIdHeader))
-  return new Trace(requestId, request.client, request.arrivedAt)
+  const { headers } = request.head
+  const isLancedb = headers.some((text, index) => index % 2 === 0 && text === lancedbDatabaseHeader)
+  return new Trace(requestId, request.client, isLancedb, request.arrivedAt)
 }

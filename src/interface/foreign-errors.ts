@@ -1,12 +1,15 @@
 import { errorCodes, type ErrorName } from './errors.ts'
+import { ForeignError, secretsIn, shownText } from './foreign-text.ts'
 
 /** An error that another server answered, in the terms of the interface. */
-export interface ForeignError {
+export interface ReadError {
   readonly kind: ErrorName
   /** Whether the body names that kind by its code; else only the status tells it. */
   readonly isNamed: boolean
-  /** What the body says; not yet judged to be safe to show. */
+  /** The first line of what the body says, without paths; that of a failure may still tell how the server works. */
   readonly message: string | undefined
+  /** All that it says, for the log. */
+  readonly cause: ForeignError
 }
 
 const nameOfStatus: Readonly<Record<number, ErrorName>> = {
@@ -29,17 +32,28 @@ const nameOfCode = new Map<unknown, ErrorName>(
 
 /**
  * Reads an answer with a status from 400 on, of whatever shape: HTML, cut short, compressed, nothing. Code and message
- * of an ErrorResponse are kept; a detail may hold a stack trace, and is not.
+ * of an ErrorResponse are kept; a detail may hold a stack trace, and is not. `requestHeaders`: names and values in turn.
  */
-export function readForeignError(status: number, body: Uint8Array | undefined): ForeignError {
+export function readForeignError(
+  status: number,
+  body: Uint8Array | undefined,
+  requestHeaders: readonly string[],
+): ReadError {
+  const secrets = secretsIn(requestHeaders)
   const sent = parse(body)
   const kind = nameOfCode.get(sent['code'])
   const message = sent['error']
   return {
     kind: kind ?? kindOf(status),
     isNamed: kind !== undefined,
-    message: typeof message === 'string' && message !== '' ? message : undefined,
+    message: typeof message === 'string' ? shownText(message, secrets) : undefined,
+    cause: new ForeignError(status, body, secrets),
   }
+}
+
+/** Whether a body is an ErrorResponse with a code of the interface. */
+export function isCatalogError(body: Uint8Array | undefined): boolean {
+  return nameOfCode.has(parse(body)['code'])
 }
 
 function kindOf(status: number): ErrorName {

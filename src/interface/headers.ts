@@ -36,6 +36,15 @@ export const requestIdHeader = 'x-request-id'
 export const policyRevisionHeader = 'x-catalog-policy-revision'
 /** What an upstream gets that is told about the caller; nobody else may send it. */
 export const assertionHeader = 'x-catalog-assertion'
+/** The headers by which a remote client of LanceDB names `db://DATABASE/PREFIX`; every request of it has the first. */
+export const lancedbDatabaseHeader = 'x-lancedb-database'
+export const lancedbPrefixHeader = 'x-lancedb-database-prefix'
+/** The dialect of the client, `lancedb` or `catalog`, as the gateway tells it to an upstream. */
+export const clientDialectHeader = 'x-catalog-client-dialect'
+/** In every response to a remote client of LanceDB: the version of its server, by which it chooses how to ask. */
+export const lancedbServerHeader = 'phalanx-version'
+/** From this version on, the client sends several vectors and structured text queries. */
+export const lancedbServerVersion = '0.3.0'
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'
 export const arrowFileType = 'application/vnd.apache.arrow.file'
 

@@ -49,11 +49,11 @@ it('others are served while large batches are decided', async () => {
   const body = declaring(4_000, ['slow', 'n29'])
   body.operations.push({ declare_table: { id: ['slow', 'other', 't'] } })
   const text = JSON.stringify(body)
-  let areDecided = false
+  const decided = new AbortController()
   const batches = Promise.all([1, 2, 3].map(() => gateway.post(batchCommit, { as: 'mallory', body: text })))
-  void batches.finally(() => (areDecided = true))
+  void batches.finally(() => decided.abort())
   let served = 0
-  for (; !areDecided; served += 1)
+  for (; !decided.signal.aborted; served += 1)
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
   for (const refused of await batches)
     expectError(refused, { kind: 'PermissionDenied', says: 'not allowed DeclareTable' })

@@ -11,7 +11,7 @@ it.each([
   ['transfer_encoding', 'transfer-encoding'],
   ['content_type', 'content-type'],
   ['x_request_id', 'x-request-id'],
-  ['x_forwarded_user', 'x-forwarded-user'],
+  ['x_lancedb_database', 'x-lancedb-database'],
   ['x_catalog_ctx_gateway-principal', 'x-catalog-ctx-gateway-principal'],
   ['x-catalog_ctx-a', 'x-catalog-ctx-a'],
   ['x_catalog_table_location', 'x-catalog-table-location'],

@@ -24,7 +24,7 @@ it('every operation reaches the upstream under its one target, without the crede
       method,
       `${sent}/?delimiter=.${queries[name] ? `&${queries[name]}` : ''}`,
       {
-        headers: { 'x-api-key': gateway.key('dev'), cookie: 'session=1', 'x-lancedb-database': 'd' },
+        headers: { 'x-api-key': gateway.key('dev'), cookie: 'session=1', 'x-catalog-ctx-a': 'd' },
         ...(body === 'arrow' && { body: 'ARROW' }),
         ...(json && { body: json }),
       },
@@ -44,7 +44,7 @@ it('every operation reaches the upstream under its one target, without the crede
     )
     expect(valuesOf(rest, 'host')).toEqual([new URL(upstream.url).host])
     expect(valuesOf(rest, 'x-request-id')).toEqual([answer.headers['x-request-id']])
-    expect(valuesOf(rest, 'x-lancedb-database')).toEqual(['d'])
+    expect(valuesOf(rest, 'x-catalog-ctx-a')).toEqual(['d'])
     for (const stripped of ['x-api-key', 'authorization', 'cookie']) {
       expect(valuesOf(rest, stripped)).toEqual([])
     }

@@ -263,11 +263,11 @@ it.each(operationNames)('%s passes on what decides nothing', async (operation) =
   const body = sent ?? (method === 'GET' ? undefined : 'arrow')
   shared.upstream.answering = answers(200, { namespaces: [], tables: [] })
   const response = await shared.gateway.send(method, target, {
-    headers: { ...headers, 'x-zone': 'eu' },
+    headers: { ...headers, 'x-lancedb-min-version': '7' },
     ...(body !== undefined && { body }),
   })
   expect(response.status).toBe(200)
   const [arrival] = shared.upstream.arrivals
-  expect(arrival?.rawHeaders).toContain('x-zone')
+  expect(arrival?.rawHeaders).toContain('x-lancedb-min-version')
   expect(String(await arrival?.body)).toBe(body ?? '')
 })

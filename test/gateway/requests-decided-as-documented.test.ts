@@ -215,6 +215,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
     target: path,
     credentials: { apiKey: undefined, authorization: undefined, connection: undefined },
     headers: [],
+    database: undefined,
     contentType: undefined,
     contentEncoding: undefined,
     contentLength: bytes.length,

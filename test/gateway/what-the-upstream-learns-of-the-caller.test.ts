@@ -152,11 +152,11 @@ it.each(['x-catalog-assertion', 'X-Catalog-Assertion'])('no caller can send %s',
   }
 })
 
-it('a header that could be taken for the assertion is refused', async () => {
+it('nor a header that could be taken for it', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(setup({ identity: 'assertion' }))
-  const answer = await gateway.post(describeOrders, { headers: { x_catalog_assertion: 'forged' } })
-  expect(answer.status).toBe(400)
-  expect(upstream.arrivals).toEqual([])
+  await gateway.post(describeOrders, { headers: { x_catalog_assertion: 'forged' } })
+  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.arrivals.flatMap((arrival) => valuesOf(arrival, 'x_catalog_assertion'))).toEqual([])
 })
 
 it('while keys are exchanged, two are published, and no private part of either', async () => {

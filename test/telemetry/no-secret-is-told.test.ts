@@ -284,7 +284,7 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
     {
       target: `${table}/describe`,
       headers: dev,
-      answering: answers(502, json({ detail: plant('a detail in an error') })),
+      answering: answers(502, json({ detail: `access_token=${plant('a detail in an error')}` })),
     },
     {
       target: `${table}/drop`,

@@ -1,5 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { InterfaceError } from '../../interface/errors.ts'
+import {
+  clientDialectHeader,
+  lancedbDatabaseHeader,
+  lancedbServerHeader,
+  lancedbServerVersion,
+} from '../../interface/headers.ts'
 import type { OperationName } from '../../interface/operations.ts'
 import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { Members } from '../catalog.ts'
@@ -31,8 +37,7 @@ const plain: Dialect = {
 
 const lancedb: Dialect = {
   schemas: 'lance',
-  // From this version of its server on, the client sends several vectors and structured text queries.
-  headers: { 'phalanx-version': '0.3.0' },
+  headers: { [lancedbServerHeader]: lancedbServerVersion },
   readMembers(operation, members, headers) {
     // It needs version and schema of a table that it opens, and does not ask for them.
     if (operation === 'DescribeTable') return { ...members, load_detailed_metadata: true }
@@ -67,7 +72,9 @@ const lancedb: Dialect = {
   },
 }
 
-/** The dialect in which a request is made. */
+/** The dialect in which a request is made: as a gateway in front says, or as the client shows by naming a database. */
 export function dialectOf(headers: IncomingHttpHeaders): Dialect {
-  return headers['x-lancedb-database'] === undefined ? plain : lancedb
+  const told = headers[clientDialectHeader]
+  const isLancedb = told === undefined ? lancedbDatabaseHeader in headers : told === 'lancedb'
+  return isLancedb ? lancedb : plain
 }

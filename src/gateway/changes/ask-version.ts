@@ -74,7 +74,7 @@ async function send(upstream: Upstream, { id, branch, version }: VersionQuery, s
   const request = {
     method: describeVersion.method,
     path,
-    headers: ['content-type', 'application/json', requestIdHeader, randomUUID(), ...upstream.credentials],
+    headers: ['content-type', 'application/json', requestIdHeader, randomUUID(), ...upstream.ownHeaders],
     body: Buffer.from(JSON.stringify({ id, branch, version })),
   }
   const { status, body } = await readWhole(upstream.client, request, maximumBytes, signal)

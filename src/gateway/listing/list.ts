@@ -16,6 +16,7 @@ import { readListing, type ListingPosition } from './listing-page.ts'
 import { listingSources } from './listing-sources.ts'
 import type { PageTokens } from './page-token.ts'
 import { readJson } from '../upstream/read-json.ts'
+import { requestHeadersFor } from '../upstream/request-headers.ts'
 import type { Recorded } from '../stages.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
@@ -49,11 +50,10 @@ export async function list(
   const { position, startAfter } = beginning(meaning, pageTokens, scope)
   const sources = listingSources(meaning, upstreams, (upstream, target) =>
     readJson(upstream, target, {
-      requestId,
       holder: principalKey(principal),
       response,
       spans,
-      headers: [...request.headers, ...upstream.callerHeaders(request)],
+      headers: requestHeadersFor(upstream, request),
     }),
   )
   const view = policies.viewOf({ principal, request: facts })
@@ -73,7 +73,11 @@ export async function list(
     headers: [
       'content-type',
       'application/json',
-      ...headersFor({ requestId, policyRevision: policies.revision }),
+      ...headersFor({
+        requestId,
+        policyRevision: policies.revision,
+        isLancedb: request.database !== undefined,
+      }),
     ],
     body: Buffer.from(JSON.stringify(body)),
   }

@@ -1,5 +1,6 @@
 import { idText, member, writtenOnce } from '../../audit/json-text.ts'
 import type { InterfaceError } from '../../interface/errors.ts'
+import { ForeignError } from '../../interface/foreign-text.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
 import { carriedSince } from '../edge/connection-bytes.ts'
 import { DeniedError } from '../denied-error.ts'
@@ -39,17 +40,17 @@ export function requestLine(
     `,"durationMs":${milliseconds(endedAt - trace.startedAt)},"stageMs":{${stageDurations(trace)}}` +
     `,"complete":${response.isWhole}` +
     (refusal === undefined ? '' : refusalMembers(trace, refusal)) +
+    (trace.upstreamError === undefined ? '' : errorMembers(trace.upstreamError)) +
     member('sampleRate', sampleRate)
   )
 }
 
 function refusalMembers({ stage }: Trace, { reason, error }: Refusal): string {
-  return (
-    member('stage', stage) +
-    member('reason', reason) +
-    member('error', error.message) +
-    member('cause', causeOf(error))
-  )
+  return member('stage', stage) + member('reason', reason) + errorMembers(error)
+}
+
+function errorMembers(error: InterfaceError): string {
+  return member('error', error.message) + member('cause', causeOf(error))
 }
 
 const principalMembers = writtenOnce(
@@ -86,5 +87,6 @@ function milliseconds(duration: number): string {
 function causeOf({ kind, cause }: InterfaceError): string | undefined {
   if (!(cause instanceof Error)) return undefined
   if (cause instanceof SyntaxError) return cause.name
+  if (cause instanceof ForeignError) return cause.message
   return kind === 'Internal' ? cause.stack : String(cause)
 }

@@ -4,13 +4,14 @@ import type { Permission } from '../../interface/permissions.ts'
 import { targetAt } from '../match.ts'
 import { placed, type Consistent, type Placed, type Settled } from '../stages.ts'
 import { furtherNeeds } from '../needs.ts'
+import type { Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /**
  * The end of the check: every object that a request is about lies at the upstream that it goes to. The route of a
  * batch names no object, so its body decides where it goes. Throws InvalidInput (400) where objects lie at different
- * upstreams, or have names that theirs could split, and a conflict (409) where it would remove or replace a namespace
- * that leads to where another upstream begins.
+ * upstreams, or have names that theirs could split, and for a client that names another database than the upstream has;
+ * and a conflict (409) where it would remove or replace a namespace that leads to where another upstream begins.
  */
 export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed {
   const { restated } = request
@@ -28,6 +29,7 @@ export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed
     assertSeparable(id, upstream.separators)
   }
   assertLeavesOthers(request, upstreams)
+  assertDatabase(request.database, upstream)
   const isAsMatched = upstream === request.upstream && restated === undefined
   return placed(request, upstream, isAsMatched ? request.upstreamTarget : targetAt(upstream, meaning))
 }
@@ -66,4 +68,10 @@ function assertLeavesOthers(
       `${show(need.id.join('.'))} is a namespace that leads to another catalog`,
     )
   }
+}
+
+/** The name that was sent is not forwarded; who means another database must not change this one. */
+function assertDatabase(named: string | undefined, { database }: Upstream): void {
+  if (database === undefined || named === undefined || named === database) return
+  throw invalidInput(`${show(named)} is not the database that is served here`)
 }

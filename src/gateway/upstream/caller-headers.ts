@@ -12,7 +12,7 @@ export const callerIdentities = ['none', 'original', 'assertion'] as const
 export type CallerIdentity = (typeof callerIdentities)[number]
 
 /** What is known of a request that goes upstream. */
-interface CalledRequest {
+export interface CalledRequest {
   readonly requestId: string
   readonly credentials: Credentials
   readonly principal: Principal

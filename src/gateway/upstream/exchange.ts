@@ -1,7 +1,6 @@
-import { hopByHopHeaders } from '../../interface/headers.ts'
+import { lancedbServerHeader } from '../../interface/headers.ts'
 import type { Holder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
-import { gatewayHeaders } from '../answered-for.ts'
 import { atEndOfTurn } from '../end-of-turn.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
 import { ClientGone } from '../edge/client-gone.ts'
@@ -45,6 +44,8 @@ export interface Client {
 /** Where an exchange takes place, and how long it may stand still. */
 export interface ExchangeBounds {
   readonly client: UpstreamClient
+  /** The headers of the answer that the client gets. */
+  readonly responseHeaders: ReadonlySet<string>
   /** Milliseconds for a client to take something of an answer that streams to it. */
   readonly timeouts: { readonly takeMs: number }
 }
@@ -82,7 +83,7 @@ export function exchange(
   isRepeat: boolean,
 ): Promise<UpstreamAnswer> {
   return new Promise((resolve, reject) => {
-    const relay = new Relay(client, bounds.timeouts, resolve, reject)
+    const relay = new Relay(client, bounds, resolve, reject)
     relay.start(bounds.client, request, isRepeat)
   })
 }
@@ -91,6 +92,7 @@ export function exchange(
 class Relay implements AnswerHandler {
   readonly #client: Client
   readonly #takeMs: number
+  readonly #responseHeaders: ReadonlySet<string>
   readonly #resolve: (answer: UpstreamAnswer) => void
   readonly #reject: (error: ExchangeFailed) => void
   #stall: NodeJS.Timeout | undefined
@@ -104,12 +106,13 @@ class Relay implements AnswerHandler {
 
   constructor(
     client: Client,
-    { takeMs }: ExchangeBounds['timeouts'],
+    { timeouts, responseHeaders }: ExchangeBounds,
     resolve: (answer: UpstreamAnswer) => void,
     reject: (error: ExchangeFailed) => void,
   ) {
     this.#client = client
-    this.#takeMs = takeMs
+    this.#takeMs = timeouts.takeMs
+    this.#responseHeaders = responseHeaders
     this.#resolve = resolve
     this.#reject = reject
     if (client.endsWithClient) client.response.closing.add(this.#clientClosed)
@@ -126,7 +129,7 @@ class Relay implements AnswerHandler {
 
   head({ status, headers }: AnswerHead): void {
     this.#status = status
-    this.#headers = endToEnd(headers, this.#client.headers)
+    this.#headers = allowed(headers, this.#responseHeaders, this.#client.headers)
     const { response, holdsBack } = this.#client
     if (holdsBack || !isSuccess(status)) this.#held = []
     else response.writeHead(status, this.#headers)
@@ -233,8 +236,8 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-/** The headers of the upstream that concern more than its own connection, and those of the gateway. */
-function endToEnd(sent: readonly string[], own: readonly string[]): string[] {
+/** The headers of the upstream that its settings let pass and its connection does not keep, and those of the gateway. */
+function allowed(sent: readonly string[], names: ReadonlySet<string>, own: readonly string[]): string[] {
   const headers: string[] = []
   let listed: Set<string> | undefined
   for (let index = 0; index < sent.length; index += 2) {
@@ -244,12 +247,16 @@ function endToEnd(sent: readonly string[], own: readonly string[]): string[] {
       listed ??= new Set()
       for (const token of value.toLowerCase().split(',')) listed.add(token.trim())
     }
-    if (!hopByHopHeaders.has(name) && !gatewayHeaders.has(name)) headers.push(name, value)
+    if (names.has(name)) headers.push(name, value)
   }
   const passed =
     listed === undefined
       ? headers
       : headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))
-  passed.push(...own)
+  for (let index = 0; index < own.length; index += 2) {
+    const name = own[index] ?? ''
+    // Only of the version of LanceDB the upstream knows more.
+    if (name !== lancedbServerHeader || !passed.includes(name)) passed.push(name, own[index + 1] ?? '')
+  }
   return passed
 }

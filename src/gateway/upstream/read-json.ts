@@ -1,5 +1,4 @@
 import { InterfaceError } from '../../interface/errors.ts'
-import { requestIdHeader } from '../../interface/headers.ts'
 import type { Target } from '../../interface/target.ts'
 import type { Holder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
@@ -13,10 +12,9 @@ import type { Upstream } from './upstream.ts'
 
 /** For whom the gateway reads. */
 export interface ReadFor {
-  readonly requestId: string
   /** Who holds the slot. */
   readonly holder: Holder
-  /** Names and values in turn: what goes upstream besides the credential of the gateway. */
+  /** Names and values in turn. */
   readonly headers: readonly string[]
   /** The answer that the reading is for; when its client goes away, the reading ends. */
   readonly response: ClientAnswer
@@ -32,14 +30,14 @@ export interface ReadFor {
 export async function readJson(
   upstream: Upstream,
   target: Target,
-  { requestId, holder, headers, response, spans }: ReadFor,
+  { holder, headers, response, spans }: ReadFor,
 ): Promise<Readonly<Record<string, unknown>>> {
   const answer = await callUpstream(
     upstream,
     {
       method: target.operation.method,
       path: targetAt(upstream, target),
-      headers: [...headers, requestIdHeader, requestId, ...upstream.credentials],
+      headers,
       body: null,
     },
     { response, headers: [], spans, endsWithClient: true, holdsBack: true, pool: 'small', holder },
@@ -47,7 +45,7 @@ export async function readJson(
   ).catch((error: unknown) => {
     throw answerToFailure(error)
   })
-  if (answer.status >= 300) throw errorOf(answer)
+  if (answer.status >= 300) throw errorOf(answer, upstream, headers)
   return objectIn(answer)
 }
 

@@ -1,24 +1,41 @@
 import { InterfaceError } from '../../interface/errors.ts'
+import { challenge } from '../../identity/refusal.ts'
 import { readForeignError } from '../../interface/foreign-errors.ts'
+import { lancedbServerHeader } from '../../interface/headers.ts'
+import type { Upstream } from './upstream.ts'
 import type { UpstreamAnswer } from './exchange.ts'
 import { WatchedJson } from '../body/json-watch.ts'
 import { joined } from '../body/read-body.ts'
 
+/** Of an error response, what the gateway may pass on with an error of its own. */
+const keptHeaders = ['retry-after', lancedbServerHeader]
+
 /**
- * An answer of the upstream that is no success, in the shape of the interface, whatever shape it came in: HTML, cut
- * short, compressed, nothing. The code, `retry-after` and, for errors of the request, the message are kept; a detail,
- * which may hold a stack trace, and the messages of failures are not. That the upstream refuses the credentials of
- * the gateway is no fault of the client: 502.
+ * A response of the upstream that is no success, in the shape of the interface, whatever shape it came in: HTML, cut
+ * short, compressed, nothing. The code and, of an error of the request, the first line of the message without paths are
+ * kept; what else it says is the `cause`, for the log. That the upstream refuses the credential of the gateway is no
+ * fault of the caller (502), but that of the caller it is (401).
  */
-export function errorOf({ status, headers, body }: UpstreamAnswer): InterfaceError {
-  if (status === 401 || status === 407)
-    return failed('the catalog does not accept the credential of the gateway')
-  if (status < 400) return failed('the catalog answered with a redirect, which is not followed')
-  const { kind, message } = readForeignError(status, body)
-  const retryAfter = valueOf(headers, 'retry-after')
+export function errorOf(
+  { status, headers, body }: UpstreamAnswer,
+  upstream: Pick<Upstream, 'forwardsCredential'>,
+  sent: readonly string[],
+): InterfaceError {
+  const { kind, message, cause } = readForeignError(status, body, sent)
+  if (status === 407 || (status === 401 && !upstream.forwardsCredential))
+    return failed('the catalog does not accept the credential of the gateway', cause)
+  if (status < 400) return failed('the catalog answered with a redirect, which is not followed', cause)
+  const kept = keptHeaders.flatMap((name) => {
+    const value = valueOf(headers, name)
+    return value === undefined ? [] : [[name, value]]
+  })
   return new InterfaceError(kind, messageOf(status, message), {
     status,
-    ...(retryAfter !== undefined && { headers: { 'retry-after': retryAfter } }),
+    headers: {
+      ...(Object.fromEntries(kept) as Record<string, string>),
+      ...(status === 401 && challenge),
+    },
+    cause,
   })
 }
 

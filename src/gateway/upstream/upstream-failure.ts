@@ -1,5 +1,5 @@
 import { InterfaceError } from '../../interface/errors.ts'
-import { readForeignError } from '../../interface/foreign-errors.ts'
+import { isCatalogError } from '../../interface/foreign-errors.ts'
 import { ClientGone } from '../edge/client-gone.ts'
 import { AnswerTooLarge, ExchangeFailed, type UpstreamAnswer } from './exchange.ts'
 import { ExchangeTimedOut, TransportError, type TransportCode } from './client/transport-error.ts'
@@ -40,7 +40,7 @@ export function isUnavailableStatus(status: number): boolean {
  * the interface, does not: the catalog is there, and a caller may have provoked it.
  */
 export function isUnavailable({ status, body }: UpstreamAnswer): boolean {
-  return isUnavailableStatus(status) && !readForeignError(status, body).isNamed
+  return isUnavailableStatus(status) && !isCatalogError(body)
 }
 
 /** Whether it was the connection to the upstream that failed: not the client, nor the patience of the gateway. */

@@ -10,7 +10,7 @@ export interface HealthOptions extends ConnectorOptions {
   readonly connectMs: number
   readonly basePath: string
   readonly delimiter: string
-  readonly credentials: readonly string[]
+  readonly headers: readonly string[]
   /** What is asked for instead of one name of the root namespace; the base path is not put in front. */
   readonly path?: string | undefined
   readonly intervalMs: number
@@ -57,7 +57,7 @@ export function watchHealth(options: HealthOptions): Health {
   async function isWell(): Promise<boolean> {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
-      const request = { method: 'GET', path, headers: options.credentials, body: null } as const
+      const request = { method: 'GET', path, headers: options.headers, body: null } as const
       const { status } = await readWhole(client, request, maximumBytes, signal)
       return !isUnavailableStatus(status)
     } catch {

@@ -8,6 +8,7 @@ import {
   show,
   type Identifier,
 } from '../../interface/identifiers.ts'
+import { allowedHeadersSettings } from './allowed-headers.ts'
 import { callerIdentities } from './caller-headers.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
@@ -49,6 +50,9 @@ const retriesSchema = z.strictObject({
   budgetPercent: z.int().min(0).max(100).default(20).describe('Repeats as a share of all requests.'),
 })
 
+/** Parts that a header can hold, joined by slashes. */
+const databaseGrammar = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
+
 const upstreamObject = z.strictObject({
   name: z
     .string()
@@ -74,6 +78,15 @@ const upstreamObject = z.strictObject({
     .enum(callerIdentities)
     .default('none')
     .describe('What tells the upstream who calls: nothing, the credential as sent, or a signed assertion.'),
+  database: z
+    .string()
+    .regex(databaseGrammar, 'expected the name of a database, and its prefix if it has one: "sales/eu"')
+    .optional()
+    .describe(
+      'Of a LanceDB server: the database, as in db://DATABASE/PREFIX, that every request is sent to. A caller that ' +
+        'names another one is refused. Without it, no database is sent, and callers may name any.',
+    ),
+  ...allowedHeadersSettings,
   maximumConnections: catalogAddress.maximumConnections.describe(
     'Connections to it at a time for small requests.',
   ),

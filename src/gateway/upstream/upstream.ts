@@ -1,5 +1,7 @@
 import { defaultDelimiter, type Identifier } from '../../interface/identifiers.ts'
-import type { CallerHeaders } from './caller-headers.ts'
+import { lancedbDatabaseHeader, lancedbPrefixHeader } from '../../interface/headers.ts'
+import { allowedRequestHeaders, allowedResponseHeaders } from './allowed-headers.ts'
+import type { CallerHeaders, CallerIdentity } from './caller-headers.ts'
 import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
@@ -20,8 +22,15 @@ export interface UpstreamOptions {
   readonly namespaces?: readonly Identifier[] | undefined
   /** Header name and value in turn: what authenticates the gateway to the upstream. */
   readonly credentials: readonly string[]
-  /** What tells the upstream who calls; nothing unless told. */
+  /** What the upstream learns of the caller; nothing unless told. */
+  readonly identity?: CallerIdentity
+  /** The headers that tell it. */
   readonly callerHeaders?: CallerHeaders
+  /** The database of a LanceDB server, and its prefix: `sales/eu`. */
+  readonly database?: string | undefined
+  /** In lower case: what passes besides the headers of the interface. */
+  readonly allowedRequestHeaders?: readonly string[]
+  readonly allowedResponseHeaders?: readonly string[]
   /** PEM texts, and the name to verify. The certificate of the upstream is always verified. */
   readonly tls: {
     readonly ca?: string | undefined
@@ -68,9 +77,16 @@ export interface Upstream {
   /** The delimiter, and what else the catalog may join or split ids by. */
   readonly separators: readonly string[]
   readonly namespaces: readonly Identifier[] | undefined
-  /** Header names and values in turn. */
-  readonly credentials: readonly string[]
+  /** Header names and values in turn: the credential of the gateway, and the database. Every request has them. */
+  readonly ownHeaders: readonly string[]
+  readonly database: string | undefined
+  /** The headers of callers that it gets, besides those of `dialects`. */
+  readonly requestHeaders: ReadonlySet<string>
+  /** The headers of its responses that callers get. */
+  readonly responseHeaders: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
+  /** Whether it judges the credentials of callers itself. */
+  readonly forwardsCredential: boolean
   readonly timeouts: UpstreamOptions['timeouts']
   readonly retries: RetrySettings
   /** Every request that is sent through it holds a slot, so that there are no more connections than slots. */
@@ -86,7 +102,8 @@ export interface Upstream {
 /** Makes the client, and begins to watch the health of the upstream. A request need not wait for either. */
 export function openUpstream(options: UpstreamOptions): Upstream {
   const url = new URL(options.url)
-  const { name, credentials, timeouts } = options
+  const { name, database, timeouts } = options
+  const ownHeaders = [...options.credentials, ...databaseHeaders(database)]
   const basePath = url.pathname.replace(/\/$/, '')
   const delimiter = options.delimiter ?? defaultDelimiter
   const client = createUpstreamClient({ url, tls: options.tls, timeouts })
@@ -98,7 +115,7 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     connectMs: timeouts.connectMs,
     basePath,
     delimiter,
-    credentials,
+    headers: ownHeaders,
     failingIntervalMs: options.breaker.probeMs,
     onResult: (isUp) => breaker.probed(isUp),
   })
@@ -110,8 +127,12 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     delimiter,
     separators: [...new Set([delimiter, ...options.reservedInNames])],
     namespaces: options.namespaces,
-    credentials,
+    ownHeaders,
+    database,
+    requestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
+    responseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
     callerHeaders: options.callerHeaders ?? (() => []),
+    forwardsCredential: options.identity === 'original',
     timeouts,
     retries: options.retries,
     client,
@@ -128,4 +149,11 @@ export function openUpstream(options: UpstreamOptions): Upstream {
       client.close()
     },
   }
+}
+
+function databaseHeaders(database: string | undefined): string[] {
+  if (database === undefined) return []
+  const slash = database.indexOf('/')
+  if (slash === -1) return [lancedbDatabaseHeader, database]
+  return [lancedbDatabaseHeader, database.slice(0, slash), lancedbPrefixHeader, database.slice(slash + 1)]
 }

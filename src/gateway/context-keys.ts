@@ -1,0 +1,43 @@
+import { invalidInput, type InterfaceError } from '../interface/errors.ts'
+import { dialects, reservedContextPrefix } from '../interface/headers.ts'
+import { show } from '../interface/identifiers.ts'
+import { allowedRequestHeaders } from './upstream/allowed-headers.ts'
+
+/** Some catalogs, and the clients they are made with, turn an entry of that key into the header behind the prefix. */
+const headerPrefix = /^headers?\./
+const contextPrefixes = [dialects.catalog.context, dialects.lance.context]
+
+/** Of prefixes before one another: what is deeper is no key of anybody, and would take time to read. */
+const maximumDepth = 4
+
+/**
+ * The header (lower case) that says the same as a context entry of that key, in a header as in a body: `Trace` is
+ * `x-catalog-ctx-trace`, and so is `headers.X-Lance-Ctx-Trace`. InvalidInput (400), not thrown, for a key that is reserved
+ * for the gateway, or that could become a header which no caller may send.
+ */
+export function headerOfContextKey(key: string): string | InterfaceError {
+  // Through upper case, so that the long s is an s, as it is to readers that fold by Unicode.
+  let name = key.toUpperCase().toLowerCase().trim()
+  let isHeader = false
+  for (let depth = 0; ; depth += 1) {
+    const header = headerPrefix.exec(name)?.[0]
+    const prefix = header ?? contextPrefixes.find((prefix) => name.startsWith(prefix))
+    if (prefix === undefined) break
+    if (depth === maximumDepth) return readAsHeader(key, name)
+    isHeader = header !== undefined
+    name = name.slice(prefix.length).trim()
+  }
+  if (isHeader) {
+    return allowedRequestHeaders.has(name) ? name : readAsHeader(key, name)
+  }
+  if (name.startsWith(reservedContextPrefix)) {
+    return invalidInput(`the context key ${show(key)} is reserved for the gateway`)
+  }
+  return dialects.catalog.context + name
+}
+
+function readAsHeader(key: string, name: string): InterfaceError {
+  return invalidInput(
+    `the context key ${show(key)} names ${show(name)}, which some catalogs read as a header; send it as one`,
+  )
+}

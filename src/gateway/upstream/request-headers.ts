@@ -1,0 +1,24 @@
+import { clientDialectHeader, dialectOf, requestIdHeader } from '../../interface/headers.ts'
+import type { Received } from '../stages.ts'
+import type { CalledRequest } from './caller-headers.ts'
+import type { Upstream } from './upstream.ts'
+
+/**
+ * The headers of a request as that upstream gets them, but for those of its body: what it may have of the caller's, and
+ * what the gateway says. Names and values in turn.
+ */
+export function requestHeadersFor(upstream: Upstream, request: CalledRequest & Received): string[] {
+  const headers: string[] = []
+  const sent = request.headers
+  for (let index = 0; index < sent.length; index += 2) {
+    const name = sent[index] ?? ''
+    const passes = upstream.requestHeaders.has(name) || dialectOf(name) !== undefined
+    if (passes) headers.push(name, sent[index + 1] ?? '')
+  }
+  headers.push(requestIdHeader, request.requestId, ...upstream.ownHeaders)
+  if (request.database !== undefined) headers.push(clientDialectHeader, 'lancedb')
+  // An upstream that gets a database with every request cannot tell the dialect by it.
+  else if (upstream.database !== undefined) headers.push(clientDialectHeader, 'catalog')
+  headers.push(...upstream.callerHeaders(request))
+  return headers
+}

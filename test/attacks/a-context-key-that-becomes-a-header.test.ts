@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest'
+import { valuesOf } from '../gateway/recording-upstream.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Catalogs turn entries of the context into headers: what no header may say, no entry may say either.
+const attacked = attackedGateway()
+
+const headers = [
+  'authorization',
+  'cookie',
+  'x-api-key',
+  'proxy-authorization',
+  'x-remote-user',
+  'x-request-id',
+  'x-lancedb-database',
+  'x-catalog-assertion',
+  'x-catalog-table-location',
+  'x-lance-table-location',
+  'x-nobody-has-heard-of',
+]
+const spellings = [
+  ...headers.flatMap((name) => [`header.${name}`, `headers.${name}`]),
+  'headers.Authorization',
+  'HEADERS.AUTHORIZATION',
+  'Header.x_api_key',
+  'headers.header.authorization',
+  'header.headers.x-api-key',
+  'header.x-catalog-ctx-header.authorization',
+  'x-catalog-ctx-header.authorization',
+  'header.'.repeat(1000),
+  'x-catalog-ctx-'.repeat(1000),
+  'header.',
+  'headers.',
+]
+
+it.each([...spellings, ' headers.authorization', 'headers. authorization', 'header\u017f.authorization'])(
+  'the key "%s" in a body is refused',
+  async (key) => {
+    await attacked.isRefused(
+      { body: { context: { [key]: 'Bearer x' } } },
+      { kind: 'InvalidInput', says: 'which some catalogs read as a header' },
+    )
+  },
+)
+
+it.each([...spellings, 'header.user-agent', 'header.x-catalog-ctx-a'])(
+  'the key "%s" in a header is refused',
+  async (key) => {
+    await attacked.isRefused(
+      { lines: [`x-catalog-ctx-${key}: Bearer x`] },
+      { kind: 'InvalidInput', says: 'which some catalogs read as a header' },
+    )
+  },
+)
+
+it.each([
+  'header.gateway',
+  'headers.x-catalog-ctx-gateway',
+  'headers.x-lance-ctx-Gateway-User',
+  'header.x-catalog-ctx-header.x-catalog-ctx-gateway',
+  'header.header.x-catalog-ctx-gateway',
+  'x-catalog-ctx-gateway',
+])('the reserved key behind "%s" is refused in header and body', async (key) => {
+  const expected = {
+    kind: 'InvalidInput',
+    says: key === 'header.gateway' ? 'which some catalogs read as a header' : 'is reserved for the gateway',
+  } as const
+  await attacked.isRefused({ body: { context: { [key]: 'root' } } }, expected)
+  await attacked.isRefused({ lines: [`x-catalog-ctx-${key}: root`] }, expected)
+})
+
+it.each(['{"context":{"headers.User-Agent":"b"}}', '{"context":{"header.x-lance-ctx-tenant":"b"}}'])(
+  'a header that may be sent may be sent so, %s, unless it was sent as a header',
+  async (body) => {
+    expect(String(await (await attacked.passes({ body })).body)).toBe(body)
+    const lines = ['user-agent: h', 'x-catalog-ctx-tenant: h']
+    const arrival = await attacked.passes({ body, lines })
+    expect(String(await arrival.body)).toBe('{"context":{}}')
+    expect(valuesOf(arrival, 'user-agent')).toEqual(['h'])
+  },
+)
+
+it('other keys pass, whatever they contain', async () => {
+  const body = '{"context":{"trace.header.id":"1","headerless":"2","my-gateway":"3"}}'
+  const arrival = await attacked.passes({ body, lines: ['x-catalog-ctx-trace.header.a: 1'] })
+  expect(String(await arrival.body)).toBe(body)
+  expect(valuesOf(arrival, 'x-catalog-ctx-trace.header.a')).toEqual(['1'])
+})

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import { withUpstream } from '../gateway/open-gateway.ts'
+import { answers } from '../gateway/recording-upstream.ts'
+import { gatewayAndUpstream, sharedGateway } from '../gateway/running-gateway.ts'
+
+// A cookie would be a session of the gateway, given to a caller; other headers show what stands behind it.
+const shared = sharedGateway()
+const json = { 'content-type': 'application/json' }
+
+it.each([
+  'set-cookie',
+  'access-control-allow-origin',
+  'authorization',
+  'cache-control',
+  'location',
+  'server',
+  'strict-transport-security',
+  'www-authenticate',
+  'x-amz-request-id',
+  'x-api-key',
+  'x-powered-by',
+  'x-catalog-assertion',
+])('%s of the upstream does not reach the caller', async (name) => {
+  const { gateway, upstream } = shared
+  for (const status of [200, 404]) {
+    upstream.answering = answers(status, {}, { ...json, [name]: 'public' })
+    for (const target of ['/v1/table/t/describe', '/v1/table/t/drop']) {
+      const response = await gateway.post(target)
+      expect(response.status).toBe(status)
+      expect(response.headers).not.toHaveProperty(name)
+    }
+  }
+})
+
+it('what clients read does', async () => {
+  const { gateway, upstream } = shared
+  const read = { ...json, 'x-lancedb-version': '7', 'phalanx-version': '0.5.0', 'retry-after': '3' }
+  upstream.answering = answers(200, {}, read)
+  for (const target of ['/v1/table/t/describe', '/v1/table/t/drop']) {
+    expect(await gateway.post(target)).toMatchObject({ status: 200, headers: read })
+  }
+})
+
+it('what the settings of an upstream name reaches the caller', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream(
+    withUpstream(() => ({ allowedResponseHeaders: ['x-region'] })),
+  )
+  upstream.answering = answers(200, {}, { ...json, 'x-region': 'west', 'x-zone': 'b' })
+  const { headers } = await gateway.post('/v1/table/t/describe')
+  expect(headers).toHaveProperty('x-region', 'west')
+  expect(headers).not.toHaveProperty('x-zone')
+})
