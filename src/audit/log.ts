@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { OperationName } from '../interface/operations.ts'
 import { sealHere } from './chain-group.ts'
@@ -27,6 +26,7 @@ import { openSealKey } from './seal-key.ts'
 import { syncFolder } from '../identity/sync-folder.ts'
 import type { DurableEnd } from './sinks/follow-log.ts'
 import type { AuditUnavailable } from './unavailable.ts'
+import { makeFolder } from '../make-folder.ts'
 
 export type { AuditLogOptions } from './log-options.ts'
 
@@ -58,7 +58,7 @@ const lossyShare = 0.5
  */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
   const folder = resolve(options.folder)
-  const created = await mkdir(folder, { recursive: true, mode: 0o750 })
+  const created = await makeFolder(folder, 0o750)
   if (created !== undefined) await syncParents(folder, created)
   const lock = await lockFolder(folder)
   try {

@@ -13,6 +13,8 @@ export type Members = Readonly<Record<string, unknown>>
 export interface Catalog extends CatalogOperations {
   /** Rejects where requests could not be answered now. */
   checkReady(): Promise<void>
+  /** False when work of the catalog has made no progress for so long that only a restart helps. */
+  isAlive(): boolean
   /** Lets go of everything, when the requests under way have ended. */
   close(): Promise<void>
 }

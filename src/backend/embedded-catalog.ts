@@ -77,6 +77,7 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     checkReady: async () => {
       await sql`select 1`.execute(parts.database)
     },
+    isAlive: () => !engine.isStalled(),
     close: async () => {
       await parts.close()
       await close()

@@ -41,6 +41,7 @@ export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catal
     // Every method takes and answers what the table of operations says, which the compiler cannot follow.
     ...(Object.fromEntries(methods) as CatalogOperations),
     checkReady: () => probe(pool, dialect.basePath),
+    isAlive: () => true,
     close: async () => {
       const timer = setTimeout(() => void pool.destroy(), closingMs)
       // Being destroyed is one way of being closed.

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { destination, pino, type Logger } from 'pino'
+import { InterfaceError } from '../interface/errors.ts'
 import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
 import { openApiPath, openApiText } from '../interface/openapi.ts'
 import type { Operation } from '../interface/operations.ts'
@@ -94,7 +95,12 @@ function createServer(parts: OperationParts, accessToken: string | undefined, lo
     let operation: Operation | undefined
     reply.header(requestIdHeader, requestId).headers(dialect.headers)
     try {
-      if (request.method === 'GET' && request.originalUrl === '/livez') return reply.send({ status: 'ok' })
+      if (request.method === 'GET' && request.originalUrl === '/livez') {
+        if (!parts.catalog.isAlive()) {
+          throw new InterfaceError('ServiceUnavailable', 'the engine makes no progress; restart the catalog')
+        }
+        return reply.send({ status: 'ok' })
+      }
       if (request.method === 'GET' && request.originalUrl === '/readyz') {
         await parts.catalog.checkReady()
         return reply.send({ status: 'ok' })

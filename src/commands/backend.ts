@@ -9,6 +9,9 @@ import { attempt } from './failure.ts'
 import { newCommand } from './new-command.ts'
 import { untilStopped } from './until-stopped.ts'
 
+/** Requests under way get 20 seconds; work that the engine never ends must not keep the process. */
+const closingMs = 25_000
+
 /** `catalog-gateway backend --config FILE`: a catalog alone, embedded or remote, without a gateway. */
 export function backendCommand(): Command {
   return newCommand('backend')
@@ -47,6 +50,10 @@ export function backendCommand(): Command {
           catalog: { remote: remote && withAbsoluteAddressFiles(remote, (path) => resolve(folder, path)) },
         }),
       )
-      await untilStopped(backend.close, `listening on ${backend.url}\n`)
+      const close = async (): Promise<void> => {
+        setTimeout(() => process.kill(process.pid, 'SIGKILL'), closingMs).unref()
+        await backend.close()
+      }
+      await untilStopped(close, `listening on ${backend.url}\n`)
     })
 }

@@ -1,59 +1,140 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { stringify } from 'yaml'
-import { forkCatalog } from './catalog-process.ts'
+import { makeFolder } from '../make-folder.ts'
+import { forkCatalog, stopCatalog } from './catalog-process.ts'
 import { CommandFailure } from './failure.ts'
 
-/** The reference catalog in a process of its own. */
+/** The reference catalog in a process of its own, which is restarted when it ends or hangs. */
 export interface BundledCatalog {
   readonly url: string
   /** What it must be told before it answers: nobody reaches it but through the gateway. */
   readonly authorization: string
-  /** Rejects when the process ends by itself. */
-  readonly ended: Promise<never>
   stop(): Promise<void>
+}
+
+interface CatalogProcess {
+  readonly child: ChildProcess
+  readonly url: string
 }
 
 /** How long the catalog may take to come up. */
 const startupMs = 30_000
+/** How long a restart waits: doubled from one failure to the next, and short again after a run of some length. */
+const firstDelayMs = 500
+const longestDelayMs = 30_000
+const steadyRunMs = 60_000
+/** A catalog that fails so many checks in a row is killed; one that stops working in its engine fails them too. */
+const checkMs = 5_000
+const checkTimeoutMs = 5_000
+const mostFailedChecks = 3
 
 /**
  * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this
- * process, also when this process is killed. Rejects if it does not come up.
+ * process, also when this process is killed. Rejects if it does not come up the first time.
  */
 export async function startBundledCatalog(folder: string): Promise<BundledCatalog> {
-  const authorization = `Bearer ${randomBytes(32).toString('base64url')}`
-  const settings = {
-    listen: { host: '127.0.0.1', port: 0 },
-    data: { folder: 'data' },
-    accessToken: authorization.slice('Bearer '.length),
-    log: { level: 'warn' },
-  }
-  await mkdir(folder, { recursive: true })
-  const file = join(folder, 'catalog.yaml')
-  await writeFile(file, stringify(settings), { mode: 0o600 })
-  const child = forkCatalog(['--config', file], ['ignore', 'pipe', 'inherit', 'ipc'])
-  const url = await announcedUrl(child)
-  const ended = once(child, 'exit').then(([code, signal]) => {
-    throw new CommandFailure(
-      `the catalog process ended (${String(signal ?? code)}); its messages stand above`,
-    )
-  })
-  // Where nobody waits for it, the end was wanted.
-  ended.catch(() => undefined)
+  const accessToken = randomBytes(32).toString('base64url')
+  await makeFolder(folder)
+  const start = (port: number) => startProcess(join(folder, 'catalog.yaml'), accessToken, port)
+  let running = await start(0)
+  const { url } = running
+  const stopping = new AbortController()
+  const restarts = keepRunning(
+    running,
+    () => start(Number(new URL(url).port)),
+    stopping.signal,
+    (next) => {
+      running = next
+    },
+  )
   return {
     url,
-    authorization,
-    ended,
+    authorization: `Bearer ${accessToken}`,
     stop: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return
-      child.kill('SIGTERM')
-      await once(child, 'exit')
+      stopping.abort()
+      await stopCatalog(running.child)
+      await restarts
     },
+  }
+}
+
+async function startProcess(file: string, accessToken: string, port: number): Promise<CatalogProcess> {
+  const settings = {
+    listen: { host: '127.0.0.1', port },
+    data: { folder: 'data' },
+    accessToken,
+    log: { level: 'warn' },
+  }
+  await writeFile(file, stringify(settings), { mode: 0o600 })
+  const child = forkCatalog(['--config', file], ['ignore', 'pipe', 'inherit', 'ipc'])
+  return { child, url: await announcedUrl(child) }
+}
+
+/** Starts the catalog again whenever it has ended, until the signal is aborted. */
+async function keepRunning(
+  first: CatalogProcess,
+  start: () => Promise<CatalogProcess>,
+  stopping: AbortSignal,
+  started: (next: CatalogProcess) => void,
+): Promise<void> {
+  let running = first
+  let delayMs = firstDelayMs
+  for (;;) {
+    const since = performance.now()
+    const end = await untilEnded(running)
+    if (performance.now() - since > steadyRunMs) delayMs = firstDelayMs
+    let problem = `the catalog process ended (${end})`
+    for (let isUp = false; !isUp;) {
+      if (stopping.aborted) return
+      process.stderr.write(`${problem}; it is started again in ${delayMs / 1000} s\n`)
+      await sleep(delayMs, undefined, { signal: stopping }).catch(() => undefined)
+      delayMs = Math.min(2 * delayMs, longestDelayMs)
+      if (stopping.aborted) return
+      try {
+        running = await start()
+        // This process was told to stop meanwhile.
+        if (stopping.aborted) return await stopCatalog(running.child)
+        started(running)
+        isUp = true
+      } catch (error) {
+        problem = error instanceof Error ? error.message : String(error)
+      }
+    }
+    process.stderr.write('the catalog process runs again\n')
+  }
+}
+
+/** Waits for the end of the process, and kills it when it hangs; resolves to what ended it. */
+async function untilEnded({ child, url }: CatalogProcess): Promise<string> {
+  const ended = new AbortController()
+  child.once('exit', () => ended.abort())
+  if (child.exitCode === null && child.signalCode === null) {
+    for (let failures = 0; !ended.signal.aborted && failures < mostFailedChecks;) {
+      await sleep(checkMs, undefined, { signal: ended.signal }).catch(() => undefined)
+      failures = (await isAlive(url)) ? 0 : failures + 1
+    }
+    if (!ended.signal.aborted) {
+      process.stderr.write('the catalog process does not react or makes no progress, and is killed\n')
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+  }
+  return String(child.signalCode ?? child.exitCode)
+}
+
+async function isAlive(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(checkTimeoutMs) })
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
   }
 }
 

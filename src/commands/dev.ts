@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { InvalidArgumentError, type Command } from 'commander'
@@ -14,6 +14,7 @@ import { attempt } from './failure.ts'
 import { invocation, shellWord } from './invocation.ts'
 import { newCommand } from './new-command.ts'
 import { untilStopped } from './until-stopped.ts'
+import { makeFolder } from '../make-folder.ts'
 
 interface DevOptions {
   readonly port: number
@@ -48,7 +49,7 @@ export function devCommand(): Command {
 
 async function dev(options: DevOptions): Promise<void> {
   const folder = resolve(options.dataDir)
-  await attempt('the data folder cannot be used', () => mkdir(folder, { recursive: true }))
+  await attempt('the data folder cannot be used', () => makeFolder(folder))
   const key = options.apiKey ?? (await keptKey(join(folder, devFiles.key)))
   const catalog = await attempt('the bundled catalog cannot start', () =>
     startBundledCatalog(join(folder, 'catalog')),
@@ -66,7 +67,7 @@ async function dev(options: DevOptions): Promise<void> {
     )
     try {
       const announcement = welcome(gateway.url, gateway.adminUrl, key, options.dataDir)
-      await Promise.race([untilStopped(gateway.close, announcement), catalog.ended])
+      await untilStopped(gateway.close, announcement)
     } finally {
       await gateway.close()
     }

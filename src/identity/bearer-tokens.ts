@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { callerIn } from './claims.ts'
 import { openIntrospection, type Introspection } from './introspection.ts'
 import type { IntrospectionSettings } from './introspection-settings.ts'
@@ -12,6 +12,7 @@ import type { TokenMemoryOptions } from './token-memory.ts'
 import { isStructured } from './token-text.ts'
 import { createTokenVerifier, type TrustedIssuer } from './tokens.ts'
 import type { VerifiedToken } from './verified-token.ts'
+import { makeFolder } from '../make-folder.ts'
 
 const maxTokenLength = 16 * 1024
 
@@ -40,7 +41,7 @@ export interface BearerTokens {
 
 /** Opens the keys of all issuers; throws if the configuration is wrong or a file cannot be read. */
 export async function openBearerTokens(options: BearerTokensOptions): Promise<BearerTokens> {
-  if (options.keyFolder !== undefined) await mkdir(options.keyFolder, { recursive: true, mode: 0o700 })
+  if (options.keyFolder !== undefined) await makeFolder(options.keyFolder, 0o700)
   // Read again for every question, but missing now is a mistake of the settings.
   if (options.introspection !== undefined) await readFile(options.introspection.clientSecretFile)
   const issuers = await openIssuers(options, { ...options, keyFolder: options.keyFolder })

@@ -1,6 +1,7 @@
 import type { TableQuery } from '../../interface/schemas/query.ts'
 import type { ArrowField, ArrowSchema } from './arrow-schema.ts'
 import type { Selection } from './query.ts'
+import { wholeExpression } from './whole-expression.ts'
 
 /** Columns that the engine adds to an answer by itself. */
 const addedColumns = new Set(['_rowid', '_distance', '_score', '_relevance_score', 'query_index'])
@@ -31,7 +32,7 @@ export function withoutDictionaries(answer: ArrowSchema, query: TableQuery): Sel
 function expressionOf(name: string, { columns }: TableQuery): string {
   const asked =
     columns && 'expressions' in columns ? columns.expressions.find(([alias]) => alias === name) : undefined
-  return asked ? `(${asked[1]})` : `\`${name}\``
+  return asked ? wholeExpression(asked[1]) : `\`${name}\``
 }
 
 function castDictionary(field: ArrowField, expression: string): string {

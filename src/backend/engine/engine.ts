@@ -123,6 +123,8 @@ export interface Engine {
   restore(point: VersionPoint): Promise<void>
   /** Deletes the data with all versions. A location with nothing in it is no error. */
   drop(location: string): Promise<void>
+  /** True when the engine has stopped working, and only a new process helps; to be called every few seconds. */
+  isStalled(): boolean
   /** Lets go of caches and handles; the engine is of no use afterwards. */
   close(): Promise<void>
 }

@@ -108,6 +108,8 @@ const rules: readonly Rule[] = [
 const storageTrouble = /os error|LanceError\(IO\)|object store/i
 
 const longestMessage = 300
+/** Of a longer text the beginning and the end are read: in the middle it repeats SQL of the caller. */
+const longestText = 4000
 
 /**
  * The answer to an error of the engine: its message without the paths, source positions and chains of causes
@@ -115,10 +117,16 @@ const longestMessage = 300
  */
 export function toInterfaceError(error: unknown): InterfaceError {
   if (error instanceof InterfaceError) return error
-  const text = error instanceof Error ? error.message : String(error)
+  const text = shortened(error instanceof Error ? error.message : String(error))
   const rule = rules.find(({ pattern }) => pattern.test(text))
   if (rule === undefined) return new InterfaceError('Internal', 'the engine failed', { cause: error })
   return new InterfaceError(rule.kind, rule.message ?? cleanMessage(text, rule.pattern), { cause: error })
+}
+
+/** The patterns take time with the square of the text. */
+function shortened(text: string): string {
+  if (text.length <= longestText) return text
+  return `${text.slice(0, longestText / 2)}...${text.slice(-longestText / 2)}`
 }
 
 /** Runs a call of the engine; what it throws becomes an InterfaceError. */

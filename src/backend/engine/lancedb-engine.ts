@@ -23,6 +23,7 @@ import { openRows } from './rows.ts'
 import { runQuery } from './run-query.ts'
 import { schemaToJson } from './schema-json.ts'
 import { changeSchemaMetadata } from './schema-metadata.ts'
+import { openStallCheck } from './stall-check.ts'
 import { normalizeBranch } from './versions-folder.ts'
 import { wholeCondition } from './whole-expression.ts'
 
@@ -73,6 +74,7 @@ export function openEngine(options: EngineOptions = {}): Engine {
     columns: openColumns(parts),
     plans: openPlans(parts),
     drop: async (location) => guarded(async () => storage.removeAll(placeOf(location).location)),
+    isStalled: openStallCheck(native),
     close: async () => closeConnections(parts),
   }
 }

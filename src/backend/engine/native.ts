@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { AddResult, ConnectionOptions, Session } from '@lancedb/lancedb'
 import { changeMethods, type NativeTableChanges } from './native-changes.ts'
@@ -108,18 +109,37 @@ const requiredMethods: Readonly<Record<string, string>> = {
 }
 
 /**
+ * The least stack of a thread of the engine, in bytes of address space: what is never touched takes no memory. A
+ * level of an expression takes up to 6 KB of it, and the default of 2 MB is good for some 400 levels.
+ */
+const leastStackBytes = 32 * 1024 * 1024
+/**
+ * The least number of threads for the work of the engine. It computes all of it on a pool of two threads less than
+ * there are cores, and some work there waits for other work of the same pool: with one thread for ever.
+ */
+const leastThreads = 2
+
+/**
  * Loads the native part of the engine, without the layer around it that decodes Arrow in JavaScript. Its log is
- * quiet unless LANCEDB_LOG says otherwise. Throws a plain error that names what is missing when the installed
+ * quiet unless LANCEDB_LOG says otherwise; LANCE_CPU_THREADS and RUST_MIN_STACK may raise its threads and stacks. Throws a plain error that names what is missing when the installed
  * package is not the one that this program was written for.
  */
 export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'
   // Otherwise the statistics of a vector index load all its centroids.
   process.env['LANCE_INCLUDE_VECTOR_CENTROIDS'] ??= 'false'
+  setAtLeast('RUST_MIN_STACK', leastStackBytes, leastStackBytes)
+  setAtLeast('LANCE_CPU_THREADS', leastThreads, availableParallelism() - 2)
   const require = createRequire(import.meta.url)
   const loaded: unknown = require(path.join(path.dirname(require.resolve(packageName)), 'native.js'))
   assertMethods(loaded)
   return loaded
+}
+
+/** Sets a variable that the engine reads to a number that is no less than `least`, whatever it is set to. */
+function setAtLeast(name: string, least: number, preset: number): void {
+  const set = Number.parseInt(process.env[name] ?? '', 10)
+  process.env[name] = String(Math.max(least, Number.isNaN(set) ? preset : set))
 }
 
 function assertMethods(loaded: unknown): asserts loaded is NativeModule {

@@ -82,12 +82,17 @@ async function mergeRows(
 function toNativeMerge(table: NativeTable, merge: MergeInsert): NativeMerge {
   let native = table.mergeInsert([...merge.on]).useIndex(merge.use_index)
   if (merge.when_matched_update_all) {
-    native = native.whenMatchedUpdateAll(merge.when_matched_update_all_filt ?? null)
+    native = native.whenMatchedUpdateAll(mergeCondition(merge.when_matched_update_all_filt))
   }
   if (merge.when_not_matched_insert_all) native = native.whenNotMatchedInsertAll()
   if (merge.when_not_matched_by_source_delete) {
-    native = native.whenNotMatchedBySourceDelete(merge.when_not_matched_by_source_delete_filt ?? null)
+    native = native.whenNotMatchedBySourceDelete(mergeCondition(merge.when_not_matched_by_source_delete_filt))
   }
   if (merge.timeout !== undefined) native.setTimeout(Math.min(merge.timeout, longestTimeout))
   return native
+}
+
+/** An empty condition is an error, as nothing says whether it would select all rows or none. */
+function mergeCondition(sql: string | undefined): string | null {
+  return sql === undefined ? null : wholeExpression(sql)
 }

@@ -1,9 +1,31 @@
+import { invalidInput } from '../../interface/errors.ts'
+import { measureSql } from './measure-sql.ts'
+
+/**
+ * The longest chain of parts (words, values, operators) in SQL for the engine, which works on it level by level on
+ * the stack of a thread and takes time with the square of it: 750 conditions `id = 1` joined by OR.
+ */
+const longestChain = 3000
+/** The deepest nesting of calls: the engine's parser reads a wrong argument twice on each level. */
+const deepestCalls = 10
+
 /**
  * A SQL expression of a request as the engine must see it. The engine takes the expression that a text begins with
- * and ignores what follows, so that `id = 1, id = 2` would delete by half of what it says; within parentheses nothing
- * may follow. A line break ends a comment.
+ * and ignores what follows, so that `id = 1, id = 2` would delete by half of what it says; within parentheses that
+ * the text does not close itself, nothing may follow. A line break ends a comment. Throws InvalidInput for a text
+ * whose brackets do not match, and for one that is too deep for the stack or the parser of the engine.
  */
 export function wholeExpression(sql: string): string {
+  const { chain, calls } = measureSql(sql)
+  if (chain > longestChain) {
+    throw invalidInput(
+      `the SQL is a chain of ${chain} words, values and operators; expected at most ${longestChain}: ` +
+        'use IN (...) for many values, or group conditions with parentheses',
+    )
+  }
+  if (calls > deepestCalls) {
+    throw invalidInput(`the SQL nests ${calls} calls; expected at most ${deepestCalls}`)
+  }
   return sql.includes('--') ? `(${sql}\n)` : `(${sql})`
 }
 

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { constants, type BigIntStats } from 'node:fs'
-import { link, lstat, mkdir, open, opendir, readdir, realpath, rm, type FileHandle } from 'node:fs/promises'
+import { link, lstat, open, opendir, readdir, realpath, rm, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import type { FileFacts, LinkOutcome, ListedFile, ReadFile, Storage } from './storage.ts'
+import { makeFolder } from '../../make-folder.ts'
 
 /** Storage in folders of this machine. What the catalog does there follows no symbolic link at the end of a name. */
 export const localFiles: Storage = {
@@ -21,7 +22,7 @@ export const localFiles: Storage = {
   create,
   link: linkFile,
   makeFolder: async (folder) => {
-    await mkdir(folder, { recursive: true })
+    await makeFolder(folder)
   },
   flush,
   remove: (file) => rm(file, { force: true }),
@@ -77,7 +78,7 @@ async function read(file: string, limit = Number.POSITIVE_INFINITY): Promise<Rea
 /** The name appears with the whole file behind it: it is a second one of a file that was written under another. */
 async function create(file: string, bytes: Uint8Array): Promise<boolean> {
   const written = `${file}-${randomUUID()}`
-  await mkdir(path.dirname(file), { recursive: true })
+  await makeFolder(path.dirname(file))
   try {
     const handle = await open(written, 'wx')
     try {

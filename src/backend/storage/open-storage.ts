@@ -1,8 +1,9 @@
-import { mkdir, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DataSettings } from './data-settings.ts'
 import { localFiles } from './local-files.ts'
 import type { Storage } from './storage.ts'
+import { makeFolder } from '../../make-folder.ts'
 
 /** The storage of a catalog, opened. */
 export interface OpenedStorage {
@@ -31,7 +32,7 @@ export async function openStorage({ folder, s3 }: DataSettings): Promise<OpenedS
     return await openS3(s3)
   }
   if (folder === undefined) throw new Error('the settings name no storage')
-  for (const name of ['tables', 'commits']) await mkdir(join(folder, name), { recursive: true })
+  for (const name of ['tables', 'commits']) await makeFolder(join(folder, name))
   const root = await realpath(folder)
   return { storage: localFiles, root, clientOptions: async () => undefined, close: () => {} }
 }

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { BackendSettings } from '../configuration.ts'
@@ -6,6 +6,7 @@ import type { AdvisoryLocks } from './advisory-locks.ts'
 import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
 import type { CatalogDatabase } from './tables.ts'
+import { makeFolder } from '../../make-folder.ts'
 
 /** The catalog store, opened. */
 export interface Store {
@@ -28,7 +29,7 @@ export async function openStore(
   if (postgres === undefined) {
     const place = folder ?? dataFolder
     if (place === undefined) throw new Error('the settings name no folder for the store')
-    await mkdir(place, { recursive: true })
+    await makeFolder(place)
     const database = await openSqlite(join(place, 'catalog.sqlite'))
     return { database, locks: undefined, close: () => database.destroy() }
   }

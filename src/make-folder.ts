@@ -1,0 +1,40 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+
+/**
+ * Makes a folder and those that it lies in, as far as they are missing. Resolves to the first one that was made,
+ * undefined if none was. Rejects with the error of the system, which names the folder that cannot be made. Unlike
+ * `mkdir` with `recursive`, which tries without end where a parent exists and refuses a folder with ENOENT, as
+ * `/proc` does.
+ */
+export async function makeFolder(folder: string, mode = 0o777): Promise<string | undefined> {
+  const path = resolve(folder)
+  const missing = await mkdirOnce(path, mode)
+  if (missing === 'made') return path
+  if (missing === 'there') return undefined
+  const first = await makeFolder(dirname(path), mode)
+  await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
+    // Another process was faster.
+    if (error.code === 'EEXIST') return
+    throw error.code === 'ENOENT' ? new Error(`${path} is in a folder that takes no folders`) : error
+  })
+  return first ?? path
+}
+
+async function mkdirOnce(path: string, mode: number): Promise<'made' | 'there' | 'parent missing'> {
+  try {
+    await mkdir(path, { mode })
+    return 'made'
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' && dirname(path) !== path) return 'parent missing'
+    if (
+      await stat(path).then(
+        (found) => found.isDirectory(),
+        () => false,
+      )
+    )
+      return 'there'
+    throw error
+  }
+}

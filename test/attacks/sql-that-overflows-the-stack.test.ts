@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { orders, streamOf } from '../backend/engine/sample-tables.ts'
+import { answerOf, errorOf, exchange, temporaryFolder } from '../backend/running-backend.ts'
+import { runningProcess } from '../backend/running-process.ts'
+
+// A chain of operators is a tree as deep as it is long, which the engine walks on the stack of a thread.
+const chainOf = (terms: number, operator: string, term: string) =>
+  Array(terms).fill(term).join(` ${operator} `)
+const repeated = (terms: number, before: string, middle: string, after = '') =>
+  before.repeat(terms) + middle + after.repeat(terms)
+
+type Place = [member: string, target: string, body: (sql: string) => unknown]
+const places: Place[] = [
+  ['filter of a query', 'query', (filter) => ({ k: 1, vector: [], filter })],
+  ['filter of a search', 'query', (filter) => ({ k: 1, vector: [1, 1], filter })],
+  ['column of a query', 'query', (sql) => ({ k: 1, vector: [], columns: { column_aliases: { x: sql } } })],
+  ['predicate of a count', 'count_rows', (predicate) => ({ predicate })],
+  ['filter of a plan', 'explain_plan', (filter) => ({ query: { k: 1, vector: [], filter } })],
+  ['filter of an analysis', 'analyze_plan', (filter) => ({ k: 1, vector: [], filter })],
+  ['predicate of an update', 'update', (predicate) => ({ predicate, updates: [['id', 'id']] })],
+  ['expression of an update', 'update', (sql) => ({ updates: [['name', `cast(${sql} as string)`]] })],
+  ['new column', 'add_columns', (sql) => ({ new_columns: [{ name: `c${Date.now()}`, expression: sql }] })],
+  ['predicate of a delete', 'delete', (sql) => ({ predicate: `${sql} and false` })],
+]
+const mergeFilters = ['when_matched_update_all', 'when_not_matched_by_source_delete']
+
+async function catalogWithTable() {
+  const { url } = await runningProcess(await temporaryFolder())
+  const post = (target: string, body: unknown) => exchange(url, 'POST', `/v1/table/t/${target}`, body)
+  expect((await post('create', streamOf(orders(3)))).status).toBe(200)
+  return post
+}
+
+test('a chain of 10,000 conditions is refused in every member that holds SQL', async () => {
+  const post = await catalogWithTable()
+  for (const operator of ['or', 'and']) {
+    const chain = chainOf(10_000, operator, 'id = 1')
+    for (const [member, target, body] of places) {
+      const answer = await post(target, body(chain))
+      expect(answer, member).toEqual(errorOf('InvalidInput'))
+      expect(answer.json, member).toMatchObject({ error: expect.stringContaining('at most 3000') })
+    }
+  }
+  // The parameters of a request have room for shorter ones.
+  for (const filter of mergeFilters) {
+    const target = `merge_insert?on=id&${filter}=true&${filter}_filt=id=1${'-1'.repeat(1600)}`
+    const answer = await post(target, streamOf(orders(1)))
+    expect(answer, filter).toEqual(errorOf('InvalidInput'))
+    expect(answer.json, filter).toMatchObject({ error: expect.stringContaining('at most 3000') })
+  }
+  expect(await post('count_rows', {})).toEqual(answerOf(3))
+})
+
+test.each([
+  ['comparisons with OR', chainOf(750, 'or', 'id = 1'), chainOf(751, 'or', 'id = 1')],
+  ['sums', `id = ${chainOf(1499, '+', '1')}`, `id = ${chainOf(1500, '+', '1')}`],
+  ['concatenations', `name = ${chainOf(999, '||', "'x'")}`, `name = ${chainOf(1001, '||', "'x'")}`],
+])('%s pass up to the bound, and one more is refused', async (_what, longest, tooLong) => {
+  const post = await catalogWithTable()
+  expect((await post('count_rows', { predicate: longest })).status).toBe(200)
+  expect(await post('count_rows', { predicate: tooLong })).toEqual(errorOf('InvalidInput'))
+})
+
+test('500 terms of each honest form are counted', async () => {
+  const post = await catalogWithTable()
+  const terms = [
+    'id = 1',
+    "name like 'order 1'",
+    'id between 1 and 1',
+    'lower(name) <> name or id = 1',
+    'id = -1 or id + 1 = 2',
+  ]
+  for (const term of terms) {
+    expect(
+      await post('count_rows', { predicate: chainOf(term.includes('or i') ? 250 : 500, 'or', term) }),
+      term,
+    ).toEqual(answerOf(1))
+  }
+  expect(await post('count_rows', { predicate: chainOf(500, 'and', 'id <> 1') })).toEqual(answerOf(2))
+})
+
+test('long lists are no chains', async () => {
+  const post = await catalogWithTable()
+  const numbers = Array.from({ length: 50_000 }, (_, index) => index + 1)
+  const lists = [
+    `id in (${numbers.join(',')})`,
+    `id in (${numbers.map((number) => `-${number}`).join(',')}, 1, 2)`,
+    `name in (${numbers.map((number) => `'order ${number}'`).join(', ')})`,
+  ]
+  for (const predicate of lists) expect(await post('count_rows', { predicate })).toEqual(answerOf(2))
+})
+
+test('no form of 200,000 bytes ends the catalog', async () => {
+  const post = await catalogWithTable()
+  const forms: [before: string, middle: string, after: string][] = [
+    ['(', 'id = 1', ')'],
+    ['not ', 'id = 1', ''],
+    ['!', 'id = 1', ''],
+    ['', 'id', '!'],
+    ['- ', '1', ''],
+    ['-', '1', ''],
+    ['+ ', '1', ''],
+    ['~', '1', ''],
+    ['abs(', 'id', ')'],
+    ['cast(', 'id', ' as int)'],
+    ['case when id = 1 then true else ', 'true', ' end'],
+    ['case id when ', '1', ' then 1 end'],
+    ['', 'id', '::int'],
+    ['', 'id', ' is null'],
+    ['', '(id = 1)', ' is true'],
+    ['', 'id', '[1]'],
+    ['', 'id', '.a'],
+    ['', 'id', ' = 1 = 1'],
+    ['', 'id', ' between 1 and 2'],
+    ['', 'name', " like 'x'"],
+    ['', 'name', ' collate x'],
+    ['', 'id', " at time zone 'UTC'"],
+    ['interval ', "'1 day'", ''],
+    ['prior ', 'id', ''],
+    ['[', '1', ']'],
+    ['{a: ', '1', '}'],
+    ['array<', 'int', '>'],
+    ['cast(1 as struct<a int, b ', 'int', '>'],
+    ['(select ', '1', ')'],
+    ['(', 'select 1', ' union select 1, 1)'],
+    ['(select 1', '', ' union select 1, 1'],
+    ['(values (1)', '', ' union values (1), (2), (3)'],
+    ['exists (select ', '1', ')'],
+    ['id in (', '1', ')'],
+    ['f(a, b, ', '1', ')'],
+    ['a, ', 'b', ''],
+  ]
+  for (const [before, middle, after] of forms) {
+    const times = Math.floor(200_000 / (before.length + after.length))
+    const answer = await post('count_rows', { predicate: repeated(times, before, middle, after) })
+    expect([400, 406], before + middle + after).toContain(answer.status)
+  }
+  expect(await post('count_rows', {})).toEqual(answerOf(3))
+})

@@ -1,0 +1,34 @@
+import { loadNative } from '../../../src/backend/engine/native.ts'
+import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
+import { openStallCheck } from '../../../src/backend/engine/stall-check.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Int32, Table, Utf8, vectorFromArray } from 'apache-arrow'
+import { streamOf } from './sample-tables.ts'
+
+// An engine with the threads that it is given: `stalled-process.ts LOCATION [THREADS]` builds an index of text, on
+// which an engine with one thread hangs, and prints whether the check says so.
+const [, , location = '', threads] = process.argv
+const native = loadNative()
+const engine = openEngine()
+// Read when the engine first works.
+if (threads !== undefined) process.env['LANCE_CPU_THREADS'] = threads
+const rows = Array.from({ length: 60_000 }, (_, row) => row)
+const table = new Table({
+  id: vectorFromArray(rows, new Int32()),
+  text: vectorFromArray(
+    rows.map((row) => `order number ${row} of ${row % 97} words`),
+    new Utf8(),
+  ),
+})
+await engine.create(location, streamOf(table), 'create')
+const isStalled = openStallCheck(native, 5000)
+const request = { column: 'text', index_type: 'FTS', with_position: true } as never
+const built = engine.indexes.create({ location }, request).then(() => 'built')
+const outcome = await Promise.race([built, untilStalled()])
+process.stdout.write(`threads ${process.env['LANCE_CPU_THREADS']}, ${outcome}\n`)
+process.kill(process.pid, 'SIGKILL')
+
+async function untilStalled(): Promise<string> {
+  while (!isStalled()) await sleep(100)
+  return 'stalled'
+}
