@@ -66,6 +66,25 @@ it.each(contradictions)('%s is refused before the body is whole', async (_what, 
   expect(await gateway.post(query, { body: { k: 1 } })).toMatchObject({ status: 200 })
 })
 
+it.each([512 * 1024, 900 * 1024])(
+  'of a change of %i bytes with one at its end, nothing arrives at all',
+  async (bytes) => {
+    const { gateway, upstream } = shared
+    const filler = `"predicate":"a = 1","ignored":"${'x'.repeat(bytes)}"`
+    for (const end of [',"id":["production","orders"]}', ',"branch":"../x"}', ',"predicate":"b"}', '}}']) {
+      const body = Buffer.from(`{${filler}${end}`)
+      for (const sent of [
+        body,
+        Readable.from([body.subarray(0, 300_000), body.subarray(300_000)], { objectMode: false }),
+      ]) {
+        expect(await gateway.post(remove, { body: sent })).toMatchObject({ status: 400 })
+      }
+    }
+    expect(await gateway.post(query, { body: { k: 1 } })).toMatchObject({ status: 200 })
+    expect(upstream.arrivals).toMatchObject([{ target: query }])
+  },
+)
+
 it('an upstream that answers early has not had a whole body either', async () => {
   const { gateway, upstream } = shared
   const isWhole = deferred<boolean>()

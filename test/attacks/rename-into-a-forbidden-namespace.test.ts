@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { ofKind, recordsOf } from '../audit/entries.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Only the body says where a table goes.
@@ -41,6 +42,22 @@ it.each<[what: string, body: object | undefined, says: RegExp]>([
   ],
 ])('a rename with %s is refused', async (_what, body, says) => {
   await attacked.isRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })
+})
+
+/** The same namespace under both names of the member. */
+const both = (namespace: string[]) => ({ ...name, new_namespace: namespace, new_namespace_id: namespace })
+
+it('one destination under both names of the member is one, and goes out and into the record as such', async () => {
+  const body = both(['sandbox', 'archive'])
+  const arrival = await attacked.passes({ target, body })
+  expect(JSON.parse(String(await arrival.body))).toEqual(body)
+  const intent = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent').at(-1)
+  expect(intent?.details).toEqual({ new_table_name: 'orders', new_namespace_id: ['sandbox', 'archive'] })
+  expect(intent?.objects).toMatchObject([{ operation: 'CreateTable', id: ['sandbox', 'archive', 'orders'] }])
+  await attacked.isRefused(
+    { target, body: both(['production']) },
+    { kind: 'PermissionDenied', says: 'on "production.orders"' },
+  )
 })
 
 it('a part with the delimiter is no way into a namespace, for those who may not and those who may', async () => {

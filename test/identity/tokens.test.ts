@@ -125,6 +125,25 @@ test('tokens without kid are tried with the keys of their issuer', async () => {
   expect(await reason(bearer(authenticator, forged))).toBe('bad_signature')
 })
 
+test('a token of a later time is not taken for a forged one, whichever of several keys signed it', async () => {
+  const rotating = await startIssuer()
+  onTestFinished(() => rotating.stop())
+  const second = await makeSigningKey('second')
+  rotating.published = [rotating.key.publicKey, second.publicKey]
+  const authenticator = await openAuthenticator({
+    issuers: [{ ...rotating.configuration, clockSkewSeconds: 0 }],
+  })
+  for (const key of [rotating.key, second]) {
+    const nbf = seconds() + 2
+    const token = await signToken(key, { nbf }, { kid: undefined })
+    for (let count = 0; count < 2; count += 1) {
+      expect(await reason(bearer(authenticator, token))).toBe('not_yet_valid')
+    }
+    await new Promise((resolve) => setTimeout(resolve, nbf * 1000 + 50 - Date.now()))
+    expect((await bearer(authenticator, token)).name).toBe('corp:alice')
+  }
+})
+
 test('a forged token is refused again from memory, until the keys change', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())

@@ -33,6 +33,51 @@ const policies: readonly WrittenPolicy[] = [
   },
 ]
 
+it('names the first rule that applies, also if the caller has more subjects than the namespace', () => {
+  const set = setOf(policies)
+  const others = Array.from({ length: 200 }, (_, index) => `group-${index}`)
+  const grouped: readonly WrittenPolicy[] = [
+    {
+      name: 'grouped',
+      namespace: ['grouped'],
+      rules: Array.from({ length: 120 }, (_, index) => ({
+        id: `of-${index}`,
+        effect: index % 2 === 0 ? 'allow' : 'deny',
+        subjects: { groups: [`team-${(index * 7) % 120}`] },
+        operations: ['read'],
+      })),
+    },
+    // Groups that no policy names do not count.
+    {
+      name: 'elsewhere',
+      namespace: ['elsewhere'],
+      rules: [{ id: 'others', effect: 'allow', subjects: { groups: others }, operations: ['read'] }],
+    },
+  ]
+  const bySubject = setOf(grouped)
+  // Groups in the order of the rules, and against it.
+  for (const teams of [
+    ['team-0', 'team-14', 'team-28', 'team-2'],
+    ['team-2', 'team-28', 'team-14', 'team-0'],
+    ['team-1', 'team-3', 'team-7', 'team-14'],
+    ['team-7', 'team-3', 'team-1'],
+    ['team-4'],
+  ]) {
+    for (const groups of [teams, [...others, ...teams], [...teams, ...others]]) {
+      const question = ask(caller('ann', ...groups), 'DescribeTable', 'table', ['grouped', 'orders'])
+      const { allowed, rule } = bySubject.decide(question)
+      const expected = slowDecide(grouped, question)
+      expect([allowed, rule && `${rule.policy}/${rule.rule}`]).toEqual([expected.allowed, expected.rule])
+    }
+  }
+  for (let index = 0; index < 70; index++) {
+    const question = ask(caller(`user-${index}`, ...others), 'DescribeTable', 'table', ['many', 'orders'])
+    const { allowed, rule } = set.decide(question)
+    const expected = slowDecide(policies, question)
+    expect([allowed, rule && `${rule.policy}/${rule.rule}`]).toEqual([expected.allowed, expected.rule])
+  }
+})
+
 it('decides by many subjects of a namespace, and by those of the namespaces around it', () => {
   const set = setOf(policies)
   const namespaces = [[], ['many'], ['many', 'beneath'], ['beside']]

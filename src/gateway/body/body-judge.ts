@@ -7,6 +7,7 @@ import { detailMembers, isFilter } from '../changes/commit-details.ts'
 import type { Matched } from '../stages.ts'
 import { assertQueryName, judgeMember, judgeQueryMember } from './agreement.ts'
 import { isOverruled } from './body-context.ts'
+import { parseExactJson } from './exact-json.ts'
 import { WatchedJson, type Interest, type JsonWatcher, type MemberTarget } from './json-watch.ts'
 import { assertSpelling } from './spelling.ts'
 import { watchMap } from './wrapped-map.ts'
@@ -105,16 +106,21 @@ function watchMembers(
         : holdsOptional.has(path[1] ?? '') &&
           emptyIsAbsent.has(path.filter((part) => part !== undefined).join('.')),
     value(text, name, depth) {
-      const value: unknown = JSON.parse(text)
       if (depth > 1) {
-        judgeQueryMember(request, name, value)
+        judgeQueryMember(request, name, JSON.parse(text))
         return undefined
       }
+      const value: unknown = holdsNumbers(operation, name) ? parseExactJson(text) : JSON.parse(text)
       const replacement = judgeMember(request, name, value)
       found(name, replacement === undefined ? value : JSON.parse(replacement))
       return replacement
     },
   }
+}
+
+/** Whether the intent holds what numbers stand in that member. */
+function holdsNumbers({ recorded, entries }: Operation, name: string): boolean {
+  return recorded.includes(name) || entries?.member === name
 }
 
 const parents = new WeakMap<Operation, ReadonlySet<string>>()

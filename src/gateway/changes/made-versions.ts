@@ -52,7 +52,7 @@ export function madeVersion({ id, details }: Place, value: unknown): MadeVersion
     branch,
     version,
     manifestPath,
-    manifestSize: typeof manifestSize === 'number' ? manifestSize : undefined,
+    manifestSize: Number.isSafeInteger(manifestSize) ? (manifestSize as number) : undefined,
     eTag,
     metadataKeys,
   }

@@ -1,0 +1,47 @@
+import { it } from 'vitest'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// A batch that no rule speaks of is decided by its entries. A rule that denies it is not overruled by them.
+const everythingInLake = {
+  name: 'lake',
+  namespace: ['lake'],
+  rules: [{ id: 'all', effect: 'allow' as const, subjects: { users: ['ci', 'free'] }, operations: ['all'] }],
+}
+const attacked = attackedGateway({
+  users: ['ci', 'free'],
+  policies: [
+    everythingInLake,
+    {
+      name: 'no-batches',
+      namespace: [],
+      onDeny: 403,
+      rules: [
+        {
+          id: 'one-by-one',
+          effect: 'deny',
+          subjects: { users: ['ci'] },
+          operations: ['BatchCreateTableVersions', 'BatchCommitTables'],
+        },
+      ],
+    },
+  ],
+})
+
+const version = { id: ['lake', 't'], version: 2, manifest_path: 't/_versions/staged' }
+const batches: [target: string, body: object, operation: string][] = [
+  ['/v1/table/version/batch-create', { entries: [version] }, 'BatchCreateTableVersions'],
+  ['/v1/table/batch-commit', { operations: [{ create_table_version: version }] }, 'BatchCommitTables'],
+]
+
+it.each(batches)('%s is refused as a whole', async (target, body, operation) => {
+  await attacked.isRefused(
+    { as: 'ci', target, body },
+    { kind: 'PermissionDenied', says: `not allowed ${operation} on the root` },
+  )
+  await attacked.passes({ as: 'free', target, body })
+})
+
+it('each of its entries is allowed by itself', async () => {
+  const { id: _id, ...alone } = version
+  await attacked.passes({ as: 'ci', target: '/v1/table/lake$t/version/create', body: alone })
+})

@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest'
+import { lists } from '../gateway/listing-upstream.ts'
+import { everything } from '../gateway/open-gateway.ts'
+import { sharedGateway } from '../gateway/running-gateway.ts'
+import type { WrittenRule } from '../policy/written-policy.ts'
+
+// What listings show is remembered, by callers and by what conditions say of their requests: nobody may be shown what
+// another caller, another request or another namespace was.
+const seeing = (id: string, more: Partial<WrittenRule>): WrittenRule => ({
+  id,
+  effect: 'allow',
+  subjects: { any: true },
+  operations: ['DescribeTable'],
+  ...more,
+})
+const shared = sharedGateway({
+  users: ['ann', 'bob', 'cas', 'dan'],
+  policies: [
+    everything,
+    // Every listing is allowed, and shows what it shows.
+    {
+      name: 'lists',
+      namespace: [],
+      rules: [{ id: 'lists', effect: 'allow', subjects: { any: true }, operations: ['ListTables'] }],
+    },
+    {
+      name: 'named',
+      namespace: ['named'],
+      onDeny: 403,
+      rules: [seeing('cas', { subjects: { users: ['cas'] } })],
+    },
+    {
+      name: 'asked',
+      namespace: ['asked'],
+      onDeny: 403,
+      rules: [seeing('name', { when: 'principal.name == "ann"' })],
+    },
+    {
+      name: 'context',
+      namespace: ['context'],
+      onDeny: 403,
+      rules: [seeing('team', { when: '"team" in context && context["team"] == "a"' })],
+    },
+    {
+      name: 'ids',
+      namespace: ['ids'],
+      onDeny: 403,
+      rules: [seeing('id', { when: 'id.size() == 3 && id[1] == principal.name && id[2].startsWith("s")' })],
+    },
+    {
+      name: 'tables',
+      namespace: ['tables'],
+      onDeny: 403,
+      rules: [seeing('names', { tables: ['s*'] })],
+    },
+  ],
+})
+
+const names = ['s1', 't1', 's2', 't2']
+const catalog = lists({
+  tables: Object.fromEntries(
+    ['named', 'asked', 'context', 'ids$ann', 'ids$bob', 'tables'].map((path) => [path, names]),
+  ),
+})
+
+type Look = readonly [path: string, as: string, team: string]
+
+function shown([path, as, team]: Look): readonly string[] {
+  const some = names.filter((name) => name.startsWith('s'))
+  if (path === 'named') return as === 'cas' ? names : []
+  if (path === 'asked') return as === 'ann' ? names : []
+  if (path === 'context') return team === 'a' ? names : []
+  if (path === 'tables') return some
+  return path === `ids$${as}` ? some : []
+}
+
+const looks: Look[] = ['named', 'asked', 'context', 'ids$ann', 'ids$bob', 'tables'].flatMap((path) =>
+  ['ann', 'bob', 'cas', 'dan'].flatMap((as) => ['a', 'b'].map((team): Look => [path, as, team])),
+)
+
+it.each<[order: string, looks: readonly Look[]]>([
+  ['one after the other', [...looks, ...looks]],
+  ['the other way round', [...looks, ...looks].toReversed()],
+])('every caller is shown what is for that caller, %s', async (_order, looks) => {
+  shared.upstream.answering = catalog
+  for (const look of looks) {
+    const [path, as, team] = look
+    const { json } = await shared.gateway.get(`/v1/namespace/${path}/table/list`, {
+      as,
+      headers: { 'x-catalog-ctx-team': team },
+    })
+    const { tables = [] } = json as { tables?: string[] }
+    expect([look, tables]).toEqual([look, shown(look)])
+  }
+})

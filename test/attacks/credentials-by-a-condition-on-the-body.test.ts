@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest'
+import { answers } from '../gateway/recording-upstream.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// Credentials that come unasked are decided like any others: a rule that grants them by what the body says grants
+// them to no other body, and the head alone cannot tell.
+const attacked = attackedGateway({
+  users: ['reader'],
+  policies: [
+    {
+      name: 'lake',
+      namespace: ['lake'],
+      onDeny: 403,
+      rules: [
+        { id: 'read', effect: 'allow', subjects: { users: ['reader'] }, operations: ['read'] },
+        {
+          id: 'released',
+          effect: 'allow',
+          subjects: { users: ['reader'] },
+          operations: ['VendCredentials'],
+          when: 'tag == "released"',
+        },
+      ],
+    },
+  ],
+})
+
+const whole = '{"location":"s3://b/t","storage_options":{"aws_secret_access_key":"S"}}'
+const target = '/v1/table/lake$t/describe'
+
+it.each<[what: string, body: object | undefined, left: string]>([
+  ['of the tag', { tag: 'released' }, whole],
+  ['of the tag, and no word of credentials', { tag: 'released', vend_credentials: false }, whole],
+  ['of the tag, asked for', { tag: 'released', vend_credentials: true }, whole],
+  ['of another tag', { tag: 'v2' }, '{"location":"s3://b/t"}'],
+  ['of no tag', {}, '{"location":"s3://b/t"}'],
+  ['without a body', undefined, '{"location":"s3://b/t"}'],
+  ['of a tag that is null', { tag: null }, '{"location":"s3://b/t"}'],
+])('a description %s holds no more than the rule grants', async (_what, body, left) => {
+  attacked.upstream.answering = answers(200, whole)
+  const answer = await attacked.send({ as: 'reader', target, ...(body && { body }) })
+  expect([answer?.status, String(answer?.bytes)]).toEqual([200, left])
+})
+
+it('asked for with another tag, they are refused', async () => {
+  await attacked.isRefused(
+    { as: 'reader', target, body: { tag: 'v2', vend_credentials: true } },
+    { kind: 'PermissionDenied', says: /not allowed VendCredentials \(vend_credentials\) on "lake.t"/ },
+  )
+})
