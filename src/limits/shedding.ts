@@ -7,6 +7,8 @@ import { shedClasses, shedClassOf, type ShedClass } from './shed-class.ts'
 export interface Shedding {
   /** Throws Overloaded (503) for a request that is not let in. */
   admit(upstream: string, operation: OperationName): void
+  /** Throws Overloaded (503) for a document that is not sent now: documents are shed like listings. */
+  admitDocument(): void
   /** The share of each class that is refused, from 0 to 1, by upstream. */
   shares(): readonly { readonly upstream: string; readonly class: ShedClass; readonly share: number }[]
   close(): void
@@ -69,6 +71,9 @@ export function createShedding(
       const gate = gates.get(upstream)
       if (refusesAll(of) || (gate?.refuses(of) === true && gate.upstream.waitedMs() > 0))
         throw new Overloaded()
+    },
+    admitDocument() {
+      if (refusesAll('listing')) throw new Overloaded()
     },
     shares: () =>
       [...gates].flatMap(([upstream, { pressure }]) =>

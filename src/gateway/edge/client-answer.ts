@@ -34,6 +34,7 @@ export class ClientAnswer {
   #state: 'open' | 'ended' | 'whole' | 'destroyed' = 'open'
   #body: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
   #left = 0
+  #isContinued = false
   /** As soon as the head is known. */
   #writer: BodyWriter | undefined
 
@@ -61,7 +62,9 @@ export class ClientAnswer {
 
   /** Tells the client to send the body that it holds back. */
   writeContinue(): void {
-    if (this.#state === 'open' && !this.hasHead) this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
+    if (this.#state !== 'open' || this.hasHead) return
+    this.#isContinued = true
+    this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
   }
 
   /**
@@ -70,7 +73,9 @@ export class ClientAnswer {
    */
   writeHead(status: number, headers: readonly string[]): void {
     if (this.hasHead || this.#state !== 'open') return
-    const { method, version } = this.request.head
+    const { method, version, expectsContinue } = this.request.head
+    // Only the client knows whether it still sends the body that it holds back, so nothing behind it can be read.
+    if (expectsContinue && !this.#isContinued && !this.request.isComplete) this.keepsAlive = false
     let length: string | undefined
     let isDated = false
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
