@@ -27,8 +27,7 @@ export interface GatewayServerOptions extends PipelineParts, ListenerOptions {
 
 /** The HTTP server of the gateway. */
 export interface GatewayServer {
-  /** The server beneath, for those who follow its certificates. */
-  readonly http: Listener['server']
+  readonly setCertificates: Listener['setCertificates']
   /** Resolves with the URL when requests are taken. */
   listen(where: Pick<ListenSettings, 'host' | 'port'>): Promise<string>
   /** Why no requests should be sent here: it does not listen yet, or not for much longer. */
@@ -114,7 +113,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   let problem: string | undefined = 'the gateway is starting'
   return {
-    http: listener.server,
+    setCertificates: (context) => listener.setCertificates(context),
     problem: () => problem,
     async listen({ host, port }) {
       const bound = await listener.listen({ host, port })

@@ -14,6 +14,8 @@ const forbidden = /[^\t\x20-\x7e\x80-\xff]/
 interface AnswerOwner {
   /** Seconds for which the client may wait with its next request. */
   readonly keepAliveSeconds: number
+  /** Whether the connection is so old that it is closed behind the next answer. */
+  readonly isAged: boolean
   /** The answer is over; whole, or cut off with its connection. */
   answered(): void
 }
@@ -93,7 +95,7 @@ export class ClientAnswer {
     else if (version === '1.1') this.#body = 'chunked'
     else this.#body = 'until closed'
     this.#left = Number(length ?? 0)
-    if (this.#body === 'until closed') this.keepsAlive = false
+    if (this.#body === 'until closed' || this.#owner.isAged) this.keepsAlive = false
     if (this.#body === 'chunked') text += 'transfer-encoding: chunked\r\n'
     text += this.keepsAlive
       ? `connection: keep-alive\r\nkeep-alive: timeout=${this.#owner.keepAliveSeconds}\r\n`
