@@ -80,17 +80,23 @@ export class ClientAnswer {
     if (expectsContinue && !this.#isContinued && !this.request.isComplete) this.keepsAlive = false
     let length: string | undefined
     let isDated = false
+    // RFC 9110, section 8.6, forbids a length for 204. For 304 it would be that of another response, which only the
+    // upstream knows.
+    const isBodiless = status === 204 || status === 304
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] ?? ''
       const value = headers[index + 1] ?? ''
       if (!headerNameGrammar.test(name) || own.has(name) || forbidden.test(value))
         throw new Error(`the header ${name} cannot be sent`)
-      if (name === 'content-length') length = value
-      else if (name === 'date') isDated = true
+      if (name === 'content-length') {
+        if (isBodiless) continue
+        length = value
+      }
+      if (name === 'date') isDated = true
       text += `${name}: ${value}\r\n`
     }
-    if (method === 'HEAD' || status === 204 || status === 304) this.#body = 'none'
+    if (method === 'HEAD' || isBodiless) this.#body = 'none'
     else if (length !== undefined) this.#body = 'sized'
     else if (version === '1.1') this.#body = 'chunked'
     else this.#body = 'until closed'

@@ -72,12 +72,24 @@ it.each<[what: string, Framing]>([
     },
   ],
   [
-    'of status 204',
-    { sent: get, status: 204, body: 'abc', found: new RegExp(`No Content\\r\\n[^]*plain\\r\\n${kept}$`) },
+    'of status 204, without the length of what is not sent',
+    {
+      sent: get,
+      status: 204,
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`No Content\\r\\n[^]*plain\\r\\n${kept}$`),
+    },
   ],
   [
-    'of status 304',
-    { sent: get, status: 304, body: 'abc', found: new RegExp(`Not Modified\\r\\n[^]*plain\\r\\n${kept}$`) },
+    'of status 304, without the length of what is not sent',
+    {
+      sent: get,
+      status: 304,
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`Not Modified\\r\\n[^]*plain\\r\\n${kept}$`),
+    },
   ],
   [
     'to a client that closes',
