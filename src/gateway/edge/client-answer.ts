@@ -1,14 +1,14 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { headerNameGrammar } from '../../interface/headers.ts'
+import { TLSSocket } from 'node:tls'
 import { BodyWriter, type Written } from '../http/body-writer.ts'
+import { isHeaderField } from '../http/header-fields.ts'
 import { httpDate } from './http-date.ts'
 import type { ClientRequest } from './client-request.ts'
 import { Listeners } from './listeners.ts'
 
 /** They say where an answer ends and what becomes of its connection: nobody else writes them. */
 const own: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
-const forbidden = /[^\t\x20-\x7e\x80-\xff]/
 
 /** Whose answer it is, and what the connection does with it. */
 interface AnswerOwner {
@@ -87,8 +87,7 @@ export class ClientAnswer {
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] ?? ''
       const value = headers[index + 1] ?? ''
-      if (!headerNameGrammar.test(name) || own.has(name) || forbidden.test(value))
-        throw new Error(`the header ${name} cannot be sent`)
+      if (own.has(name) || !isHeaderField(name, value)) throw new Error(`the header ${name} cannot be sent`)
       if (name === 'content-length') {
         if (isBodiless) continue
         length = value
@@ -148,9 +147,14 @@ export class ClientAnswer {
     else this.#socket.write('', 'latin1', (error) => this.#written(error))
   }
 
-  /** Closes the connection, so that half an answer never looks whole; but HTTP/1.0 without a length cannot show it. */
+  /**
+   * Closes the connection, so that half an answer never looks whole: with a reset where the end of the connection would
+   * be that of the answer. TLS is then not closed in order, which says the same.
+   */
   destroy(): void {
-    this.#socket.destroy()
+    const needsReset = this.#body === 'until closed' && !(this.#socket instanceof TLSSocket)
+    if (needsReset) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
     this.closed()
   }
 

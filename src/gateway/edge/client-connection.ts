@@ -107,6 +107,12 @@ export class ClientConnection {
     if (this.#answer === undefined && !this.#isEnding) this.#socket.destroy()
   }
 
+  /** Closes it at once; a response under way does not look whole. */
+  destroy(): void {
+    this.#answer?.destroy()
+    this.#socket.destroy()
+  }
+
   /** Closes it where no request is under way, and it does not close already. */
   closeIfIdle(): void {
     if (!this.isBusy && !this.#isEnding) this.#socket.destroy()
@@ -266,7 +272,7 @@ export class ClientConnection {
   readonly #quiet = (): void => {
     if (this.#answer === undefined || this.#socket.writableLength === 0) return
     this.#owner.unread(this.client)
-    this.#socket.destroy()
+    this.destroy()
   }
 
   readonly #closed = (): void => {

@@ -203,6 +203,7 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     open: () => sockets.size,
     isBusy: () => [...connections].some(({ isBusy }) => isBusy),
     destroyAll() {
+      for (const connection of connections) connection.destroy()
       for (const socket of sockets) socket.destroy()
     },
   }
