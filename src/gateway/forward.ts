@@ -132,9 +132,7 @@ function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response:
   const headers = answer.headers.filter(
     (_, index) => answer.headers[index - (index % 2)] !== 'content-length',
   )
-  // RFC 9110 section 8.6: an answer 204 has no content-length.
-  const length = status === 204 ? [] : ['content-length', String(body.length)]
-  response.writeHead(status, [...headers, ...length])
+  response.writeHead(status, [...headers, 'content-length', String(body.length)])
   atEndOfTurn(() => response.end(body))
 }
 

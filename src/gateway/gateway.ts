@@ -1,3 +1,4 @@
+import type { SecureContextOptions } from 'node:tls'
 import type { Registry } from 'prom-client'
 import type { GatewaySettings } from '../config.ts'
 import { addConsole } from '../console/console.ts'
@@ -183,10 +184,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     }
     opened.push(() => server.close())
     const url = await server.listen(where)
-    if (where.tls !== undefined) {
-      const certificates = await followCertificates(server.http, where.tls, log, ({ cert }) =>
-        observed.listener(cert),
-      )
+    if (tls !== undefined) {
+      const taken = (context: SecureContextOptions): void => {
+        server.setCertificates(context)
+        observed.listener(context.cert)
+      }
+      const certificates = await followCertificates({ ...tls, log, taken })
       opened.push(() => certificates.close())
     }
     return { url, adminUrl, close }

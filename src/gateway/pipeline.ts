@@ -15,15 +15,19 @@ import { check, type BodyLimits } from './check.ts'
 import { DeniedError } from './denied-error.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
 import type { ClientBody } from './edge/client-body.ts'
-import type { ClientRequest } from './edge/client-request.ts'
 import { forward } from './forward.ts'
 import { identify } from './identify.ts'
 import { limit, limitEntries } from './limit.ts'
 import { match, type FindAim } from './match.ts'
 import type { PageTokens } from './listing/page-token.ts'
-import { receive } from './receive.ts'
 import { record } from './record.ts'
-import { authenticated, type Authenticated, type Consistent, type Permitted } from './stages.ts'
+import {
+  authenticated,
+  type Authenticated,
+  type Consistent,
+  type Permitted,
+  type Received,
+} from './stages.ts'
 import type { Trace } from './trace.ts'
 import type { Upstreams } from './upstream/upstreams.ts'
 
@@ -54,17 +58,16 @@ export interface Admitted {
 }
 
 /**
- * The first half of the way of a request: everything that is decided before a byte of its body is read.
+ * The first half of the way of a received request: everything that is decided before a byte of its body is read.
  * Each stage takes what the one before returns, and refuses by throwing an InterfaceError; only what the policies deny
  * is returned. A promise only where it must wait to know who calls.
  */
 export function admit(
-  request: ClientRequest,
+  received: Received,
   response: ClientAnswer,
   parts: PipelineParts,
   trace: Trace,
 ): Admitted | DeniedError | Promise<Admitted | DeniedError> {
-  const received = receive(request, parts, trace.requestId)
   trace.enter('match')
   const matched = match(received, parts.findAim)
   trace.meaning = matched.meaning

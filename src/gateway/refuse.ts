@@ -49,20 +49,13 @@ function ownHeaders(answered: AnsweredFor, ofError: InterfaceError['headers']): 
  * Answers a refused request in the shape of the interface. Where an answer has already begun, the connection is
  * cut instead, so that half an answer never looks whole.
  */
-export function refuse(
-  request: ClientRequest,
-  response: ClientAnswer,
-  error: InterfaceError,
-  answered: AnsweredFor,
-): void {
+export function refuse(response: ClientAnswer, error: InterfaceError, answered: AnsweredFor): void {
   if (response.hasHead) {
     response.destroy()
     return
   }
   const { headers, body } = errorAnswer(error, answered)
-  // Whether a body follows that is held back only the client knows, so the connection ends here.
-  if ((request.head.expectsContinue && !request.isComplete) || error instanceof BodyTooSlow)
-    response.keepsAlive = false
+  if (error instanceof BodyTooSlow) response.keepsAlive = false
   response.writeHead(error.status, headers)
   atEndOfTurn(() => response.end(body))
 }

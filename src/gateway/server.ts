@@ -1,8 +1,8 @@
-import { keySetPath } from '../identity/assertions.ts'
 import { InterfaceError } from '../interface/errors.ts'
-import { openApiPath, openApiText } from '../interface/openapi.ts'
 import { answerUnparsed } from '../interface/unparsed-requests.ts'
+import { headersFor } from './answered-for.ts'
 import { DeniedError } from './denied-error.ts'
+import { createDocuments, type Document } from './documents.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
 import { ArrivingBody, noBody, type BodyPace, type ClientBody } from './edge/client-body.ts'
 import type { ClientRequest } from './edge/client-request.ts'
@@ -13,6 +13,7 @@ import { createListener, type Listener, type ListenerOptions } from './edge/list
 import { atEndOfTurn } from './end-of-turn.ts'
 import type { GatewayTelemetry } from './observe/observe.ts'
 import { admit, pass, type PipelineParts } from './pipeline.ts'
+import { receive } from './receive.ts'
 import { answerable, drain, refuse } from './refuse.ts'
 import { beginTrace, type Trace } from './trace.ts'
 
@@ -26,8 +27,7 @@ export interface GatewayServerOptions extends PipelineParts, ListenerOptions {
 
 /** The HTTP server of the gateway. */
 export interface GatewayServer {
-  /** The server beneath, for those who follow its certificates. */
-  readonly http: Listener['server']
+  readonly setCertificates: Listener['setCertificates']
   /** Resolves with the URL when requests are taken. */
   listen(where: Pick<ListenSettings, 'host' | 'port'>): Promise<string>
   /** Why no requests should be sent here: it does not listen yet, or not for much longer. */
@@ -40,27 +40,19 @@ export interface GatewayServer {
 }
 
 /**
- * Builds the HTTP server of the gateway: what is for the catalog goes from the listener straight into the pipeline,
- * its documents are answered here.
+ * Builds the HTTP server of the gateway: every request is received by the same rules; then documents are answered
+ * here, and all else goes through the pipeline.
  */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   const { telemetry, timeouts, limits, upstreams } = options
   const bodyPace: BodyPace = { patienceMs: timeouts.bodyMs, bytesPerSecond: limits.bodyBytesPerSecond }
-  const documents = new Map([[openApiPath, Buffer.from(openApiText())]])
-  if (options.keySet !== undefined) documents.set(keySetPath, Buffer.from(options.keySet))
+  const findDocument = createDocuments(options.keySet)
   let passing = 0
   const listener = createListener(options, { request: take, turnedAway: telemetry.turnedAway })
 
   function take(request: ClientRequest, response: ClientAnswer): void {
-    const { method, target } = request.head
-    if (method === 'CONNECT') {
+    if (request.head.method === 'CONNECT') {
       refuseTunnel(request)
-      return
-    }
-    const document = method === 'GET' ? documents.get(target) : undefined
-    if (document !== undefined) {
-      answerDocument(document, response)
-      drain(request)
       return
     }
     const trace = beginTrace(request)
@@ -73,7 +65,13 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     let body: ClientBody = noBody
     passing += 1
     try {
-      const admission = admit(request, response, options, trace)
+      const received = receive(request, options, trace.requestId)
+      const document = findDocument(received)
+      if (document !== undefined) {
+        answerDocument(document, response, trace)
+        return
+      }
+      const admission = admit(received, response, options, trace)
       const admitted = admission instanceof Promise ? await admission : admission
       if (admitted instanceof DeniedError) {
         fail(request, response, trace, admitted)
@@ -95,8 +93,17 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     if (error instanceof ClientGone) return
     const refusal = answerable(error)
     telemetry.refused(trace, refusal)
-    refuse(request, response, refusal, trace)
+    refuse(response, refusal, trace)
     drain(request)
+  }
+
+  function answerDocument({ name, bytes }: Document, response: ClientAnswer, trace: Trace): void {
+    trace.document = name
+    options.shedding.admitDocument()
+    const length = String(bytes.length)
+    const headers = ['content-type', 'application/json', 'content-length', length, ...headersFor(trace)]
+    response.writeHead(200, headers)
+    atEndOfTurn(() => response.end(bytes))
   }
 
   function refuseTunnel({ socket, client }: ClientRequest): void {
@@ -106,7 +113,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   let problem: string | undefined = 'the gateway is starting'
   return {
-    http: listener.server,
+    setCertificates: (context) => listener.setCertificates(context),
     problem: () => problem,
     async listen({ host, port }) {
       const bound = await listener.listen({ host, port })
@@ -126,9 +133,4 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       })
     },
   }
-}
-
-function answerDocument(text: Buffer, response: ClientAnswer): void {
-  response.writeHead(200, ['content-type', 'application/json', 'content-length', String(text.length)])
-  atEndOfTurn(() => response.end(text))
 }

@@ -4,6 +4,7 @@ import { lancedbDatabaseHeader, requestIdHeader, requestIdOf } from '../interfac
 import type { Target } from '../interface/target.ts'
 import type { Allowed } from '../policy/decision.ts'
 import type { RequestSpans } from '../telemetry/request-spans.ts'
+import type { Document } from './documents.ts'
 import type { ClientRequest } from './edge/client-request.ts'
 
 /** The stages of the way of a request, in order. */
@@ -42,6 +43,8 @@ export class Trace {
   readonly startedAt: number
   stage: Stage = 'receive'
   meaning: Target | undefined = undefined
+  /** The document that it is for, if it is not for the catalog. */
+  document: Document['name'] | undefined = undefined
   principal: Principal | undefined = undefined
   allowedBy: Allowed | undefined = undefined
   /** Of the policies that decide on it. */

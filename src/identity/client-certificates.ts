@@ -40,7 +40,7 @@ export function certificateReader(
 
   function read(connection: TLSSocket, certificate: X509Certificate) {
     if (!connection.authorized) throw new AuthenticationRefused('untrusted_certificate')
-    const verified = { ...readCertificate(settings, certificate), endsAt: Date.parse(certificate.validTo) }
+    const verified = { ...readCertificate(settings, certificate), endsAt: endOfChain(certificate) }
     known.set(connection, verified)
     return verified
   }
@@ -57,6 +57,19 @@ export function certificateReader(
     if (!(now() < verified.endsAt)) throw new AuthenticationRefused('expired_certificate')
     return verified
   }
+}
+
+/** When the first certificate of the chain ends, in milliseconds; NaN if one of these times cannot be read. */
+function endOfChain(certificate: X509Certificate): number {
+  let endsAt = Infinity
+  const seen = new Set<string>()
+  for (let one: X509Certificate | undefined = certificate; one !== undefined; one = one.issuerCertificate) {
+    // An authority that signs itself is its own issuer.
+    if (seen.has(one.fingerprint256)) break
+    seen.add(one.fingerprint256)
+    endsAt = Math.min(endsAt, Date.parse(one.validTo))
+  }
+  return endsAt
 }
 
 function readCertificate(

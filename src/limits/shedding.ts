@@ -8,6 +8,8 @@ import { shedClasses, shedClassOf, type ShedClass } from './shed-class.ts'
 export interface Shedding {
   /** Throws Overloaded (503) for a request of that principal that is not let in. */
   admit(upstream: string, operation: OperationName, holder: Holder): void
+  /** Throws Overloaded (503) for a document that is not sent now: documents are shed like listings. */
+  admitDocument(): void
   /** The share of each class that is refused, from 0 to 1, by upstream. */
   shares(): readonly { readonly upstream: string; readonly class: ShedClass; readonly share: number }[]
   close(): void
@@ -80,6 +82,9 @@ export function createShedding(
       const gate = gates.get(upstream)?.[poolOf(of)]
       const isRefused = gate !== undefined && !gate.pool.isFreeFor(holder) && gate.refuses(of)
       if (refusesAll(of) || isRefused) throw new Overloaded()
+    },
+    admitDocument() {
+      if (refusesAll('listing')) throw new Overloaded()
     },
     shares: () =>
       [...gates].flatMap(([upstream, gate]) =>

@@ -14,7 +14,7 @@ test('the gateway tells everybody the interface, and asks no upstream for it', a
   const { gateway, upstream } = await gatewayAndUpstream()
   expect(await fetchDocument(gateway.url)).toEqual({ status: 200, text: openApiText() })
   expect(upstream.arrivals).toHaveLength(0)
-  expect((await gateway.post('/openapi.json')).status).toBe(404)
+  expect((await gateway.post('/openapi.json')).status).toBe(405)
 })
 
 test('so does the reference catalog, also where it wants a token', async () => {

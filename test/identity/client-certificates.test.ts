@@ -142,6 +142,12 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     expect(await ask(port, good)).toBe('expired_certificate')
   })
 
+  test('an authority whose certificate ends while a connection is open', async () => {
+    const lasting = await own.issue('lasting', `URI:${spiffe}`, { days: 10 })
+    const port = await listen({ clientCertificates: mesh, now: () => Date.now() + 3 * 86_400_000 })
+    expect(await ask(port, lasting)).toBe('expired_certificate')
+  })
+
   describe('together with a token', () => {
     const key = makeIssuerKey('ES256', 'one')
     const bearing = (claims: Record<string, unknown>) => ({

@@ -73,9 +73,13 @@ it('while requests wait too long for their turn, rows are refused, whatever the 
   onTestFinished(() => shedding.close())
   await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).toThrow(Overloaded))
   expect(() => shedding.admit('catalog', 'DescribeTable', 'dev')).not.toThrow()
+  // Documents are large, and can wait: they are shed with the listings.
+  expect(() => shedding.admitDocument()).not.toThrow()
+  await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
   turns.wait = 0
   await eventually(() => expect(shedding.shares().every(({ share }) => share === 0)).toBe(true))
   expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).not.toThrow()
+  expect(() => shedding.admitDocument()).not.toThrow()
 })
 
 it('a principal that waits for more than its share has nothing of others refused', async () => {

@@ -1,19 +1,21 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { headerNameGrammar } from '../../interface/headers.ts'
+import { TLSSocket } from 'node:tls'
 import { BodyWriter, type Written } from '../http/body-writer.ts'
+import { isHeaderField } from '../http/header-fields.ts'
 import { httpDate } from './http-date.ts'
 import type { ClientRequest } from './client-request.ts'
 import { Listeners } from './listeners.ts'
 
 /** They say where an answer ends and what becomes of its connection: nobody else writes them. */
 const own: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding'])
-const forbidden = /[^\t\x20-\x7e\x80-\xff]/
 
 /** Whose answer it is, and what the connection does with it. */
 interface AnswerOwner {
   /** Seconds for which the client may wait with its next request. */
   readonly keepAliveSeconds: number
+  /** Whether the connection is so old that it is closed behind the next answer. */
+  readonly isAged: boolean
   /** The answer is over; whole, or cut off with its connection. */
   answered(): void
 }
@@ -34,6 +36,7 @@ export class ClientAnswer {
   #state: 'open' | 'ended' | 'whole' | 'destroyed' = 'open'
   #body: 'sized' | 'chunked' | 'until closed' | 'none' = 'none'
   #left = 0
+  #isContinued = false
   /** As soon as the head is known. */
   #writer: BodyWriter | undefined
 
@@ -61,7 +64,9 @@ export class ClientAnswer {
 
   /** Tells the client to send the body that it holds back. */
   writeContinue(): void {
-    if (this.#state === 'open' && !this.hasHead) this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
+    if (this.#state !== 'open' || this.hasHead) return
+    this.#isContinued = true
+    this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
   }
 
   /**
@@ -70,25 +75,32 @@ export class ClientAnswer {
    */
   writeHead(status: number, headers: readonly string[]): void {
     if (this.hasHead || this.#state !== 'open') return
-    const { method, version } = this.request.head
+    const { method, version, expectsContinue } = this.request.head
+    // Only the client knows whether it still sends the body that it holds back, so nothing behind it can be read.
+    if (expectsContinue && !this.#isContinued && !this.request.isComplete) this.keepsAlive = false
     let length: string | undefined
     let isDated = false
+    // RFC 9110, section 8.6, forbids a length for 204. For 304 it would be that of another response, which only the
+    // upstream knows.
+    const isBodiless = status === 204 || status === 304
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] ?? ''
       const value = headers[index + 1] ?? ''
-      if (!headerNameGrammar.test(name) || own.has(name) || forbidden.test(value))
-        throw new Error(`the header ${name} cannot be sent`)
-      if (name === 'content-length') length = value
-      else if (name === 'date') isDated = true
+      if (own.has(name) || !isHeaderField(name, value)) throw new Error(`the header ${name} cannot be sent`)
+      if (name === 'content-length') {
+        if (isBodiless) continue
+        length = value
+      }
+      if (name === 'date') isDated = true
       text += `${name}: ${value}\r\n`
     }
-    if (method === 'HEAD' || status === 204 || status === 304) this.#body = 'none'
+    if (method === 'HEAD' || isBodiless) this.#body = 'none'
     else if (length !== undefined) this.#body = 'sized'
     else if (version === '1.1') this.#body = 'chunked'
     else this.#body = 'until closed'
     this.#left = Number(length ?? 0)
-    if (this.#body === 'until closed') this.keepsAlive = false
+    if (this.#body === 'until closed' || this.#owner.isAged) this.keepsAlive = false
     if (this.#body === 'chunked') text += 'transfer-encoding: chunked\r\n'
     text += this.keepsAlive
       ? `connection: keep-alive\r\nkeep-alive: timeout=${this.#owner.keepAliveSeconds}\r\n`
@@ -135,9 +147,14 @@ export class ClientAnswer {
     else this.#socket.write('', 'latin1', (error) => this.#written(error))
   }
 
-  /** Closes the connection, so that half an answer never looks whole; but HTTP/1.0 without a length cannot show it. */
+  /**
+   * Closes the connection, so that half an answer never looks whole: with a reset where the end of the connection would
+   * be that of the answer. TLS is then not closed in order, which says the same.
+   */
   destroy(): void {
-    this.#socket.destroy()
+    const needsReset = this.#body === 'until closed' && !(this.#socket instanceof TLSSocket)
+    if (needsReset) this.#socket.resetAndDestroy()
+    else this.#socket.destroy()
     this.closed()
   }
 

@@ -17,6 +17,8 @@ export interface ConnectionBounds {
   readonly keepAliveMs: number
   /** Milliseconds without anything taken of what was sent. */
   readonly unreadMs: number
+  /** Milliseconds after which the next response is the last of its connection. */
+  readonly maxConnectionAgeMs: number
 }
 
 /** Who has connections, and is told what comes over them. */
@@ -33,6 +35,9 @@ export interface ConnectionOwner {
   unread(client: string): void
   closed(connection: ClientConnection): void
 }
+
+/** The largest part of its age that a connection is closed before. */
+const ageJitter = 0.1
 
 /**
  * A connection of a client. It carries one request after the other: what is sent ahead waits unread until the request
@@ -56,6 +61,10 @@ export class ClientConnection {
   #isReading = false
   #isStopped = false
   #isEnding = false
+  /** Whether no request may begin any more. */
+  #isDistrusted = false
+  /** A part of the age is left out at random: connections that began together do not end together. */
+  readonly #agesAt: number
   /** When the wait began that the client is in: for a head, or for its end. */
   #waitingSince = this.#arrivedAt
   #hasServed = false
@@ -65,6 +74,7 @@ export class ClientConnection {
     this.#owner = owner
     this.client = socket.remoteAddress ?? ''
     this.keepAliveSeconds = Math.floor(owner.bounds.keepAliveMs / 1000)
+    this.#agesAt = this.#arrivedAt + owner.bounds.maxConnectionAgeMs * (1 - ageJitter * Math.random())
     this.#reader = new RequestReader(
       { head: this.#begin, piece: (bytes) => this.#request?.arrived(bytes), end: this.#bodyEnded },
       owner.bounds.headerBytes,
@@ -90,6 +100,19 @@ export class ClientConnection {
     if (this.#answer !== undefined && !this.#answer.hasHead) this.#answer.keepsAlive = false
   }
 
+  /** Lets no further request begin: closes it now, or behind the response under way. */
+  distrust(): void {
+    this.#isDistrusted = true
+    this.closeWhenAnswered()
+    if (this.#answer === undefined && !this.#isEnding) this.#socket.destroy()
+  }
+
+  /** Closes it at once; a response under way does not look whole. */
+  destroy(): void {
+    this.#answer?.destroy()
+    this.#socket.destroy()
+  }
+
   /** Closes it where no request is under way, and it does not close already. */
   closeIfIdle(): void {
     if (!this.isBusy && !this.#isEnding) this.#socket.destroy()
@@ -109,12 +132,17 @@ export class ClientConnection {
     }
   }
 
+  /** For the answer: whether its connection is old enough to be closed behind it. */
+  get isAged(): boolean {
+    return performance.now() >= this.#agesAt
+  }
+
   /** For the answer: it is over. */
   answered(): void {
     if (this.#answer === undefined) return
     const { keepsAlive } = this.#answer
     this.#answer = undefined
-    if (this.#isEnding || !keepsAlive || this.#socket.destroyed) this.#end()
+    if (this.#isEnding || this.#isDistrusted || !keepsAlive || this.#socket.destroyed) this.#end()
     else if (this.#request?.isComplete === true) this.#next()
   }
 
@@ -244,7 +272,7 @@ export class ClientConnection {
   readonly #quiet = (): void => {
     if (this.#answer === undefined || this.#socket.writableLength === 0) return
     this.#owner.unread(this.client)
-    this.#socket.destroy()
+    this.destroy()
   }
 
   readonly #closed = (): void => {

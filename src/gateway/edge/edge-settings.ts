@@ -19,7 +19,8 @@ const tlsSchema = z
     clientRevocationList: path
       .optional()
       .describe(
-        'PEM: the certificates that the authority has revoked. Where it is out of date none is good.',
+        'PEM: the certificates that the authority has revoked. If it is out of date, none is good. When it or ' +
+          'clientCertificateAuthority changes, connections with a client certificate are closed.',
       ),
   })
   .refine(
@@ -106,6 +107,11 @@ export const timeoutsSchema = z.strictObject({
     .default(75_000)
     .describe(
       'Idle after an answer: longer than a load balancer keeps idle connections, so that it closes first.',
+    ),
+  maxConnectionAgeMs: milliseconds
+    .default(3_600_000)
+    .describe(
+      'Age of a connection after which its next response is the last one, with connection: close; up to a tenth less.',
     ),
   drainDelayMs: z
     .int()

@@ -1,12 +1,12 @@
 import { constants } from 'node:crypto'
-import type { Server } from 'node:net'
-import { createSecureContext, type SecureContextOptions, type Server as TlsServer } from 'node:tls'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { watchFile } from '../../identity/watch-file.ts'
 import { readPemFile } from '../../interface/pem-file.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { TlsSettings } from './edge-settings.ts'
 
-const lookMs = 1_000
+const lookMs = 500
+const materials = ['cert', 'key', 'ca', 'crl'] as const
 
 /**
  * What a TLS listener is made of. Throws where a file cannot be read or is not whole, or certificate and key are no
@@ -30,36 +30,42 @@ export async function readCertificates(settings: TlsSettings): Promise<SecureCon
   return context
 }
 
+/** What is used of the files that a TLS listener was opened with. */
+export interface FollowedCertificates {
+  readonly settings: TlsSettings
+  /** What the listener was opened with. */
+  readonly context: SecureContextOptions
+  readonly log: Logger
+  /** Called with new ones. */
+  readonly taken: (context: SecureContextOptions) => void
+}
+
 /**
- * Follows the files of a TLS listener: connections that begin after a change see the new ones. Files that belong
- * together may be written one after the other: until they fit, those that were read before stay in force. `taken` is
- * told of new ones.
+ * Follows the files of a TLS listener: `taken` is called within a second of a change. Files that belong together may be
+ * written one after the other: until they fit, those that were read before stay in force.
  */
-export async function followCertificates(
-  server: Server,
-  settings: TlsSettings,
-  log: Logger,
-  taken: (context: SecureContextOptions) => void,
-): Promise<{ close(): void }> {
-  const listener = server as TlsServer
+export async function followCertificates(followed: FollowedCertificates): Promise<{ close(): void }> {
+  const { settings, log, taken } = followed
+  let current = followed.context
   const failed = (cause: unknown): void =>
     log.error({ error: String(cause) }, 'certificates not reloaded: the last good ones stay in force')
-  const reload = (): void => {
-    readCertificates(settings)
-      .then((context) => {
-        listener.setSecureContext(context)
-        taken(context)
-      })
-      .then(() => log.info('certificates reloaded'), failed)
+  async function reload(): Promise<void> {
+    const context = await readCertificates(settings)
+    if (materials.every((material) => context[material] === current[material])) return
+    taken(context)
+    current = context
+    log.info('certificates reloaded')
   }
+  // One after the other: what was read first must not be taken last.
+  let reloading = Promise.resolve()
+  const changed = (): void => void (reloading = reloading.then(reload).catch(failed))
   const { certificate, key, clientCertificateAuthority, clientRevocationList } = settings
   const files = [certificate, key, clientCertificateAuthority, clientRevocationList]
-  let isFollowing = false
   const watched = await Promise.all(
     files
       .filter((file) => file !== undefined)
-      .map((file) => watchFile(file, () => isFollowing && reload(), { intervalMs: lookMs, failed })),
+      // The first look finds what has changed since the listener was opened.
+      .map((file) => watchFile(file, changed, { intervalMs: lookMs, failed })),
   )
-  isFollowing = true
   return { close: () => watched.forEach((each) => each.close()) }
 }

@@ -1,5 +1,10 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls'
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type Server as TlsServer,
+  type TLSSocket,
+} from 'node:tls'
 import type { ClientAnswer } from './client-answer.ts'
 import { ClientConnection, type ConnectionBounds } from './client-connection.ts'
 import type { ClientRequest } from './client-request.ts'
@@ -33,8 +38,14 @@ export interface ListenerEvents {
 
 /** An HTTP/1.1 server, and its connections. */
 export interface Listener {
-  /** The server beneath, for those who follow its certificates. */
+  /** The server beneath. */
   readonly server: Server
+  /**
+   * Connections that begin from now on use these certificates. If the authorities or the revocation list of clients
+   * are others than before, connections that showed a certificate are closed, each behind the response under way: TLS
+   * verifies a certificate only when a connection begins. Only for a listener with TLS.
+   */
+  setCertificates(context: SecureContextOptions): void
   /** Resolves with the port when connections are taken. */
   listen(where: { readonly host: string; readonly port: number }): Promise<number>
   readonly isListening: boolean
@@ -60,12 +71,18 @@ const backlog = 4_096
 /** The HTTP server of the gateway, with or without TLS, before it listens. */
 export function createListener(options: ListenerOptions, events: ListenerEvents): Listener {
   const { limits, timeouts, line, tls } = options
-  const { headersMs, keepAliveMs, unreadMs } = timeouts
-  const bounds: ConnectionBounds = { headerBytes: limits.headerBytes, headersMs, keepAliveMs, unreadMs }
+  const { headersMs, keepAliveMs, unreadMs, maxConnectionAgeMs } = timeouts
+  const { headerBytes } = limits
+  const bounds: ConnectionBounds = { headerBytes, headersMs, keepAliveMs, unreadMs, maxConnectionAgeMs }
   // With TLS these are the connections beneath it, also those that have not agreed on it yet.
   const sockets = new Set<Socket>()
   const connections = new Set<ClientConnection>()
   const connectionsOf = new Map<string, number>()
+  /** Those whose client showed a certificate. */
+  const certified = new Set<ClientConnection>()
+  let trust = tls?.context
+  /** By peer, what its certificate is verified by: TLS is agreed on later than a connection is accepted. */
+  const trustOf = new Map<string, SecureContextOptions | undefined>()
   let looking: NodeJS.Timeout | undefined
   const owner = {
     bounds,
@@ -75,7 +92,10 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     refused: ({ reason, message }: { reason: UnparsedReason; message: string }, client: string) =>
       events.turnedAway(reason, client, message),
     unread: (client: string) => events.turnedAway('answer_not_read', client),
-    closed: (connection: ClientConnection) => void connections.delete(connection),
+    closed(connection: ClientConnection) {
+      connections.delete(connection)
+      certified.delete(connection)
+    },
   }
   const server = tls === undefined ? createServer(tcpOptions, serve) : createTls(tls.settings, tls.context)
   server.maxConnections = limits.connections
@@ -90,9 +110,16 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     const secure = createTlsServer({ ...tcpOptions, ...tlsOptions(settings, timeouts), ...context })
     return secure
       .on('secureConnection', (socket: TLSSocket) => {
-        if (isTrusted(socket, settings)) return serve(socket)
-        events.turnedAway('certificate', socket.remoteAddress, String(socket.authorizationError))
-        socket.destroy()
+        const isCertified = socket.getPeerX509Certificate() !== undefined
+        const isStale = trustOf.get(peerOf(socket)) !== trust
+        if (isCertified && (isStale || !isTrusted(socket, settings))) {
+          const cause = isStale ? 'verified by authorities of before' : String(socket.authorizationError)
+          events.turnedAway('certificate', socket.remoteAddress, cause)
+          socket.destroy()
+          return
+        }
+        const connection = serve(socket)
+        if (isCertified && connection !== undefined) certified.add(connection)
       })
       .on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
         // What the client broke off is no fault.
@@ -102,10 +129,12 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
       })
   }
 
-  function serve(socket: Socket): void {
-    if (socket.destroyed) return
-    connections.add(new ClientConnection(socket, owner))
+  function serve(socket: Socket): ClientConnection | undefined {
+    if (socket.destroyed) return undefined
+    const connection = new ClientConnection(socket, owner)
+    connections.add(connection)
     looking ??= setInterval(look, Math.min(mostOftenMs, Math.ceil(headersMs / 4))).unref()
+    return connection
   }
 
   function look(): void {
@@ -124,10 +153,13 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
       events.turnedAway('too_many_connections_of_client', client)
       return
     }
+    const peer = peerOf(socket)
     sockets.add(socket)
     connectionsOf.set(client, others + 1)
+    trustOf.set(peer, trust)
     socket.once('close', () => {
       sockets.delete(socket)
+      trustOf.delete(peer)
       const left = (connectionsOf.get(client) ?? 1) - 1
       if (left > 0) connectionsOf.set(client, left)
       else connectionsOf.delete(client)
@@ -136,6 +168,12 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
 
   return {
     server,
+    setCertificates(context) {
+      ;(server as TlsServer).setSecureContext(context)
+      if (context.ca === trust?.ca && context.crl === trust?.crl) return
+      trust = context
+      for (const connection of certified) connection.distrust()
+    },
     listen: ({ host, port }) =>
       new Promise((resolve, reject) => {
         server.once('error', reject)
@@ -165,6 +203,7 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     open: () => sockets.size,
     isBusy: () => [...connections].some(({ isBusy }) => isBusy),
     destroyAll() {
+      for (const connection of connections) connection.destroy()
       for (const socket of sockets) socket.destroy()
     },
   }
@@ -183,8 +222,11 @@ function tlsOptions({ clientCertificate }: TlsSettings, timeouts: TimeoutSetting
   }
 }
 
+/** Whether the certificate that was shown is good. */
 function isTrusted(socket: TLSSocket, { clientCertificate }: TlsSettings): boolean {
-  return (
-    clientCertificate !== 'optional' || socket.authorized || socket.getPeerX509Certificate() === undefined
-  )
+  return clientCertificate !== 'optional' || socket.authorized
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }

@@ -23,12 +23,17 @@ export interface RequestHead {
 }
 
 const methods: ReadonlySet<string> = new Set(METHODS)
-const requestLine = /^([A-Z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/([0-9]\.[0-9])$/
+const requestLine = /^([A-Z-]+) ([\x21-\x7e]+) HTTP\/([0-9]\.[0-9])$/
+/**
+ * The forms of a target that lead anywhere (RFC 9112, section 3.2). Of an absolute target two readers find two hosts;
+ * that of CONNECT is of another form, and every such request is refused.
+ */
+const targetForm = /^[/*]/
 /** One reader takes the tab for a blank (RFC 9112, section 5), another for a part of the value, or for a fault. */
 const framingWithTab = /\r\n(?:content-length|transfer-encoding):[^\r]*\t/i
 /** Of a request line that has not come whole. */
 const beginning =
-  /^[A-Z-]{1,32}(?: (?:[\x21-\x7e\x80-\xff]+(?: (?:H(?:T(?:T(?:P(?:\/(?:[0-9](?:\.[0-9]?)?)?)?)?)?)?)?)?)?)?\r?$/
+  /^[A-Z-]{1,32}(?: (?:[\x21-\x7e]+(?: (?:H(?:T(?:T(?:P(?:\/(?:[0-9](?:\.[0-9]?)?)?)?)?)?)?)?)?)?)?\r?$/
 
 /**
  * Reads the head of a request, without the empty line at its end, by RFC 9112. Throws NoRequest for everything that is
@@ -61,6 +66,7 @@ function readRequestLine(line: string): Pick<RequestHead, 'method' | 'target' | 
   if (match === null) throw noRequestLine()
   const [, method = '', target = '', version = ''] = match
   if (!methods.has(method)) throw malformed('the method is none of HTTP')
+  if (method !== 'CONNECT' && !targetForm.test(target)) throw malformed('the target is no path')
   return { method, target, version }
 }
 

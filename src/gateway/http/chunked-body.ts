@@ -7,12 +7,17 @@ const lineFeed = 0x0a
 /** What a line between chunks can be. */
 type Line = 'size' | 'data end' | 'trailers'
 
-const sizeLine = /^([0-9A-Fa-f]{1,12})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/
+/**
+ * RFC 9112, section 7.1.1, without the whitespace that it tells senders to leave out, and without quoted pairs: node
+ * reads neither.
+ */
+const sizeLine =
+  /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]*"))?)*$/
 /** Where a length or an encoding stands behind a body, one reader may believe it. */
 const framingTrailer = /^(?:content-length|transfer-encoding):/i
 /** Of lines that have not come whole: who sends something else need not be waited for. */
 const beginnings = {
-  size: /^[0-9A-Fa-f]{1,12}[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r?$/,
+  size: /^[0-9A-Fa-f]{1,12}(?:;[\t\x20-\x7e\x80-\xff]*)?\r?$/,
   'data end': /^\r?$/,
   trailers: /^[\t\x20-\x7e\x80-\xff]*\r?$/,
 }

@@ -5,6 +5,7 @@ import { headerNameGrammar } from '../../interface/headers.ts'
  * where another sees none. Written so that it is read in one go, in a third of the time of looking for what is wrong.
  */
 export const headGrammar = /^[\t\x20-\x7e\x80-\xff]*(?:\r\n[\t\x20-\x7e\x80-\xff]*)*$/
+const forbiddenInValue = /[^\t\x20-\x7e\x80-\xff]/
 /** What a content-length is. */
 export const lengthGrammar = /^[0-9]{1,15}$/
 
@@ -30,6 +31,11 @@ export function readHeaderFields(
     at = end + 2
   }
   return headers
+}
+
+/** Whether a header with that name and value is one line of a head once it is written. */
+export function isHeaderField(name: string, value: string): boolean {
+  return headerNameGrammar.test(name) && !forbiddenInValue.test(value)
 }
 
 /** The text from there to there, without spaces and tabs around it. */

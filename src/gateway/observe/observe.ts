@@ -97,7 +97,7 @@ export function observeGateway(
   function ended(trace: Trace, response: ClientAnswer): void {
     const now = performance.now()
     inProgress.count -= 1
-    const operation = trace.meaning?.operation.name ?? 'unknown'
+    const operation = trace.meaning?.operation.name ?? trace.document ?? 'unknown'
     const { refusal } = trace
     const decision = trace.allowedBy ? 'allow' : refusal?.error instanceof DeniedError ? 'deny' : 'none'
     const status = response.hasHead ? response.status : 499

@@ -59,11 +59,12 @@ function writeLine(
   log.write(level, requestLine(trace, response, end, isSampled ? rate : undefined), 'request')
 }
 
-/** A read that went well. */
+/** A read of the catalog or of a document that went well. */
 function isUnremarkable(
-  { meaning }: Trace,
+  { meaning, document }: Trace,
   response: ClientAnswer,
   { status, refusal }: RequestEnd,
 ): boolean {
-  return meaning?.operation.effect === 'read' && status < 400 && refusal === undefined && response.isWhole
+  const isRead = document !== undefined || meaning?.operation.effect === 'read'
+  return isRead && status < 400 && refusal === undefined && response.isWhole
 }

@@ -2,7 +2,7 @@ import type { Refusal } from '../trace.ts'
 
 /** How a request ended, for its line in the log, its metrics and its spans. */
 export interface RequestEnd {
-  /** The name of the operation, or `unknown`. */
+  /** The name of the operation or of the document, or `unknown`. */
   readonly operation: string
   /** What was answered; 499 where the client left before. */
   readonly status: number

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request as requestOf } from 'node:http'
 import { expect, it } from 'vitest'
 import type { ClientAnswer } from '../../../src/gateway/edge/client-answer.ts'
+import type { Listener } from '../../../src/gateway/edge/listener.ts'
 import { openRaw } from '../raw-connection.ts'
 import { runListener } from './running-listener.ts'
 
@@ -72,12 +73,24 @@ it.each<[what: string, Framing]>([
     },
   ],
   [
-    'of status 204',
-    { sent: get, status: 204, body: 'abc', found: new RegExp(`No Content\\r\\n[^]*plain\\r\\n${kept}$`) },
+    'of status 204, without the length of what is not sent',
+    {
+      sent: get,
+      status: 204,
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`No Content\\r\\n[^]*plain\\r\\n${kept}$`),
+    },
   ],
   [
-    'of status 304',
-    { sent: get, status: 304, body: 'abc', found: new RegExp(`Not Modified\\r\\n[^]*plain\\r\\n${kept}$`) },
+    'of status 304, without the length of what is not sent',
+    {
+      sent: get,
+      status: 304,
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`Not Modified\\r\\n[^]*plain\\r\\n${kept}$`),
+    },
   ],
   [
     'to a client that closes',
@@ -164,6 +177,24 @@ it('an answer in chunks that is cut off has no end', async () => {
   const connection = openRaw(url)
   connection.write(get)
   expect(await connection.end()).toMatch(/\r\n\r\n3\r\nabc\r\n$/)
+})
+
+it.each<[how: string, breakOff: (answer: ClientAnswer, listener: Listener) => void]>([
+  ['cut off', (answer) => answer.destroy()],
+  ['under way at the end of its listener', (_, listener) => listener.destroyAll()],
+])('an answer that ends with its connection is reset if it is %s', async (_how, breakOff) => {
+  const begun: ClientAnswer[] = []
+  const { url, listener } = await runListener((_, answer) => {
+    answer.writeHead(200, text)
+    answer.write(Buffer.from('abc'))
+    begun.push(answer)
+  })
+  const connection = openRaw(url)
+  const failed = once(connection.socket, 'error')
+  connection.write('GET / HTTP/1.0\r\n\r\n')
+  await connection.until(/abc$/)
+  for (const answer of begun) breakOff(answer, listener)
+  expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
 })
 
 it.each([

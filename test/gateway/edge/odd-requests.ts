@@ -28,6 +28,32 @@ const size = oneOfThese(
   '0|00|1|3| 3|3 |3\t|3 ;a|3;|3;;|3;a="\\"|3;a=b;c|0x3|+3|-3|g||' +
     'ffffffffffffffff|10000000000000003|00000000000000000003|3\x0b|3,|3;\xff',
 )
+const extension = fc
+  .string({
+    unit: fc.constantFrom(...';;;;==""\\\\ab1 \t,:(/\x7f\x80\xff\0\r\n'.split('')),
+    minLength: 1,
+    maxLength: 10,
+  })
+  .map((text) => `;${text}`)
+const oddTarget = fc.oneof(
+  oneOfThese(
+    '*|*a|a|http://h/|https://h|http:/h|http://|ftp://u:p@h/x|h:1|//h/|/#f|/a#?b|/?#|/\xc3\xa9|/\xe9|/a?\xff|/\x80|' +
+      '/\x7f|/"<>\\^`{}|/%|/%zz|?a|#|/\t|/\x0b|/\x0c|/;a=b|/..//.',
+  ),
+  fc.string({
+    unit: oneOfThese('/|a|:|#|?|*|@|[|]|%|\\|"|<|^|\x80|\xe9|\x7f|\t|h'),
+    minLength: 1,
+    maxLength: 6,
+  }),
+)
+const trailer = fc
+  .tuple(
+    oneOfThese('a|Connection|Upgrade|Expect|Host|Proxy-Connection|Keep-Alive|Trailer|TE|Content-Type|a b|'),
+    oneOfThese(':|: |::|'),
+    oneOfThese('|a|close|keep-alive|upgrade|websocket|chunked|\xe9|\t| a|\x7f|100-continue'),
+    oneOfThese('\r\n|\r\n|\r\n|\n'),
+  )
+  .map((parts) => parts.join(''))
 const version = oneOfThese(
   'HTTP/1.0|HTTP/0.9|HTTP/2.0|HTTP/1.2|HTTP/1.10|http/1.1|HTTP/1,1| HTTP/1.1|ICE/1.0|',
 )
@@ -102,6 +128,15 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   fc
     .tuple(shareOfAWhole, size)
     .map(([place, other]) => oneOf(/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, place, () => other)),
+  fc
+    .tuple(shareOfAWhole, extension)
+    .map(([place, other]) => oneOf(/(?<=\r\n[0-9a-f]{1,2})(?:;[^\r]*)?(?=\r)/g, place, () => other)),
+  fc
+    .tuple(shareOfAWhole, oddTarget)
+    .map(([place, other]) => oneOf(/(?<=[A-Z] )\/[^ ]*(?= HTTP)/g, place, () => other)),
+  fc
+    .tuple(shareOfAWhole, trailer)
+    .map(([place, line]) => oneOf(/(?<=\r\n0(?:;[^\r]*)?\r\n)/g, place, () => line)),
   fc.tuple(shareOfAWhole, version).map(([place, other]) => oneOf(/HTTP\/1\.1/g, place, () => other)),
   fc.tuple(shareOfAWhole, someMethod).map(([place, other]) => oneOf(/[A-Z-]+(?= \/)/g, place, () => other)),
 )

@@ -31,6 +31,7 @@ const patient: TimeoutSettings = {
   bodyMs: 60_000,
   unreadMs: 60_000,
   keepAliveMs: 60_000,
+  maxConnectionAgeMs: 60_000,
   drainDelayMs: 0,
   drainGraceMs: 60_000,
   workerHangMs: 60_000,

@@ -38,7 +38,7 @@ function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
 }
 
 const body = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString('latin1'))
-const extension = fc.constantFrom('', ';a', ' ; a="b"')
+const extension = fc.constantFrom('', ';a', ';a="b ;"')
 
 /** The bytes of an answer, and what they say. */
 const answers = fc.oneof(

@@ -6,7 +6,7 @@ export interface AnswerHead {
   readonly status: number
   /** Names in lower case and values, in turn. */
   readonly headers: string[]
-  /** Where the body ends: after so many bytes, with its last chunk, or with the connection. */
+  /** Where the body ends: after so many bytes, with its last chunk, or, only of a failure, with the connection. */
   readonly body: number | 'chunked' | 'until closed'
   /** Milliseconds for which the connection may wait for another request; 0 where it is of no more use. */
   readonly keepAliveMs: number
@@ -74,9 +74,14 @@ function framing(status: number, isCurrent: boolean, headers: readonly string[])
     return { body: 0, keepAliveMs: isPlain ? keepAliveMs : 0 }
   }
   if (coding !== undefined) return { body: 'chunked', keepAliveMs }
-  return length === undefined
-    ? { body: 'until closed', keepAliveMs: 0 }
-    : { body: Number(length), keepAliveMs }
+  if (length !== undefined) return { body: Number(length), keepAliveMs }
+  // An upstream that is killed closes the connection, too, and node does not say whether TLS was closed in order.
+  if (isSuccess(status)) throw badAnswer('the answer has neither a length nor chunks: it could be cut short')
+  return { body: 'until closed', keepAliveMs: 0 }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
 }
 
 function listsClose(value: string): boolean {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { headerNameGrammar } from '../../../interface/headers.ts'
+import { isHeaderField, lengthGrammar } from '../../http/header-fields.ts'
 import { TransportError } from './transport-error.ts'
 
 /** What is sent to an upstream. */
@@ -22,7 +22,6 @@ export interface RequestHead {
 const targetGrammar = /^\/[\x21-\x7e]*$/
 /** They say where the request ends and where it goes: nobody else writes them. */
 const own: ReadonlySet<string> = new Set(['host', 'connection', 'transfer-encoding'])
-const forbidden = /[^\t\x20-\x7e\x80-\xff]/
 
 /** Throws TransportError for what would not be one request any more once it is written. */
 export function requestHead({ method, path, headers, body }: OutgoingRequest, host: string): RequestHead {
@@ -32,7 +31,7 @@ export function requestHead({ method, path, headers, body }: OutgoingRequest, ho
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? ''
     const value = headers[index + 1] ?? ''
-    if (!headerNameGrammar.test(name) || forbidden.test(value) || own.has(name)) throw unfit('header')
+    if (own.has(name) || !isHeaderField(name, value)) throw unfit('header')
     if (name !== 'content-length') text += `${name}: ${value}\r\n`
     else length ??= lengthIn(value)
   }
@@ -42,7 +41,7 @@ export function requestHead({ method, path, headers, body }: OutgoingRequest, ho
 }
 
 function lengthIn(value: string): number {
-  if (!/^[0-9]{1,15}$/.test(value)) throw unfit('length')
+  if (!lengthGrammar.test(value)) throw unfit('length')
   return Number(value)
 }
 

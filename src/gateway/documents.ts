@@ -1,0 +1,37 @@
+import { keySetPath } from '../identity/assertions.ts'
+import { InterfaceError, invalidInput } from '../interface/errors.ts'
+import { openApiPath, openApiText } from '../interface/openapi.ts'
+import type { Received } from './stages.ts'
+
+/** A JSON document that the gateway itself serves, to everybody. */
+export interface Document {
+  /** Stands for the operation in metrics and the log. */
+  readonly name: 'openapi' | 'jwks'
+  readonly bytes: Buffer
+}
+
+/**
+ * Finds the document that a request is for; undefined if its target is none. Throws InvalidInput (400) for a request
+ * with a body, and Unsupported (405) for a method other than GET.
+ */
+export type FindDocument = (request: Received) => Document | undefined
+
+/** The documents of a gateway; `keySet` is the JWKS of its assertions, if it signs any. */
+export function createDocuments(keySet: string | undefined): FindDocument {
+  const documents = new Map<string, Document>([
+    [openApiPath, { name: 'openapi', bytes: Buffer.from(openApiText()) }],
+  ])
+  if (keySet !== undefined) documents.set(keySetPath, { name: 'jwks', bytes: Buffer.from(keySet) })
+  return ({ method, target, hasBody }) => {
+    const document = documents.get(target)
+    if (document === undefined) return undefined
+    if (method !== 'GET') {
+      throw new InterfaceError('Unsupported', `${target} takes GET, not ${method}`, {
+        status: 405,
+        headers: { allow: 'GET' },
+      })
+    }
+    if (hasBody) throw invalidInput(`a GET request for ${target} has no body, but one was sent`)
+    return document
+  }
+}

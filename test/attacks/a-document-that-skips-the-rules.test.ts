@@ -1,0 +1,103 @@
+import { expect, it } from 'vitest'
+import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
+import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { eventually } from '../gateway/waiting.ts'
+import { attackedGateway } from './attacked-gateway.ts'
+
+// A document is public, but a request for it is still a request: a proxy in front must not find another end of it, or
+// another host in it, than the gateway does.
+const attacked = attackedGateway()
+const document = 'GET /openapi.json HTTP/1.1'
+const smuggled = 'POST /v1/table/production/drop HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
+const malformed: ExpectedError = { kind: 'InvalidInput', says: 'not well-formed HTTP/1.1' }
+
+it.each<[what: string, lines: string[], body: string, ExpectedError]>([
+  ['two hosts', [document, 'host: a', 'host: b'], '', { kind: 'InvalidInput', says: 'repeated' }],
+  ['no host', [document], '', { kind: 'InvalidInput', says: 'no host' }],
+  [
+    'HTTP/2.0',
+    ['GET /openapi.json HTTP/2.0', 'host: a'],
+    '',
+    { kind: 'InvalidInput', status: 505, says: 'HTTP/2.0' },
+  ],
+  [
+    'two keys',
+    [document, 'host: a', 'x-api-key: a', 'x-api-key: b'],
+    '',
+    { kind: 'InvalidInput', says: 'repeated' },
+  ],
+  [
+    'a listed key',
+    [document, 'host: a', 'connection: x-api-key'],
+    '',
+    { kind: 'InvalidInput', says: 'lists' },
+  ],
+  [
+    'a reserved context key',
+    [document, 'host: a', 'x-catalog-ctx-gateway-user: root'],
+    '',
+    { kind: 'InvalidInput', says: 'reserved' },
+  ],
+  [
+    'too many headers',
+    [document, 'host: a', ...Array.from({ length: 128 }, (_, index) => `x-${index}: 1`)],
+    '',
+    { kind: 'InvalidInput', status: 431, says: 'more than the 128 headers' },
+  ],
+  [
+    'an expectation that nobody meets',
+    [document, 'host: a', 'expect: 200-ok'],
+    '',
+    { kind: 'InvalidInput', status: 417, says: 'expects' },
+  ],
+  [
+    'a coding that is not chunked',
+    [document, 'host: a', 'transfer-encoding: gzip, chunked'],
+    smuggled,
+    { kind: 'InvalidInput', says: 'transfer-encoding' },
+  ],
+  ['two lengths', [document, 'host: a', 'content-length: 0', 'content-length: 5'], smuggled, malformed],
+  [
+    'a body',
+    [document, 'host: a', `content-length: ${smuggled.length}`, 'connection: close'],
+    smuggled,
+    { kind: 'InvalidInput', says: 'has no body' },
+  ],
+  [
+    'another method',
+    ['POST /openapi.json HTTP/1.1', 'host: a', 'content-length: 0', 'connection: close'],
+    '',
+    { kind: 'Unsupported', status: 405, says: 'takes GET' },
+  ],
+])('a request for a document with %s is refused', async (_what, lines, body, expected) => {
+  const isOpen = !lines.some((line) => line.startsWith('connection: close'))
+  const closing = isOpen ? rawRequest(['GET /nothing HTTP/1.1', 'host: a', 'connection: close']) : ''
+  const [refused] = await exchangeRaw(attacked.gateway.url, rawRequest(lines, body) + closing)
+  expectError(refused, expected)
+  expect(attacked.upstream.arrivals).toEqual([])
+})
+
+it('a body that is held back for 100 Continue leaves no doubt where the next request begins', async () => {
+  const { gateway } = attacked
+  // A client that is answered before it was told to continue may send its next request instead of the body.
+  const held = rawRequest([document, 'host: g', 'expect: 100-continue', `content-length: ${smuggled.length}`])
+  const answers = await exchangeRaw(gateway.url, held + smuggled)
+  expect(answers).toHaveLength(1)
+  expect(answers[0]?.headers['connection']).toBe('close')
+  expectError(answers[0], { kind: 'InvalidInput', says: 'has no body' })
+})
+
+it('a request for a document has its id, and is counted', async () => {
+  const { gateway } = attacked
+  const [answer] = await exchangeRaw(
+    gateway.url,
+    rawRequest([document, 'host: g', 'x-request-id: doc-1', 'connection: close']),
+  )
+  expect(answer).toMatchObject({ status: 200, headers: { 'x-request-id': 'doc-1' } })
+  await eventually(async () => {
+    const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+    expect(metrics).toMatch(
+      /^catalog_gateway_requests_total\{operation="openapi",status="200",decision="none"\} [1-9]/m,
+    )
+  })
+})

@@ -1,0 +1,43 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { followCertificates, readCertificates } from '../../src/gateway/edge/listener-certificates.ts'
+import { openLog } from '../../src/telemetry/log.ts'
+import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
+import { eventually } from './waiting.ts'
+
+it.skipIf(!hasOpenssl())(
+  'a revocation between the first reading and the first look is seen (skipped without openssl)',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'early-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const own = await makeAuthority(folder, 'own')
+    const server = await own.issue('server', 'IP:127.0.0.1')
+    const clientRevocationList = join(folder, 'revoked.pem')
+    await writeFile(clientRevocationList, await own.revocationList([]))
+    const settings = {
+      certificate: server.certFile,
+      key: server.keyFile,
+      clientCertificate: 'required' as const,
+      clientCertificateAuthority: own.certFile,
+      clientRevocationList,
+    }
+    const context = await readCertificates(settings)
+    const revoked = await own.revocationList([server])
+    await writeFile(clientRevocationList, revoked)
+    const taken: unknown[] = []
+    const log = openLog('silent', () => undefined)
+    const followed = await followCertificates({
+      settings,
+      context,
+      log: log.logger,
+      taken: ({ crl }) => void taken.push(crl),
+    })
+    onTestFinished(async () => {
+      followed.close()
+      await log.close()
+    })
+    await eventually(() => expect(taken).toEqual([revoked]))
+  },
+)
