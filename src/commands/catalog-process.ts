@@ -47,5 +47,8 @@ export async function runCatalogProcess(parameters: readonly string[]): Promise<
     child.kill('SIGTERM')
     await ended
   }
-  await Promise.race([untilStopped(stop), ended])
+  const reload = async (): Promise<void> => {
+    child.kill('SIGHUP')
+  }
+  await Promise.race([untilStopped({ close: stop, reload }), ended])
 }

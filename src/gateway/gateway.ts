@@ -3,6 +3,7 @@ import type { GatewaySettings } from '../config.ts'
 import { addConsole } from '../console/console.ts'
 import type { StaticKey } from '../identity/api-keys.ts'
 import { openAssertions } from '../identity/assertions.ts'
+import { reloadFiles } from '../identity/reload.ts'
 import type { Connection } from '../limits/shared/connection.ts'
 import { createShedding } from '../limits/shedding.ts'
 import { createAdminServer, listenOn } from '../telemetry/admin-server.ts'
@@ -63,6 +64,8 @@ export interface WorkerPart {
 export interface RunningGateway {
   readonly url: string
   readonly adminUrl: string
+  /** Reads all files again that are watched, also without a change, and logs what became of each. */
+  readonly reload: () => Promise<void>
   /** Finishes the requests under way, makes the audit log complete, and frees everything; once, whoever asks again. */
   readonly close: () => Promise<void>
 }
@@ -188,7 +191,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       )
       opened.push(() => certificates.close())
     }
-    return { url, adminUrl, close }
+    return { url, adminUrl, reload: reloadFiles, close }
   } catch (error) {
     await close()
     throw error

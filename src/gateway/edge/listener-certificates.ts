@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto'
 import type { Server } from 'node:net'
 import { createSecureContext, type SecureContextOptions, type Server as TlsServer } from 'node:tls'
-import { watchFile } from '../../identity/watch-file.ts'
+import { stampOf, watch, type WatchedFile } from '../../identity/watch-file.ts'
 import { readPemFile } from '../../interface/pem-file.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { TlsSettings } from './edge-settings.ts'
@@ -40,26 +40,29 @@ export async function followCertificates(
   settings: TlsSettings,
   log: Logger,
   taken: (context: SecureContextOptions) => void,
-): Promise<{ close(): void }> {
+): Promise<WatchedFile> {
   const listener = server as TlsServer
-  const failed = (cause: unknown): void =>
-    log.error({ error: String(cause) }, 'certificates not reloaded: the last good ones stay in force')
-  const reload = (): void => {
-    readCertificates(settings)
-      .then((context) => {
-        listener.setSecureContext(context)
-        taken(context)
-      })
-      .then(() => log.info('certificates reloaded'), failed)
-  }
   const { certificate, key, clientCertificateAuthority, clientRevocationList } = settings
-  const files = [certificate, key, clientCertificateAuthority, clientRevocationList]
+  const files = [certificate, key, clientCertificateAuthority, clientRevocationList].filter(
+    (file) => file !== undefined,
+  )
   let isFollowing = false
-  const watched = await Promise.all(
-    files
-      .filter((file) => file !== undefined)
-      .map((file) => watchFile(file, () => isFollowing && reload(), { intervalMs: lookMs, failed })),
+  const watched = await watch(
+    {
+      stamp: async () => (await Promise.all(files.map(stampOf))).join(' '),
+      read: () => readCertificates(settings),
+    },
+    (context) => {
+      listener.setSecureContext(context)
+      taken(context)
+      if (isFollowing) log.info('certificates reloaded')
+    },
+    {
+      intervalMs: lookMs,
+      failed: (cause) =>
+        log.error({ error: String(cause) }, 'certificates not reloaded: the last good ones stay in force'),
+    },
   )
   isFollowing = true
-  return { close: () => watched.forEach((each) => each.close()) }
+  return watched
 }
