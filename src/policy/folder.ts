@@ -40,6 +40,13 @@ export interface PolicyFolder extends Pick<ParsedPolicies, 'tests'> {
   readonly withShadows: Pick<PolicyFolder, 'documents' | 'set'>
 }
 
+/** Throws PolicyError if a place holds no policy: that is a wrong path, more likely than a wish to deny everything. */
+export function assertAnyPolicy(place: string, count: number): void {
+  if (count > 0) return
+  const message = 'holds no policy in .yaml or .yml files; to allow nothing, leave a policy without rules'
+  throw new PolicyError([{ file: place, message }])
+}
+
 /** Loads the policies of a folder. Throws PolicyError with every fault in every file. */
 export async function loadPolicies(folder: string): Promise<PolicySet> {
   return loadPlace(policyFolder(folder))
