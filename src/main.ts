@@ -26,6 +26,10 @@ const program = new Command('catalog-gateway')
   .exitOverride()
 for (const load of commandsFor(process.argv[2])) program.addCommand(await load())
 
+process.stdout.on('error', outputFailed)
+// Nothing can be said of it.
+process.stderr.on('error', () => undefined)
+
 try {
   await program.parseAsync()
 } catch (error) {
@@ -36,6 +40,13 @@ try {
 function commandsFor(name: string | undefined): readonly (() => Promise<Command>)[] {
   const asked = name === undefined ? undefined : commands.get(name)
   return asked === undefined ? [...commands.values()] : [asked]
+}
+
+/** A reader that has seen enough, such as `head`, is no error; and a server goes on without its output. */
+function outputFailed({ code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE' || process.exitCode === foundWrong) return
+  process.stderr.write(`standard output cannot be written (${code})\n`)
+  process.exitCode = foundWrong
 }
 
 function exitStatus(error: unknown): number {

@@ -15,16 +15,27 @@ export interface Line {
   readonly end: 'newline' | 'file' | 'limit'
 }
 
-/** The lines of a file, in memory that does not grow with the file. Reading stops at a line over the limit. */
-export async function* readLines(path: string): AsyncGenerator<Line, void> {
+/** Bytes that belong to a file, whatever stands there. */
+interface Patch {
+  /** Where they begin; at the end of the file at the latest. */
+  readonly offset: number
+  readonly bytes: Buffer
+}
+
+/**
+ * The lines of a file, in memory that does not grow with the file, and as if the patch were written. Reading stops at a
+ * line over the limit.
+ */
+export async function* readLines(path: string, patch?: Patch): AsyncGenerator<Line, void> {
   const handle = await open(path)
   try {
     const buffer = Buffer.allocUnsafe(256 * 1024)
     let rest: Buffer = Buffer.alloc(0)
     let number = 1
     let offset = 0
-    for (;;) {
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length)
+    for (let position = 0, bytesRead = 0; ; position += bytesRead) {
+      bytesRead = (await handle.read(buffer, 0, buffer.length, position)).bytesRead
+      if (patch) bytesRead = Math.max(bytesRead, copyPatch(patch, buffer, position))
       if (bytesRead === 0) break
       const chunk = buffer.subarray(0, bytesRead)
       let begin = 0
@@ -47,4 +58,11 @@ export async function* readLines(path: string): AsyncGenerator<Line, void> {
   } finally {
     await handle.close()
   }
+}
+
+/** Copies what of the patch belongs into the buffer, which begins at that position; answers where it ends there. */
+function copyPatch({ offset, bytes }: Patch, buffer: Buffer, position: number): number {
+  const begin = Math.max(0, position - offset)
+  const at = Math.max(0, offset - position)
+  return at >= buffer.length || begin >= bytes.length ? 0 : at + bytes.copy(buffer, at, begin)
 }

@@ -1,8 +1,6 @@
-import { join } from 'node:path'
-import { readLines } from './lines.ts'
 import { logFolders } from './log-folders.ts'
 import type { AuditRecord } from './records.ts'
-import { listChains } from './segment-names.ts'
+import { openStoredLog } from './stored-log.ts'
 
 /** A record as it stands in the file. */
 export type StoredRecord = AuditRecord & { readonly hash: string }
@@ -22,9 +20,10 @@ export async function* readAuditLogs(folder: string): AsyncGenerator<StoredRecor
 
 /** The records of one log as text, without the newlines. */
 export async function* readRecordLines(folder: string): AsyncGenerator<string, void> {
-  for (const { segments } of await listChains(folder)) {
+  const log = await openStoredLog(folder)
+  for (const { segments } of log.chains) {
     for (const file of segments) {
-      for await (const { bytes, end } of readLines(join(folder, file))) {
+      for await (const { bytes, end } of log.lines(file)) {
         if (end === 'newline') yield bytes.toString('utf8')
       }
     }

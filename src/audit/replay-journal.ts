@@ -12,41 +12,87 @@ import { writeAll } from './write-all.ts'
 /** What was put right, and what could not be. */
 export type Repair = RecordBodies['recovered']
 
+/** What the journal holds of the end of the newest chain. */
+export interface JournalTail {
+  /** The name of the segment. */
+  readonly file: string
+  /** Where the bytes begin in it. */
+  readonly offset: number
+  /** Whole lines, which continue the chain. */
+  readonly bytes: Buffer
+  /** Bytes of the segment that the file does not hold: they are past its end, or other ones stand there. */
+  readonly missing: number
+  /** Whether the file holds text there that the gateway did not write; a crash leaves no text of its own. */
+  readonly isOverwritten: boolean
+  /** Whether records are lost: neither the file holds them, nor what can be read of the journal. */
+  readonly isLossy: boolean
+}
+
+/** Why the journal cannot be used. */
+export interface JournalDamage {
+  /** The name of the segment; of the journal itself if that is not known. */
+  readonly file: string
+  readonly damage: string
+}
+
+/**
+ * What these entries hold of the end of the newest chain of the folder. Only lines that continue the chain are taken.
+ * Undefined if the journal holds nothing of it.
+ */
+export async function readJournalTail(
+  folder: string,
+  newest: ChainFiles | undefined,
+  entries: readonly JournalEntry[] | string,
+): Promise<JournalTail | JournalDamage | undefined> {
+  if (typeof entries === 'string') return { file: journalName, damage: entries }
+  const [first] = entries
+  // Where a chain follows, the start that began it has taken what the journal held of the one before.
+  if (first === undefined || isOlder(first.file, newest)) return undefined
+  const { file, offset } = first
+  if (!newest?.segments.includes(file))
+    return { file, damage: 'it is not there, and the journal holds records of it' }
+  const path = join(folder, file)
+  const kept = contiguous(entries)
+  const bytes = Buffer.concat(kept.map((entry) => entry.bytes))
+  const wrong = await wrongContinuation(path, offset, bytes, newest.chain)
+  if (wrong !== undefined) return { file, damage: `the journal does not continue it: ${wrong}` }
+  const handle = await open(path)
+  try {
+    const { missing, isOverwritten } = await differences(handle, { offset, bytes })
+    let isLossy = false
+    for (const entry of entries.slice(kept.length)) {
+      isLossy ||= (await differences(handle, entry)).missing > 0
+    }
+    return { file, offset, bytes, missing, isOverwritten, isLossy }
+  } finally {
+    await handle.close()
+  }
+}
+
 /**
  * Sees to it that the newest chain holds what the journal of the folder says: what a crash of the machine took from the
- * end of its segment is put back, and durable. Only lines that continue the chain are taken. Answers what was wrong;
- * undefined where nothing was. The journal stays as it is, so that this can be done again.
+ * end of its segment is put back, and durable. Answers what was wrong; undefined where nothing was. The journal stays
+ * as it is, so that this can be done again.
  */
 export async function replayJournal(
   folder: string,
   newest: ChainFiles | undefined,
 ): Promise<Repair | undefined> {
-  const entries = await readJournal(folder)
-  if (typeof entries === 'string') return { file: journalName, bytesCut: 0, damage: entries }
-  const [first] = entries
-  // Where a chain follows, the start that began it has taken what the journal held of the one before.
-  if (first === undefined || isOlder(first.file, newest)) return undefined
-  const { file, offset } = first
-  const damaged = (damage: string): Repair => ({ file, bytesCut: 0, damage })
-  if (!newest?.segments.includes(file)) return damaged('it is not there, and the journal holds records of it')
-  const path = join(folder, file)
-  const kept = contiguous(entries)
-  const bytes = Buffer.concat(kept.map((entry) => entry.bytes))
-  const wrong = await wrongContinuation(path, offset, bytes, newest.chain)
-  if (wrong !== undefined) return damaged(`the journal does not continue it: ${wrong}`)
-  const handle = await open(path, 'r+')
+  const tail = await readJournalTail(folder, newest, await readJournal(folder))
+  if (tail === undefined) return undefined
+  if ('damage' in tail) return { file: tail.file, bytesCut: 0, damage: tail.damage }
+  const { file, offset, bytes, missing, isLossy } = tail
+  const handle = await open(join(folder, file), 'r+')
   try {
-    const bytesRestored = await missingBytes(handle, { offset, bytes })
     // What can be read may be in memory alone, so all of it is written again.
     await writeAll(handle.fd, bytes, offset)
     await handle.datasync()
-    const lost = await anyMissing(handle, entries.slice(kept.length))
-    if (bytesRestored === 0 && !lost) return undefined
-    const damage = lost ? { damage: 'records are lost: the journal is damaged' } : {}
-    return { file, bytesCut: 0, bytesRestored, ...damage }
   } finally {
     await handle.close()
   }
+  if (missing === 0 && !isLossy) return undefined
+  const damage = isLossy ? { damage: 'records are lost: the journal is damaged' } : {}
+  return { file, bytesCut: 0, bytesRestored: missing, ...damage }
 }
 
 /** What is not the name of a segment is not older. */
@@ -100,19 +146,19 @@ async function lineUpTo(path: string, offset: number): Promise<Buffer | undefine
   return undefined
 }
 
-/** How many of the bytes the file does not hold. */
-async function missingBytes(
+/** How the file differs from the bytes that belong there. */
+async function differences(
   handle: FileHandle,
   { offset, bytes }: Pick<JournalEntry, 'offset' | 'bytes'>,
-): Promise<number> {
+): Promise<Pick<JournalTail, 'missing' | 'isOverwritten'>> {
   const there = Buffer.alloc(bytes.length)
   const length = await readInto(handle, there, offset)
   let missing = bytes.length - length
-  for (let at = 0; at < length; at += 1) if (there[at] !== bytes[at]) missing += 1
-  return missing
-}
-
-async function anyMissing(handle: FileHandle, entries: readonly JournalEntry[]): Promise<boolean> {
-  for (const entry of entries) if ((await missingBytes(handle, entry)) > 0) return true
-  return false
+  let isOverwritten = false
+  for (let at = 0; at < length; at += 1) {
+    if (there[at] === bytes[at]) continue
+    missing += 1
+    isOverwritten ||= there[at] !== 0
+  }
+  return { missing, isOverwritten }
 }

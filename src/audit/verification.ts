@@ -1,7 +1,9 @@
 import { checkLine, misplaced, noHash, signedText } from './chain.ts'
+import { journalName } from './journal.ts'
 import type { Line } from './lines.ts'
 import { MerkleRoot } from './merkle.ts'
 import type { AuditRecord, ChainEnd } from './records.ts'
+import type { StoredLog } from './stored-log.ts'
 import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
 
 /** What is known of a log that is read in order. */
@@ -10,6 +12,7 @@ export class Verification {
   records = 0
   problem?: AuditProblem
   tornTail?: { file: string; bytes: number }
+  #journal: VerifyReport['journal']
   readonly #options: VerifyOptions
   #chain = ''
   /** The end of the chain before, and of this one so far. */
@@ -68,6 +71,26 @@ export class Verification {
     return 'the file does not end in a seal, and another one follows'
   }
 
+  /** Says what is wrong with the end of the log, held against the journal. */
+  addJournal({ journal, hasJournal }: StoredLog): void {
+    if (journal === undefined) this.#journal = hasJournal ? undefined : { state: 'absent' }
+    else if ('damage' in journal) {
+      const { file, damage: what } = journal
+      // Of a journal that cannot be read, nobody knows whether it was needed.
+      if (file === journalName) this.#journal = { state: 'unreadable', what }
+      else this.problem ??= { file, what }
+    } else {
+      const { file, missing, isOverwritten, isLossy } = journal
+      const what = isLossy
+        ? 'records at its end are lost: the journal is damaged'
+        : isOverwritten
+          ? `its end is not what the journal holds: ${missing} bytes were changed`
+          : undefined
+      if (what !== undefined) this.problem ??= { file, what }
+      else if (missing > 0) this.#journal = { state: 'needed', file, bytes: missing }
+    }
+  }
+
   /** Nothing more comes. */
   finish(firstFile: string | undefined, lastFile: string | undefined): void {
     if (this.problem || firstFile === undefined || lastFile === undefined) return
@@ -97,6 +120,7 @@ export class Verification {
       ...(this.#pruned && { pruned: this.#pruned }),
       ...(this.problem && { problem: this.problem }),
       ...(this.tornTail && { tornTail: this.tornTail }),
+      ...(this.#journal && { journal: this.#journal }),
     }
   }
 

@@ -37,6 +37,16 @@ export interface VerifyReport {
    * is being written now. No problem: nobody was promised such a record.
    */
   readonly tornTail?: { readonly file: string; readonly bytes: number }
+  /**
+   * What the journal beside the log says of its end; left out if the end is there. `needed`: so many bytes were read
+   * from the journal, as the file lacks them after a power cut; the next start puts them back. `unreadable`: it is
+   * damaged. `absent`: there is none, as after an orderly end. With the last two, it cannot be told whether the end of
+   * the log is missing.
+   */
+  readonly journal?:
+    | { readonly state: 'needed'; readonly file: string; readonly bytes: number }
+    | { readonly state: 'unreadable'; readonly what: string }
+    | { readonly state: 'absent' }
 }
 
 /** What a log is held against, and who hears how it goes on. */

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
-import { readLines } from './lines.ts'
-import { listChains, type ChainFiles } from './segment-names.ts'
+import type { ChainFiles } from './segment-names.ts'
+import { openStoredLog, type StoredLog } from './stored-log.ts'
 import { Verification } from './verification.ts'
 import type { VerifyOptions, VerifyReport } from './verify-report.ts'
 
@@ -13,18 +12,20 @@ export type { VerifyReport } from './verify-report.ts'
  */
 export async function verifyAuditLog(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
   const verification = new Verification(options)
-  const chains = await listChains(folder)
+  const log = await openStoredLog(folder)
+  const { chains } = log
   for (const [index, chain] of chains.entries()) {
-    await verifyChain(folder, chain, index === chains.length - 1, verification, options)
+    await verifyChain(log, chain, index === chains.length - 1, verification, options)
     if (verification.problem) break
     verification.chains += 1
   }
+  verification.addJournal(log)
   verification.finish(chains.at(0)?.segments[0], chains.at(-1)?.segments.at(-1))
   return verification.report()
 }
 
 async function verifyChain(
-  folder: string,
+  log: StoredLog,
   { chain, segments }: ChainFiles,
   newest: boolean,
   verification: Verification,
@@ -34,7 +35,7 @@ async function verifyChain(
   for (const [index, file] of segments.entries()) {
     const isLast = index === segments.length - 1
     let number = 0
-    for await (const line of readLines(join(folder, file))) {
+    for await (const line of log.lines(file)) {
       if (line.end === 'file' && newest && isLast) {
         verification.tornTail = { file, bytes: line.bytes.length }
         continue

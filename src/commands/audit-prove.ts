@@ -37,7 +37,8 @@ async function prove(folder: string, { table }: { table: readonly string[] }): P
       unsealed += counts.unsealed
     }
   }
-  await attempt('the audit log cannot be read', () => printLines(lines()))
+  const isPrinted = await attempt('the audit log cannot be read', () => printLines(lines()))
+  if (!isPrinted) return
   if (unsealed > 0) {
     process.stderr.write(`${unsealed} newer records are not signed yet, and so not in the proof\n`)
   }

@@ -59,6 +59,14 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
     throw new CommandFailure(`${folder} holds no audit log`)
   process.stdout.write(`good: ${countsOf(logs)}\n`)
   for (const { name, report } of logs) {
+    if (report.journal?.state !== 'needed') continue
+    const { file, bytes } = report.journal
+    process.stdout.write(
+      `journal: ${join(name, file)} lacks ${bytes} bytes, which were read in the journal; ` +
+        'the gateway puts them back when it starts\n',
+    )
+  }
+  for (const { name, report } of logs) {
     if (report.tornTail === undefined) continue
     const { file, bytes } = report.tornTail
     process.stdout.write(
@@ -81,7 +89,10 @@ function countsOf(logs: readonly VerifiedLog[]): string {
 }
 
 /** What the verdict rests on. */
-function notesOn({ seals, unsealed, pruned, head }: VerifyReport, areSealsChecked: boolean): string[] {
+function notesOn(
+  { seals, unsealed, pruned, head, journal }: VerifyReport,
+  areSealsChecked: boolean,
+): string[] {
   const since = unsealed.since === undefined ? '' : ` since ${unsealed.since}`
   return [
     areSealsChecked
@@ -89,6 +100,12 @@ function notesOn({ seals, unsealed, pruned, head }: VerifyReport, areSealsChecke
       : `${seals} seals, whose signatures were not checked: --public-key was not given`,
     ...(unsealed.records > 0
       ? [`unsealed tail: ${unsealed.records} records${since} are not signed yet`]
+      : []),
+    ...(unsealed.records > 0 && journal?.state === 'absent'
+      ? ['no journal lies beside the log: after a power cut, records at its end may be missing']
+      : []),
+    ...(journal?.state === 'unreadable'
+      ? [`the journal cannot be read, and records at the end may be missing: ${journal.what}`]
       : []),
     ...(pruned ? [`older records were removed, up to record ${pruned.seq} of chain ${pruned.chain}`] : []),
     ...(head ? [`head: record ${head.seq} of chain ${head.chain}, hash ${head.hash}`] : []),

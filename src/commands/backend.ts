@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { backendSettingsSchema } from '../backend/configuration.ts'
 import { withAbsoluteAddressFiles } from '../interface/catalog-address.ts'
+import { surviveOtherSignals } from '../signals.ts'
 import { readSettings } from '../settings.ts'
 import { isCatalogProcess, runCatalogProcess } from './catalog-process.ts'
 import { attempt } from './failure.ts'
@@ -21,6 +22,7 @@ export function backendCommand(): Command {
       'settings in YAML; the environment wins over them (CATALOG_GATEWAY__...)',
     )
     .action(async ({ config }: { config: string }) => {
+      surviveOtherSignals()
       const settings = await attempt(`the settings in ${config} cannot be used`, async () =>
         readSettings(backendSettingsSchema, {
           file: config,
@@ -54,6 +56,14 @@ export function backendCommand(): Command {
         setTimeout(() => process.kill(process.pid, 'SIGKILL'), closingMs).unref()
         await backend.close()
       }
-      await untilStopped(close, `listening on ${backend.url}\n`)
+      await untilStopped({
+        close,
+        announcement: `listening on ${backend.url}\n`,
+        reload: nothingToReload,
+      })
     })
+}
+
+async function nothingToReload(): Promise<void> {
+  process.stderr.write('SIGHUP: there is nothing to reload; a change of the settings needs a restart\n')
 }

@@ -59,5 +59,8 @@ export async function runCatalogProcess(parameters: readonly string[]): Promise<
     await stopCatalog(child)
     await ended
   }
-  await Promise.race([untilStopped(stop), ended])
+  const reload = async (): Promise<void> => {
+    child.kill('SIGHUP')
+  }
+  await Promise.race([untilStopped({ close: stop, reload }), ended])
 }

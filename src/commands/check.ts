@@ -9,7 +9,8 @@ import { listKeys } from '../identity/api-key-store.ts'
 import { openAssertions } from '../identity/assertions.ts'
 import { readPepper } from '../identity/pepper.ts'
 import { readAccess } from '../limits/shared/access.ts'
-import { loadPlace, loadPolicies } from '../policy/folder.ts'
+import { assertAnyPolicy, loadPlace } from '../policy/folder.ts'
+import { policyFolder, type PolicyPlace } from '../policy/policy-place.ts'
 import { policyPlace } from '../policy/settings.ts'
 import { findDevelopmentFiles } from './development-files.ts'
 import { attempt, CommandFailure } from './failure.ts'
@@ -38,10 +39,10 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   }
   const { tls } = listen
   if (tls) await keep('the certificates of `listen` cannot be used', () => readCertificates(tls))
-  await keep('the policies cannot be used', async () => loadPlace(await policyPlace(policies)))
+  await keep('the policies cannot be used', async () => checkPolicies(await policyPlace(policies)))
   const { candidate } = policies
   if (candidate !== undefined)
-    await keep('the candidate policies cannot be used', () => loadPolicies(candidate))
+    await keep('the candidate policies cannot be used', () => checkPolicies(policyFolder(candidate)))
   const { apiKeys, introspection, assertion } = identity
   if (introspection) {
     await keep('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))
@@ -67,4 +68,8 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
     await keep(`the upstream ${upstream.name} cannot be used`, () => readUpstreamFiles(upstream))
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
+}
+
+async function checkPolicies(place: PolicyPlace): Promise<void> {
+  assertAnyPolicy(place.name, (await loadPlace(place)).size)
 }

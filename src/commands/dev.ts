@@ -8,6 +8,7 @@ import type { GatewaySettings } from '../config.ts'
 import { limitsSchema, timeoutsSchema } from '../gateway/edge/edge-settings.ts'
 import { upstreamSchema } from '../gateway/upstream/upstream-settings.ts'
 import { readOrMakePepper } from '../identity/pepper.ts'
+import { surviveOtherSignals } from '../signals.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { logSchema } from '../telemetry/log.ts'
 import { attempt } from './failure.ts'
@@ -48,6 +49,7 @@ export function devCommand(): Command {
 }
 
 async function dev(options: DevOptions): Promise<void> {
+  surviveOtherSignals()
   const folder = resolve(options.dataDir)
   await attempt('the data folder cannot be used', () => makeFolder(folder))
   const key = options.apiKey ?? (await keptKey(join(folder, devFiles.key)))
@@ -67,7 +69,11 @@ async function dev(options: DevOptions): Promise<void> {
     )
     try {
       const announcement = welcome(gateway.url, gateway.adminUrl, key, options.dataDir)
-      await untilStopped(gateway.close, announcement)
+      const reload = async (): Promise<void> => {
+        await gateway.reload()
+        process.stdout.write('read policies and keys again; what could not be used is in the log\n')
+      }
+      await untilStopped({ ...gateway, announcement, reload })
     } finally {
       await gateway.close()
     }

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { StoredKey } from '../identity/api-key-document.ts'
 import { createKey, listKeys, revokeKey, rotateKey, type MadeKey } from '../identity/api-key-store.ts'
-import { readLastUsed } from '../identity/last-used.ts'
+import { readLastUsed, type LastUsedTimes } from '../identity/last-used.ts'
 import { readOrMakePepper, readPepper } from '../identity/pepper.ts'
 import { collect, time } from './arguments.ts'
 import { attempt } from './failure.ts'
@@ -117,7 +117,7 @@ async function list({ store, lastUsed }: Listing): Promise<void> {
     const { id, principal, groups, subject, createdAt, description } = key
     const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, stateOf(key, Date.now())]
     if (subject !== undefined) line.push(`for ${subject}`)
-    if (used) line.push(usedAt(used.get(id)))
+    if (used) line.push(usedAt(used, id))
     if (description !== undefined) line.push(description)
     process.stdout.write(`${line.join('  ')}\n`)
   }
@@ -130,8 +130,11 @@ function stateOf({ revokedAt, notBefore, expiresAt }: StoredKey, nowMs: number):
   return notBefore !== undefined && nowMs < Date.parse(notBefore) ? `from ${notBefore} ${until}` : until
 }
 
-function usedAt(timeMs: number | undefined): string {
-  return timeMs === undefined ? 'never used' : `used ${new Date(timeMs).toISOString()}`
+function usedAt({ times, asOf }: LastUsedTimes, id: string): string {
+  const timeMs = times.get(id)
+  return timeMs === undefined
+    ? `never used as of ${new Date(asOf).toISOString()}`
+    : `used ${new Date(timeMs).toISOString()}`
 }
 
 function timeToCome(text: string): Date {

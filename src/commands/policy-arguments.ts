@@ -5,7 +5,7 @@ import { InterfaceError } from '../interface/errors.ts'
 import { parseIdentifier, type Identifier } from '../interface/identifiers.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
 import { conditionFacts, faultOfFact } from '../policy/fact-faults.ts'
-import { readPolicies, type PolicyFolder } from '../policy/folder.ts'
+import { assertAnyPolicy, readPolicies, type PolicyFolder } from '../policy/folder.ts'
 import { kindOf } from '../policy/object-kind.ts'
 import { factsOfPermission } from '../policy/operation-facts.ts'
 import type { Question } from '../policy/question.ts'
@@ -25,9 +25,13 @@ export const idArgument = [
   'the object, its names joined by slashes: prod/sales/orders; / is the root',
 ] as const
 
-/** The policies of a folder. Throws CommandFailure with everything that is wrong with them. */
+/** The policies of a folder. Throws CommandFailure with everything that is wrong with them, or if there are none. */
 export async function policiesIn(folder: string): Promise<PolicyFolder> {
-  return attempt(`the policies in ${folder} cannot be used`, () => readPolicies(folder))
+  return attempt(`the policies in ${folder} cannot be used`, async () => {
+    const policies = await readPolicies(folder)
+    assertAnyPolicy(folder, policies.withShadows.documents.length)
+    return policies
+  })
 }
 
 /** Reads `prod/sales/orders`. No name holds a slash. */

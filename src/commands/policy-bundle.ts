@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { publicKeyId } from '../identity/public-key-id.ts'
 import { openBundle, signBundle, textsOf } from '../policy/bundle.ts'
-import { compileTexts } from '../policy/folder.ts'
+import { assertAnyPolicy, compileTexts } from '../policy/folder.ts'
 import { named } from '../policy/policy-files.ts'
 import { policyFolder } from '../policy/policy-place.ts'
 import { readPublicKey } from '../policy/settings.ts'
@@ -51,7 +51,9 @@ async function bundle({ policies, key: keyFile, serial, out }: SignOptions): Pro
   // Read once: what is signed is what was found good.
   const { files, set } = await attempt(`the policies in ${policies} cannot be used`, async () => {
     const { files } = await policyFolder(policies).read()
-    return { files, set: compileTexts(files) }
+    const set = compileTexts(files)
+    assertAnyPolicy(policies, set.size)
+    return { files, set }
   })
   const key = await attempt('the key cannot be used', () => readPrivateKey(keyFile))
   const texts = Object.fromEntries(

@@ -1,13 +1,13 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { readAuditLogs } from '../audit/read.ts'
 import { listKeys } from '../identity/api-key-store.ts'
-import { readPolicies, type PolicyFolder } from '../policy/folder.ts'
+import type { PolicyFolder } from '../policy/folder.ts'
 import { grouped } from '../policy/grouped.ts'
 import { groupsShownBy } from '../policy/inferred-groups.ts'
 import { replayRecord, type GroupsOf, type ReplayedCall } from '../policy/replay.ts'
 import { indexDocuments, referenceTo } from '../policy/rule-reach.ts'
 import { attempt, CommandFailure } from './failure.ts'
-import { jsonOption } from './policy-arguments.ts'
+import { jsonOption, policiesIn } from './policy-arguments.ts'
 import { print, printJson, showId, showReaching, showRule } from './policy-text.ts'
 
 interface Options {
@@ -60,9 +60,9 @@ async function replay({
   failOnChange,
   json,
 }: Options): Promise<void> {
-  const { documents } = await folderOf(candidate)
+  const { documents } = await policiesIn(candidate)
   const index = indexDocuments(documents)
-  const policies = current === undefined ? undefined : await folderOf(current)
+  const policies = current === undefined ? undefined : await policiesIn(current)
   const groupsOf = await groupsFrom(keys, policies)
   const currentIndex = policies && indexDocuments(policies.documents)
   const tallies = new Map<string, Tally>()
@@ -93,10 +93,6 @@ async function replay({
     )
   }
   if (failOnChange && changed.length > 0) throw new CommandFailure(`${countOf(changed)} decisions change`)
-}
-
-async function folderOf(folder: string): Promise<PolicyFolder> {
-  return attempt(`the policies in ${folder} cannot be used`, () => readPolicies(folder))
 }
 
 /** What is known of groups from beside the log. */

@@ -72,7 +72,11 @@ async function tablesIn(folder: string): Promise<PolicyFolder['tests']> {
     readPolicies(folder),
   )
   const [policy] = documents
-  if (policy === undefined) return tests
+  if (policy === undefined) {
+    if (tests.length === 0)
+      throw new CommandFailure(`${folder} holds no decision table in .yaml or .yml files`)
+    return tests
+  }
   throw new CommandFailure(
     `${folder} holds the policy ${policy.name} (${policy.file}:${policy.line}); expected decision tables alone`,
   )

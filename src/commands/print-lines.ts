@@ -1,23 +1,22 @@
 import { once } from 'node:events'
 
-/** Prints lines on standard output no faster than they are read there; ends where nobody reads any more. */
-export async function printLines(lines: AsyncIterable<string>): Promise<void> {
-  let isClosed = false
-  const closed = (error: NodeJS.ErrnoException): void => {
-    if (error.code !== 'EPIPE') throw error
-    isClosed = true
+/**
+ * Prints lines on standard output no faster than they are read there. Resolves with false once they cannot be printed,
+ * as nobody reads any more, and reads no more lines then.
+ */
+export async function printLines(lines: AsyncIterable<string>): Promise<boolean> {
+  let isPrinted = true
+  const failed = (): void => {
+    isPrinted = false
   }
-  process.stdout.on('error', closed)
+  process.stdout.on('error', failed)
   try {
     for await (const line of lines) {
-      if (isClosed) return
-      if (!process.stdout.write(`${line}\n`)) {
-        await Promise.race([once(process.stdout, 'drain'), once(process.stdout, 'close')]).catch(
-          () => undefined,
-        )
-      }
+      if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain').catch(() => undefined)
+      if (!isPrinted) break
     }
   } finally {
-    process.stdout.off('error', closed)
+    process.stdout.off('error', failed)
   }
+  return isPrinted
 }

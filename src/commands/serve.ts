@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import type { Command } from 'commander'
 import { readGatewaySettings, type GatewaySettings } from '../config.ts'
 import type { RunningGateway } from '../gateway/gateway.ts'
+import { surviveOtherSignals } from '../signals.ts'
 import { availableCores } from '../workers/available-cores.ts'
 import { assertNoDevelopmentFiles } from './development-files.ts'
 import { attempt, CommandFailure } from './failure.ts'
@@ -20,12 +21,14 @@ export function serveCommand(): Command {
 }
 
 async function serve(config: string): Promise<void> {
+  surviveOtherSignals()
   const settings = await attempt(`the settings in ${config} cannot be used`, () =>
     readGatewaySettings(config, process.env),
   )
   await assertNoDevelopmentFiles(settings)
   const gateway = await attempt('the gateway cannot start', () => start(settings))
-  await untilStopped(gateway.close, `listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`)
+  const announcement = `listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`
+  await untilStopped({ ...gateway, announcement })
 }
 
 async function start(settings: GatewaySettings): Promise<RunningGateway> {

@@ -4,6 +4,7 @@ import type { GatewaySettings } from '../config.ts'
 import { addConsole } from '../console/console.ts'
 import type { StaticKey } from '../identity/api-keys.ts'
 import { openAssertions } from '../identity/assertions.ts'
+import { reloadFiles } from '../identity/reload.ts'
 import type { Connection } from '../limits/shared/connection.ts'
 import { createBodyMemory } from '../limits/body-memory.ts'
 import { createShedding } from '../limits/shedding.ts'
@@ -66,6 +67,8 @@ export interface WorkerPart {
 export interface RunningGateway {
   readonly url: string
   readonly adminUrl: string
+  /** Reads all files again that are watched, also without a change, and logs what became of each. */
+  readonly reload: () => Promise<void>
   /** Finishes the requests under way, makes the audit log complete, and frees everything; once, whoever asks again. */
   readonly close: () => Promise<void>
 }
@@ -192,7 +195,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       const certificates = await followCertificates({ ...tls, log, taken })
       opened.push(() => certificates.close())
     }
-    return { url, adminUrl, close }
+    return { url, adminUrl, reload: reloadFiles, close }
   } catch (error) {
     await close()
     throw error

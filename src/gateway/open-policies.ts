@@ -57,7 +57,8 @@ async function openLive(
     metrics.policyLoaded.setToCurrentTime()
     metrics.policyReloadSuccessful.set(1)
   }
-  const source: PolicySource = await watchPolicies(await policyPlace(settings), {
+  const place = await policyPlace(settings)
+  const source: PolicySource = await watchPolicies(place, {
     conditionFailed: conditionReport(observers),
     shadowDiffers,
     ...(follower && { onDocuments: (documents) => follower.loaded(documents) }),
@@ -76,6 +77,9 @@ async function openLive(
     },
   })
   announce(source.current().revision)
+  if (source.current().size === 0) {
+    log.warn({ place: place.name }, 'no policy in force: every request is denied')
+  }
   return source
 }
 

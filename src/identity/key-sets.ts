@@ -47,12 +47,11 @@ async function openKeyFile(file: string, name: string, options: KeySetOptions): 
   let failuresInARow = 0
 
   function take(text: string): void {
-    const before = snapshot
-    snapshot = readKeySet(text, before)
+    snapshot = readKeySet(text, snapshot)
     fetches++
     fetchedAt = now()
     failuresInARow = 0
-    if (snapshot !== before) report({ source: name, outcome: 'changed' })
+    report({ source: name, outcome: 'changed' })
   }
 
   const watched = await watchFile(file, take, {

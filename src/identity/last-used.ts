@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { oneAtATime } from './one-at-a-time.ts'
 import { writeWhole } from './write-whole.ts'
@@ -24,44 +24,59 @@ export interface LastUsedOptions {
 }
 
 /**
- * Keeps times of last use in a file, written whole after each interval in which a key was used. Gateways may share the
- * file: what others wrote is kept where it is later.
+ * Keeps times of last use in a file, written whole now, when a key is used that the file does not hold, and after each
+ * interval: the time of the file says how new they are. Gateways may share the file: what others wrote is kept where it
+ * is later.
  */
 export function keepLastUsed({ file, intervalMs, isKnown, failed }: LastUsedOptions): LastUsed {
   const used = new Map<string, number>()
-  let changed = false
-  let writing: Promise<void> = Promise.resolve()
+  /** The keys that the file holds, or that a write was begun for. */
+  const held = new Set<string>()
+  let writing: Promise<void> | undefined
+  let isWriteDue = false
 
   async function write(): Promise<void> {
-    if (!changed) return
-    changed = false
+    isWriteDue = false
     try {
-      for (const id of used.keys()) if (!isKnown(id)) used.delete(id)
+      for (const id of used.keys()) {
+        if (isKnown(id)) continue
+        used.delete(id)
+        held.delete(id)
+      }
       await oneAtATime(file, async () => {
         const times = new Map(used)
-        for (const [id, time] of await readLastUsed(file)) {
-          if (isKnown(id)) times.set(id, Math.max(time, times.get(id) ?? 0))
+        for (const [id, time] of await readTimes(file, true)) {
+          if (!isKnown(id)) continue
+          times.set(id, Math.max(time, times.get(id) ?? 0))
+          held.add(id)
         }
         await writeWhole(file, textOf(times))
       })
     } catch (cause) {
-      changed = true
       failed(cause)
     }
   }
 
-  const timer = setInterval(() => {
-    writing = writing.then(write)
-  }, intervalMs).unref()
+  /** Writes once, also if it is called again before the write begins. */
+  function writeSoon(): void {
+    if (isWriteDue) return
+    isWriteDue = true
+    writing = (writing ?? Promise.resolve()).then(write)
+  }
+
+  writeSoon()
+  const timer = setInterval(writeSoon, intervalMs).unref()
   return {
     note(id, atMs) {
       used.set(id, atMs)
-      changed = true
+      if (held.has(id)) return
+      held.add(id)
+      writeSoon()
     },
     async close() {
       clearInterval(timer)
+      writeSoon()
       await writing
-      await write()
     },
   }
 }
@@ -71,10 +86,23 @@ function textOf(times: ReadonlyMap<string, number>): string {
   return `${JSON.stringify(Object.fromEntries(texts), undefined, 2)}\n`
 }
 
-/** The times of last use in a file, in milliseconds by the id of the key; none where there is no such file. */
-export async function readLastUsed(file: string): Promise<ReadonlyMap<string, number>> {
+/** Times of last use, in milliseconds. */
+export interface LastUsedTimes {
+  /** When they were written: later uses are not in them. */
+  readonly asOf: number
+  /** By the id of the key. */
+  readonly times: ReadonlyMap<string, number>
+}
+
+/** The times of last use in a file. Rejects if there is no such file. */
+export async function readLastUsed(file: string): Promise<LastUsedTimes> {
+  const { mtime } = await stat(file)
+  return { asOf: mtime.getTime(), times: await readTimes(file, false) }
+}
+
+async function readTimes(file: string, mayBeMissing: boolean): Promise<ReadonlyMap<string, number>> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '{}'
+    if (error.code === 'ENOENT' && mayBeMissing) return '{}'
     throw error
   })
   const times = lastUsedSchema.parse(JSON.parse(text))

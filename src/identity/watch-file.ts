@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { onReload } from './reload.ts'
 
 /** How a file is watched. */
 export interface WatchOptions {
@@ -30,7 +31,8 @@ export function watchFile(
 
 /**
  * Likewise for what is read in another way. It looks at the status of files instead of waiting for events: those
- * get lost when a file is replaced by a rename, or when Kubernetes swaps the link above it.
+ * get lost when a file is replaced by a rename, or when Kubernetes swaps the link above it. `reloadFiles` has it read
+ * at once, also without a change.
  */
 export async function watch<Content>(
   source: WatchedSource<Content>,
@@ -43,9 +45,9 @@ export async function watch<Content>(
   let timer: NodeJS.Timeout | undefined
   take(await source.read())
 
-  async function look(): Promise<void> {
+  async function look(isForced: boolean): Promise<void> {
     const stamp = await source.stamp()
-    if (closed || stamp === seen) return
+    if (closed || (stamp === seen && !isForced)) return
     seen = stamp
     try {
       take(await source.read())
@@ -54,16 +56,24 @@ export async function watch<Content>(
     }
   }
 
+  // One after the other: what was read first must not be taken last.
+  let looked = Promise.resolve()
+  function lookInOrder(isForced = false): Promise<void> {
+    return (looked = looked.then(() => look(isForced)))
+  }
+
   function lookLater(): void {
     if (closed) return
-    timer = setTimeout(() => void look().finally(lookLater), options.intervalMs)
+    timer = setTimeout(() => void lookInOrder().finally(lookLater), options.intervalMs)
     timer.unref()
   }
 
   lookLater()
+  const forget = onReload(() => lookInOrder(true))
   return {
     close() {
       closed = true
+      forget()
       clearTimeout(timer)
     },
   }

@@ -1,3 +1,4 @@
+import { onReload } from '../identity/reload.ts'
 import type { ParsedPolicies } from './documents.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import { PolicyError, type PolicyProblem } from './policy-error.ts'
@@ -11,9 +12,9 @@ import { compilePolicies, type PolicySet } from './trie.ts'
 export interface WatchPoliciesOptions {
   /** How long to wait between two looks; 2000 unless told. */
   readonly intervalMs?: number
-  /** Other policies are in force from now on, or the same after a fault was told. */
+  /** Other policies are in force from now on, or the same after a fault or `reloadFiles`. */
   readonly onReload?: (set: PolicySet) => void
-  /** The policies cannot be used; those before stay in force. Told once for as long as the fault is the same. */
+  /** The policies cannot be used; those before stay in force. Called once per fault, and for each `reloadFiles`. */
   readonly onError?: (error: PolicyError) => void
   /** A condition could not be told; see ConditionFailed. */
   readonly conditionFailed?: ConditionFailed
@@ -37,6 +38,13 @@ export interface PolicyFolder extends Pick<ParsedPolicies, 'tests'> {
   readonly set: PolicySet
   /** All of them, as if those with `mode: shadow` were in force too. */
   readonly withShadows: Pick<PolicyFolder, 'documents' | 'set'>
+}
+
+/** Throws PolicyError if a place holds no policy: that is a wrong path, more likely than a wish to deny everything. */
+export function assertAnyPolicy(place: string, count: number): void {
+  if (count > 0) return
+  const message = 'holds no policy in .yaml or .yml files; to allow nothing, leave a policy without rules'
+  throw new PolicyError([{ file: place, message }])
 }
 
 /** Loads the policies of a folder. Throws PolicyError with every fault in every file. */
@@ -67,7 +75,8 @@ export async function readPolicies(folder: string, conditionFailed?: ConditionFa
 /**
  * Loads the policies of a place and follows its changes; all of a change takes effect at once or not at all.
  * Throws PolicyError if they cannot be used to begin with. It looks at the status of the files instead of waiting
- * for events, which get lost when files are replaced or Kubernetes swaps the link above them.
+ * for events, which get lost when files are replaced or Kubernetes swaps the link above them. `reloadFiles` has them
+ * read at once, also without a change, and `onReload` or `onError` called in any case.
  */
 export async function watchPolicies(
   place: PolicyPlace,
@@ -83,10 +92,10 @@ export async function watchPolicies(
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
-  async function look(): Promise<void> {
+  async function look(isForced: boolean): Promise<void> {
     const before = seen
     seen = undefined
-    if (before === (await place.stamp())) {
+    if (!isForced && before === (await place.stamp())) {
       seen = before
       return
     }
@@ -95,7 +104,7 @@ export async function watchPolicies(
     const set = compileFolder(contents, options)
     if (set.size === 0 && current.size > 0) throw new PolicyError([{ file: place.name, message: emptied }])
     if (isClosed) return
-    const isNews = set.revision !== current.revision || complaint !== undefined
+    const isNews = isForced || set.revision !== current.revision || complaint !== undefined
     // Also where it says the same: a rule may stand in another line now.
     current = set
     complaint = undefined
@@ -103,25 +112,33 @@ export async function watchPolicies(
     if (isNews) options.onReload?.(set)
   }
 
-  function complain(cause: unknown): void {
+  function complain(cause: unknown, isForced: boolean): void {
     const error =
       cause instanceof PolicyError ? cause : new PolicyError([{ file: place.name, message: String(cause) }])
-    if (isClosed || error.message === complaint) return
+    if (isClosed || (error.message === complaint && !isForced)) return
     complaint = error.message
     options.onError?.(error)
   }
 
+  // One after the other: what was read first must not be in force last.
+  let looked = Promise.resolve()
+  function lookInOrder(isForced = false): Promise<void> {
+    return (looked = looked.then(() => look(isForced)).catch((cause: unknown) => complain(cause, isForced)))
+  }
+
   function lookLater(): void {
     if (isClosed) return
-    timer = setTimeout(() => void look().catch(complain).finally(lookLater), options.intervalMs ?? 2000)
+    timer = setTimeout(() => void lookInOrder().finally(lookLater), options.intervalMs ?? 2000)
     timer.unref()
   }
 
   lookLater()
+  const forget = onReload(() => lookInOrder(true))
   return {
     current: () => current,
     close() {
       isClosed = true
+      forget()
       clearTimeout(timer)
     },
   }

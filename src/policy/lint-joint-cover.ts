@@ -1,8 +1,8 @@
-import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
 import { about, type Finding } from './finding.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
-import { documentsAbove, keyOf, type DocumentIndex } from './rule-reach.ts'
+import { namespaceLimits } from './namespace-limits.ts'
+import type { DocumentIndex } from './rule-reach.ts'
 import { rulesBySubject, rulesNaming, type PlacedRule } from './rules-by-subject.ts'
 import { concernOf, knownBy, subjectsIn, type Subject } from './subject-logic.ts'
 
@@ -51,16 +51,7 @@ function coverFinder(
   gone: ReadonlySet<PolicyRule>,
 ): FindCover {
   const bySubject = rulesBySubject(documents, 'allow')
-  const reservedAbove = rememberedByNamespace((namespace) =>
-    documentsAbove(index, namespace)
-      .filter((document) => document.namespace.length < namespace.length)
-      .flatMap(({ final }) => [...final]),
-  )
-  const boundariesAbove = rememberedByNamespace((namespace) =>
-    documentsAbove(index, namespace)
-      .filter(({ inherit }) => !inherit)
-      .map((document) => document.namespace.length),
-  )
+  const { reservedAbove, floorOf } = namespaceLimits(index)
 
   return (own) => {
     const chosen = new Set<PlacedRule>()
@@ -77,7 +68,7 @@ function coverFinder(
   /** Rules that concern every caller whom the other rule concerns as that subject, and reach all that it reaches. */
   function candidatesFor(subject: Subject, own: PlacedRule): readonly PlacedRule[] {
     const { namespace } = own.document
-    const floor = Math.max(0, ...boundariesAbove(namespace))
+    const floor = floorOf(namespace)
     const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth)).slice(floor)
     const known = knownBy(subject)
     return paths
@@ -112,7 +103,7 @@ function coverFinder(
   /** What no namespace above keeps to itself. */
   function coveredBy({ document, rule }: PlacedRule): readonly Permission[] {
     const reserved = reservedAbove(document.namespace)
-    return [...rule.permissions].filter((permission) => !reserved.includes(permission))
+    return [...rule.permissions].filter((permission) => !reserved.has(permission))
   }
 }
 
@@ -127,16 +118,4 @@ function coversTables(
     document.namespace.length === own.namespace.length &&
     rule.tables.includes(pattern)
   )
-}
-
-function rememberedByNamespace<Value>(
-  make: (namespace: Identifier) => readonly Value[],
-): (namespace: Identifier) => readonly Value[] {
-  const made = new Map<string, readonly Value[]>()
-  return (namespace) => {
-    const key = keyOf(namespace)
-    let known = made.get(key)
-    if (known === undefined) made.set(key, (known = make(namespace)))
-    return known
-  }
 }

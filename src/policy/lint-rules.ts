@@ -1,15 +1,12 @@
+import type { Identifier } from '../interface/identifiers.ts'
 import { permissionGroups, type Permission } from '../interface/permissions.ts'
 import { about, type Finding } from './finding.ts'
 import { lintJointCover } from './lint-joint-cover.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { namesOfPermissions } from './permission-names.ts'
 import { documentsAbove, indexDocuments, type DocumentIndex } from './rule-reach.ts'
+import { rulesBySubject, rulesNamingAny, type PlacedRule, type RulesBySubject } from './rules-by-subject.ts'
 import { concernOf, knownBy, subjectsIn } from './subject-logic.ts'
-
-interface Placed {
-  readonly document: PolicyDocument
-  readonly rule: PolicyRule
-}
 
 const risky: ReadonlySet<Permission> = new Set(
   ['admin', 'drop', 'credentials'].flatMap((group) => permissionGroups.get(group) ?? []),
@@ -19,15 +16,17 @@ const risky: ReadonlySet<Permission> = new Set(
 export function lintRules(documents: readonly PolicyDocument[]): readonly Finding[] {
   const index = indexDocuments(documents)
   const forAnonymous = placedRules(documents).filter(({ rule }) => isGrantToAnonymous(rule))
+  const allows = rulesBySubject(documents, 'allow')
+  const denies = rulesBySubject(documents, 'deny')
   const order = new Map(documents.flatMap(({ rules }) => rules).map((rule, place) => [rule, place]))
   const needlessRules = new Set<PolicyRule>()
   const findings = documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const placed = { document, rule }
-      const said = needless(placed, index, order)
+      const said = needless(placed, rule.effect === 'allow' ? allows : denies, index, order)
       if (said.length > 0) needlessRules.add(rule)
       return [
-        ...(rule.effect === 'allow' ? powerless(placed, index) : []),
+        ...(rule.effect === 'allow' ? powerless(placed, denies, index) : []),
         ...said,
         ...forEverybody(placed),
         ...notForAnonymous(placed, forAnonymous, index),
@@ -38,11 +37,18 @@ export function lintRules(documents: readonly PolicyDocument[]): readonly Findin
 }
 
 /** Operations of a rule that allows which a namespace above reserves, or which a rule denies to all it allows. */
-function powerless({ document, rule }: Placed, index: DocumentIndex): readonly Finding[] {
-  const above = documentsAbove(index, document.namespace)
+function powerless(
+  { document, rule }: PlacedRule,
+  denies: RulesBySubject,
+  index: DocumentIndex,
+): readonly Finding[] {
+  const above = documentsOver(index, document.namespace)
+  const denying = rulesNamingAny(denies, document.namespace, subjectsIn(rule.subjects)).filter(
+    (other) => other.rule.condition === undefined && coversAll(other, { document, rule }),
+  )
   const lost = new Map<string, Permission[]>()
   for (const permission of rule.permissions) {
-    const cause = reserving(above, document, permission) ?? denying(above, { document, rule }, permission)
+    const cause = reserving(above, permission) ?? denyingOne(denying, permission)
     if (cause !== undefined) lost.set(cause, [...(lost.get(cause) ?? []), permission])
   }
   const count = [...lost.values()].flat().length
@@ -56,72 +62,73 @@ function powerless({ document, rule }: Placed, index: DocumentIndex): readonly F
   return [about(document, rule, isAll ? 'error' : 'info', 'unreachable', `${said}: ${causes.join('; ')}`)]
 }
 
-function reserving(
-  above: readonly PolicyDocument[],
-  { namespace }: PolicyDocument,
-  permission: Permission,
-): string | undefined {
-  const by = above.find((other) => other.namespace.length < namespace.length && other.final.has(permission))
+function reserving(above: readonly PolicyDocument[], permission: Permission): string | undefined {
+  const by = above.find((other) => other.final.has(permission))
   return by && `final in ${by.name} (${by.file}:${by.line})`
 }
 
-function denying(above: readonly PolicyDocument[], own: Placed, permission: Permission): string | undefined {
-  for (const document of above) {
-    for (const rule of document.rules) {
-      const isTotal =
-        rule.effect === 'deny' && rule.condition === undefined && rule.permissions.has(permission)
-      if (!isTotal || !coversTables({ document, rule }, own)) continue
-      if (concernsAllOf(rule, own.rule))
-        return `denied by ${document.name}/${rule.id} (${document.file}:${rule.line})`
-    }
-  }
-  return undefined
+function denyingOne(denying: readonly PlacedRule[], permission: Permission): string | undefined {
+  const by = denying.find(({ rule }) => rule.permissions.has(permission))
+  return by && `denied by ${by.document.name}/${by.rule.id} (${by.document.file}:${by.rule.line})`
+}
+
+/** Whether a rule covers every object and concerns every caller of the other one. */
+function coversAll(wider: PlacedRule, own: PlacedRule): boolean {
+  return coversTables(wider, own) && concernsAllOf(wider.rule, own.rule)
 }
 
 /** Rules that say nothing which another rule does not say, for the same callers and as much or more. */
 function needless(
-  { document, rule }: Placed,
+  { document, rule }: PlacedRule,
+  likes: RulesBySubject,
   index: DocumentIndex,
   order: ReadonlyMap<PolicyRule, number>,
 ): readonly Finding[] {
-  for (const other of documentsAbove(index, document.namespace)) {
-    for (const wider of other.rules) {
-      const isWider =
-        wider !== rule &&
-        wider.effect === rule.effect &&
-        (wider.condition === undefined || wider.condition.text === rule.condition?.text) &&
-        [...rule.permissions].every((permission) => wider.permissions.has(permission)) &&
-        coversTables({ document: other, rule: wider }, { document, rule }) &&
-        concernsAllOf(wider, rule) &&
-        reaches({ document: other, rule: wider }, document, index)
-      if (!isWider) continue
-      const isSame = other === document || other.namespace.length === document.namespace.length
-      const isMutual =
-        isSame && rule.permissions.size === wider.permissions.size && concernsAllOf(rule, wider)
-      if (isMutual && (order.get(rule) ?? 0) < (order.get(wider) ?? 0)) continue
-      const place = `${other.name}/${wider.id} (${other.file}:${wider.line})`
-      return [about(document, rule, 'warning', 'shadowed', `says nothing that ${place} does not say`)]
-    }
+  for (const { document: other, rule: wider } of rulesNamingAny(
+    likes,
+    document.namespace,
+    subjectsIn(rule.subjects),
+  )) {
+    const isWider =
+      wider !== rule &&
+      (wider.condition === undefined || wider.condition.text === rule.condition?.text) &&
+      [...rule.permissions].every((permission) => wider.permissions.has(permission)) &&
+      coversAll({ document: other, rule: wider }, { document, rule }) &&
+      reaches({ document: other, rule: wider }, document, index)
+    if (!isWider) continue
+    const isSame = other === document || other.namespace.length === document.namespace.length
+    const isMutual = isSame && rule.permissions.size === wider.permissions.size && concernsAllOf(rule, wider)
+    if (isMutual && (order.get(rule) ?? 0) < (order.get(wider) ?? 0)) continue
+    const place = `${other.name}/${wider.id} (${other.file}:${wider.line})`
+    return [about(document, rule, 'warning', 'shadowed', `says nothing that ${place} does not say`)]
   }
   return []
 }
 
 /** Whether what the rule above allows reaches the namespace and whatever the other rule reaches from there. */
-function reaches({ document, rule }: Placed, { namespace }: PolicyDocument, index: DocumentIndex): boolean {
+function reaches(
+  { document, rule }: PlacedRule,
+  { namespace }: PolicyDocument,
+  index: DocumentIndex,
+): boolean {
   if (rule.effect === 'deny') return true
-  const between = documentsAbove(index, namespace).filter(
-    (other) => other.namespace.length > document.namespace.length,
-  )
+  const isAbove = document.namespace.length < namespace.length
+  const between = isAbove
+    ? documentsAbove(index, namespace).filter((other) => other.namespace.length > document.namespace.length)
+    : []
   if (between.some(({ inherit }) => !inherit)) return false
-  return !documentsAbove(index, document.namespace).some(
-    (other) =>
-      other.namespace.length < document.namespace.length &&
-      [...rule.permissions].some((permission) => other.final.has(permission)),
+  return !documentsOver(index, document.namespace).some((other) =>
+    [...rule.permissions].some((permission) => other.final.has(permission)),
   )
 }
 
+/** The policies of the namespaces above, without those of the namespace itself. */
+function documentsOver(index: DocumentIndex, namespace: Identifier): readonly PolicyDocument[] {
+  return namespace.length === 0 ? [] : documentsAbove(index, namespace.slice(0, -1))
+}
+
 /** Whether a rule, here or above, covers every object that the other one covers. */
-function coversTables({ document, rule }: Placed, own: Placed): boolean {
+function coversTables({ document, rule }: PlacedRule, own: PlacedRule): boolean {
   if (rule.tables === undefined) return true
   if (document.namespace.length !== own.document.namespace.length) return false
   return own.rule.tables?.every((pattern) => rule.tables?.includes(pattern)) === true
@@ -139,7 +146,7 @@ function concernsAllOf(rule: PolicyRule, own: PolicyRule): boolean {
   })
 }
 
-function forEverybody({ document, rule }: Placed): readonly Finding[] {
+function forEverybody({ document, rule }: PlacedRule): readonly Finding[] {
   const granted = new Set([...rule.permissions].filter((permission) => risky.has(permission)))
   if (rule.effect === 'deny' || granted.size === 0) return []
   const { any, anonymous } = rule.subjects
@@ -153,8 +160,8 @@ function forEverybody({ document, rule }: Placed): readonly Finding[] {
 
 /** A deny that is meant for everybody, where a rule allows the same to callers without a credential. */
 function notForAnonymous(
-  own: Placed,
-  forAnonymous: readonly Placed[],
+  own: PlacedRule,
+  forAnonymous: readonly PlacedRule[],
   index: DocumentIndex,
 ): readonly Finding[] {
   const { effect, subjects, permissions } = own.rule
@@ -172,7 +179,7 @@ function notForAnonymous(
 }
 
 /** Whether there may be something that both rules are about. */
-function overlap(one: Placed, other: Placed, index: DocumentIndex): boolean {
+function overlap(one: PlacedRule, other: PlacedRule, index: DocumentIndex): boolean {
   const [upper, lower] =
     one.document.namespace.length < other.document.namespace.length ? [one, other] : [other, one]
   const above = upper.document.namespace
@@ -186,6 +193,6 @@ function isGrantToAnonymous({ effect, subjects }: PolicyRule): boolean {
   return effect === 'allow' && subjects.anonymous
 }
 
-function placedRules(documents: readonly PolicyDocument[]): readonly Placed[] {
+function placedRules(documents: readonly PolicyDocument[]): readonly PlacedRule[] {
   return documents.flatMap((document) => document.rules.map((rule) => ({ document, rule })))
 }

@@ -1,8 +1,9 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
 import { constantOf } from './constant-condition.ts'
+import { namespaceLimits } from './namespace-limits.ts'
 import type { PolicyDocument } from './policy-document.ts'
-import { documentsAbove, type DocumentIndex } from './rule-reach.ts'
+import type { DocumentIndex } from './rule-reach.ts'
 import { rulesBySubject, rulesNaming, type PlacedRule } from './rules-by-subject.ts'
 import { concernOf, knownBy, type Subject } from './subject-logic.ts'
 
@@ -16,6 +17,7 @@ export type FindOpenGrants = (subject: Subject, namespace: Identifier) => OpenGr
 export function openGrantsFinder(documents: readonly PolicyDocument[], index: DocumentIndex): FindOpenGrants {
   const allows = rulesBySubject(documents, 'allow')
   const denies = rulesBySubject(documents, 'deny')
+  const { reservedAbove, floorOf } = namespaceLimits(index)
   const found = new Map<string, OpenGrants>()
 
   return (subject, namespace) => {
@@ -27,19 +29,15 @@ export function openGrantsFinder(documents: readonly PolicyDocument[], index: Do
 
   function find(subject: Subject, namespace: Identifier): OpenGrants {
     const known = knownBy(subject)
-    const above = documentsAbove(index, namespace)
-    const floor = Math.max(0, ...above.filter(({ inherit }) => !inherit).map((one) => one.namespace.length))
     const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
     const granted = new Map<Permission, PlacedRule>()
-    for (const path of paths.slice(floor)) {
+    for (const path of paths.slice(floorOf(namespace))) {
+      const reserved = reservedAbove(path)
       for (const placed of rulesNaming(allows, path, subject)) {
         const isHere = placed.rule.tables === undefined || path.length === namespace.length
         if (!isHere || concernOf(placed.rule.subjects, known) === false) continue
         for (const permission of placed.rule.permissions) {
-          const isReserved = above.some(
-            ({ namespace: upper, final }) => upper.length < path.length && final.has(permission),
-          )
-          if (!isReserved && !granted.has(permission) && isOpen(placed, permission))
+          if (!reserved.has(permission) && !granted.has(permission) && isOpen(placed, permission))
             granted.set(permission, placed)
         }
       }

@@ -25,7 +25,8 @@ export interface PolicyFile {
 /**
  * The files of policies in a folder and its sub-folders, sorted by name. Links are followed and nothing is found
  * twice, so a mounted ConfigMap is read once: its files are links into a hidden folder, and hidden entries are
- * passed over. Throws PolicyError where something cannot be read, a link to nothing too: it may have held a deny.
+ * passed over. Throws PolicyError for what is no folder, and where something cannot be read, a link to nothing too: it
+ * may have held a deny.
  */
 export async function listPolicyFiles(folder: string): Promise<readonly PolicyFile[]> {
   const found: PolicyFile[] = []
@@ -52,7 +53,12 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
   await named(folder, async () => {
     const path = await realpath(folder)
     const status = await stat(path, { bigint: true })
-    if (status.isDirectory()) await visit({ name: '', path, status })
+    if (!status.isDirectory()) {
+      throw new PolicyError([
+        { file: folder, message: 'is no folder; expected a folder of .yaml or .yml files' },
+      ])
+    }
+    await visit({ name: '', path, status })
   })
   return found.toSorted(byName)
 }

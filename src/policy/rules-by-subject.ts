@@ -46,6 +46,19 @@ export function rulesNaming(
   return named.flatMap((one) => rules.get(keyOfSubject(namespace, one))?.slice(0, maximumRules) ?? [])
 }
 
+/** The rules from the root down to the namespace that name one of those, or every authenticated caller. */
+export function rulesNamingAny(
+  rules: RulesBySubject,
+  namespace: Identifier,
+  subjects: readonly Subject[],
+): readonly PlacedRule[] {
+  const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
+  const named = [anybody, ...subjects.filter((subject) => subject !== anybody)]
+  return paths.flatMap((path) =>
+    named.flatMap((subject) => rules.get(keyOfSubject(path, subject))?.slice(0, maximumRules) ?? []),
+  )
+}
+
 function keyOfSubject(namespace: Identifier, { kind, name }: Subject): string {
   // No name holds a NUL.
   return `${keyOf(namespace)}\0${kind}\0${name}`

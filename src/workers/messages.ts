@@ -24,6 +24,7 @@ export type ToWorker =
   | Beginning
   | { readonly what: 'ask'; readonly id: number; readonly about: keyof Answers }
   | { readonly what: 'charged'; readonly id: number; readonly fills: readonly number[] }
+  | { readonly what: 'reload' }
   | { readonly what: 'stop' }
 
 /** What a worker says to the primary process. */

@@ -1,5 +1,7 @@
 import cluster from 'node:cluster'
+import { reloadFiles } from '../identity/reload.ts'
 import type { Charge } from '../limits/shared/shared-buckets.ts'
+import { stopSignals, surviveOtherSignals } from '../signals.ts'
 import type { Answers, Beginning, FromWorker, ToWorker } from './messages.ts'
 
 /** The primary process, seen from a worker. */
@@ -21,7 +23,10 @@ interface Awaited {
   readonly reject: (error: Error) => void
 }
 
-/** Opens the channel of this worker; what the primary process asks is answered by `answerTo`. */
+/**
+ * Opens the channel of this worker; what the primary process asks is answered by `answerTo`. When it asks for a reload, this
+ * process reads its files again.
+ */
 export function openPrimaryChannel(
   answerTo: (about: keyof Answers) => Promise<Answers[keyof Answers]>,
 ): PrimaryChannel {
@@ -33,12 +38,14 @@ export function openPrimaryChannel(
   process.on('message', (message: ToWorker) => {
     if (message.what === 'begin') begun.resolve(message)
     else if (message.what === 'stop') stopped.resolve(undefined)
+    else if (message.what === 'reload') void reloadFiles()
     else if (message.what === 'charged') awaited.get(message.id)?.resolve(message.fills)
     // Whoever asks does not wait for ever.
     else answer(message.id, message.about).catch(() => undefined)
   })
   // Ctrl-C in a terminal reaches it as well as the primary process: it must not matter who says it first, or twice.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.resolve(undefined))
+  surviveOtherSignals()
+  for (const signal of stopSignals) process.on(signal, () => stopped.resolve(undefined))
   cluster.worker?.once('disconnect', () => {
     // Else node would end this process at once, with all that is under way.
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true

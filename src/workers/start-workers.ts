@@ -79,7 +79,8 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
     const url = (await first?.begin()) ?? ''
     await Promise.all(others.map((place) => place.begin()))
     state = undefined
-    return { url, adminUrl, close }
+    const reload = async (): Promise<void> => places.forEach((place) => place.reload())
+    return { url, adminUrl, reload, close }
   } catch (error) {
     await close()
     throw error

@@ -17,6 +17,8 @@ export interface WorkerPlace {
   problems(): Promise<Answers['problems'] | undefined>
   /** The metrics of its process, with what those before it have counted. */
   metrics(): Promise<readonly MetricData[]>
+  /** Has the process read its files again. */
+  reload(): void
   /** Has the process finish what is under way, but kills it after so many milliseconds; resolves when it has ended. */
   stop(patienceMs: number): Promise<void>
   /** Ends the process at once. */
@@ -121,6 +123,7 @@ export function createWorkerPlace(number: number, parts: PlaceParts): WorkerPlac
       if (answered !== undefined && asked === process) latest = answered.answer
       return mergeMetrics([latest, counted].map((metrics) => ({ worker: String(number), metrics })))
     },
+    reload: () => process?.reload(),
     async stop(patienceMs) {
       stopping.abort()
       process?.stop()

@@ -11,6 +11,8 @@ export interface WorkerProcess {
   readonly ended: Promise<number | string>
   /** Undefined where there is no answer in so many milliseconds, or none to come any more. */
   ask<About extends keyof Answers>(about: About, patienceMs: number): Promise<Answered<About> | undefined>
+  /** Has it read its files again; one that has not begun is about to read them. */
+  reload(): void
   /** Tells it to finish what it is at, and to end. */
   stop(): void
   kill(): void
@@ -69,6 +71,7 @@ export function forkWorker(beginning: Beginning, charge: Charged): WorkerProcess
       waiting.delete(id)
       return answered as Answered<typeof about> | undefined
     },
+    reload: () => tell(worker, { what: 'reload' }),
     stop() {
       isStopping = true
       tell(worker, { what: 'stop' })

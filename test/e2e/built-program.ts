@@ -35,6 +35,10 @@ export interface Program {
   readonly ended: Promise<ProgramEnd>
   /** What it has printed on standard output so far. */
   output(): string
+  /** What it has printed on standard error so far. */
+  messages(): string
+  /** Closes the reading ends of its standard output and standard error. */
+  stopReading(): void
   write(text: string): void
   signal(signal: NodeJS.Signals): void
   /** What the first group of the pattern matches on standard output. Rejects when it ends without. */
@@ -110,6 +114,11 @@ function startNode(
     pid,
     ended,
     output: () => output,
+    messages: () => messages,
+    stopReading() {
+      child.stdout.destroy()
+      child.stderr.destroy()
+    },
     write: (text) => void child.stdin.write(text),
     signal: (signal) => void (ownGroup ? process.kill(-pid, signal) : child.kill(signal)),
     announced: async (pattern) => {

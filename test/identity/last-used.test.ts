@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { createAuthenticator } from '../../src/identity/authenticate.ts'
 import { readLastUsed } from '../../src/identity/last-used.ts'
@@ -29,8 +29,8 @@ test('times of last use are kept on disk beside the requests, for keys that were
   const authenticator = await open(file, store, () => Date.parse('2026-05-01T10:00:00Z'))
   await apiKey(authenticator, store.text)
   await reason(apiKey(authenticator, `${unused.text}x`))
-  await eventually(async () => expect((await readLastUsed(file)).size).toBe(1))
-  expect((await readLastUsed(file)).get(store.key.id)).toBe(Date.parse('2026-05-01T10:00:00Z'))
+  await eventually(async () => expect((await readLastUsed(file)).times.size).toBe(1))
+  expect((await readLastUsed(file)).times.get(store.key.id)).toBe(Date.parse('2026-05-01T10:00:00Z'))
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   await authenticator.close()
   expect((await readdir(join(store.file, '..'))).toSorted()).toEqual(['keys.yaml', 'keys.yaml.last-used'])
@@ -44,7 +44,7 @@ test('the last times of use are written when the gateway closes; later ones of o
     await apiKey(authenticator, store.text)
     await authenticator.close()
   }
-  expect(new Date((await readLastUsed(file)).get(store.key.id) ?? 0).toISOString()).toBe(
+  expect(new Date((await readLastUsed(file)).times.get(store.key.id) ?? 0).toISOString()).toBe(
     '2026-05-03T00:00:00.000Z',
   )
 })
@@ -61,7 +61,7 @@ test('gateways that write at the same time keep the times of each other', async 
     await apiKey(first, store.text)
     await apiKey(second, other.text)
     await Promise.all([first.close(), second.close()])
-    const times = await readLastUsed(file)
+    const { times } = await readLastUsed(file)
     expect([times.get(store.key.id), times.get(other.key.id)]).toEqual([now, now])
   }
 })
@@ -73,7 +73,7 @@ test('keys that are no longer in the store are forgotten', async () => {
   const authenticator = await open(file, store, Date.now)
   await apiKey(authenticator, store.text)
   await authenticator.close()
-  expect([...(await readLastUsed(file)).keys()]).toEqual([store.key.id])
+  expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id])
 })
 
 test('a disk that cannot be written is told, and refuses nobody', async () => {
@@ -87,4 +87,24 @@ test('a disk that cannot be written is told, and refuses nobody', async () => {
   expect((await apiKey(authenticator, store.text)).name).toBe('loader')
   await eventually(() => expect(outcomes).toContain('unwritten'))
   expect((await apiKey(authenticator, store.text)).name).toBe('loader')
+})
+
+test('the file is there from the start, and the first use of a key is in it at once', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  const apiKeys = { file: store.file, pepper, lastUsedFile: file }
+  const authenticator = await createAuthenticator({ apiKeys })
+  onTestFinished(() => authenticator.close())
+  await eventually(async () => expect((await readLastUsed(file)).times.size).toBe(0))
+  await apiKey(authenticator, store.text)
+  await eventually(async () => expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id]))
+})
+
+test('the file says as of when its times are, also if no key is used', async () => {
+  const store = await makeStore()
+  const file = `${store.file}.last-used`
+  const authenticator = await open(file, store, Date.now)
+  onTestFinished(() => authenticator.close())
+  const { asOf } = await eventually(() => readLastUsed(file))
+  await eventually(async () => expect((await readLastUsed(file)).asOf).toBeGreaterThan(asOf))
 })

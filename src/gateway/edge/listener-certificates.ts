@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { watchFile } from '../../identity/watch-file.ts'
+import { stampOf, watch, type WatchedFile } from '../../identity/watch-file.ts'
 import { readPemFile } from '../../interface/pem-file.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { TlsSettings } from './edge-settings.ts'
@@ -44,28 +44,31 @@ export interface FollowedCertificates {
  * Follows the files of a TLS listener: `taken` is called within a second of a change. Files that belong together may be
  * written one after the other: until they fit, those that were read before stay in force.
  */
-export async function followCertificates(followed: FollowedCertificates): Promise<{ close(): void }> {
-  const { settings, log, taken } = followed
-  let current = followed.context
-  const failed = (cause: unknown): void =>
-    log.error({ error: String(cause) }, 'certificates not reloaded: the last good ones stay in force')
-  async function reload(): Promise<void> {
-    const context = await readCertificates(settings)
-    if (materials.every((material) => context[material] === current[material])) return
-    taken(context)
-    current = context
-    log.info('certificates reloaded')
-  }
-  // One after the other: what was read first must not be taken last.
-  let reloading = Promise.resolve()
-  const changed = (): void => void (reloading = reloading.then(reload).catch(failed))
+export async function followCertificates(followed: FollowedCertificates): Promise<WatchedFile> {
+  const { settings, context: opened, log, taken } = followed
   const { certificate, key, clientCertificateAuthority, clientRevocationList } = settings
-  const files = [certificate, key, clientCertificateAuthority, clientRevocationList]
-  const watched = await Promise.all(
-    files
-      .filter((file) => file !== undefined)
-      // The first look finds what has changed since the listener was opened.
-      .map((file) => watchFile(file, changed, { intervalMs: lookMs, failed })),
+  const files = [certificate, key, clientCertificateAuthority, clientRevocationList].filter(
+    (file) => file !== undefined,
   )
-  return { close: () => watched.forEach((each) => each.close()) }
+  let isFirst = true
+  return watch(
+    {
+      stamp: async () => (await Promise.all(files.map(stampOf))).join(' '),
+      read: () => readCertificates(settings),
+    },
+    (context) => {
+      // The first look finds what has changed since the listener was opened.
+      const isUnchanged = materials.every((material) => context[material] === opened[material])
+      if (!isFirst || !isUnchanged) {
+        taken(context)
+        log.info('certificates reloaded')
+      }
+      isFirst = false
+    },
+    {
+      intervalMs: lookMs,
+      failed: (cause) =>
+        log.error({ error: String(cause) }, 'certificates not reloaded: the last good ones stay in force'),
+    },
+  )
 }

@@ -1,0 +1,15 @@
+const reloads = new Set<() => Promise<void>>()
+
+/** Has `reload` called by `reloadFiles`, until the function that is returned is called. It must not reject. */
+export function onReload(reload: () => Promise<void>): () => void {
+  reloads.add(reload)
+  return () => reloads.delete(reload)
+}
+
+/**
+ * Reads all files again that this process watches, also those that have not changed, and reports each as after a
+ * change. Resolves when all are read.
+ */
+export async function reloadFiles(): Promise<void> {
+  await Promise.all([...reloads].map((reload) => reload()))
+}
