@@ -6,6 +6,7 @@ import type { StaticKey } from '../identity/api-keys.ts'
 import { openAssertions } from '../identity/assertions.ts'
 import { reloadFiles } from '../identity/reload.ts'
 import type { Connection } from '../limits/shared/connection.ts'
+import { FairCapacity } from '../limits/fair-capacity.ts'
 import { createBodyMemory } from '../limits/body-memory.ts'
 import { createShedding } from '../limits/shedding.ts'
 import { createAdminServer, listenOn } from '../telemetry/admin-server.ts'
@@ -136,6 +137,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const { listen: where, limits, timeouts, listing } = settings
     const { fairness, shared } = await openLimits(limits, metrics.registry, log, worker?.charge)
     opened.push(() => shared?.close())
+    const connections = await allowedConnections(settings, log)
     const bodyMemory = createBodyMemory(limits.jsonMemoryBytes)
     observeBodyMemory(metrics.registry, bodyMemory)
     const turns = new Turns()
@@ -149,6 +151,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       authenticator,
       policies,
       fairness,
+      activeRequests: new FairCapacity(connections, 1),
       shedding,
       audit,
       tracking: followed.tracking,
@@ -161,7 +164,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       bodyLimits: limits,
       bodyMemory,
       maximumHeaders: limits.headerCount,
-      limits: { ...limits, connections: await allowedConnections(settings, log) },
+      limits: { ...limits, connections },
       timeouts,
       line: turns,
       tls,

@@ -1,7 +1,8 @@
+import type { FairCapacity } from '../limits/fair-capacity.ts'
 import type { Share } from '../limits/limit.ts'
 import type { Limits } from '../limits/limits.ts'
 import { principalKey } from '../limits/selection.ts'
-import type { Shedding } from '../limits/shedding.ts'
+import { Overloaded, type Shedding } from '../limits/shedding.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
 import { ClientGone } from './edge/client-gone.ts'
 import { operationNamed, type OperationName } from '../interface/operations.ts'
@@ -10,6 +11,8 @@ import type { Permitted, Settled } from './stages.ts'
 /** What a request may be refused by. */
 interface LimitParts {
   readonly fairness: Limits
+  /** As many as there may be connections: principals share them. */
+  readonly activeRequests: FairCapacity
   readonly shedding: Shedding
 }
 
@@ -24,17 +27,20 @@ const countEveryMs = 250
 export function limit(
   request: Permitted,
   response: ClientAnswer,
-  { fairness, shedding }: LimitParts,
+  { fairness, activeRequests, shedding }: LimitParts,
 ): Share | undefined {
   if (response.isDestroyed) throw new ClientGone('the client closed the connection before it was let in')
   const { upstream, meaning, principal } = request
-  shedding.admit(upstream.name, meaning.operation.name, principalKey(principal))
+  const holder = principalKey(principal)
+  shedding.admit(upstream.name, meaning.operation.name, holder)
+  if (!activeRequests.mayTake(holder)) throw new Overloaded()
   const share = fairness.admit(request)
-  if (share === undefined) return undefined
-  const counted = share.sent && countSent(response, (bytes) => share.sent?.(bytes))
+  activeRequests.take(holder)
+  const counted = share?.sent && countSent(response, (bytes) => share.sent?.(bytes))
   response.closing.add(() => {
+    activeRequests.release(holder)
     counted?.()
-    share.end()
+    share?.end()
   })
   return share
 }

@@ -5,6 +5,7 @@ import type { PolicySet } from '../policy/trie.ts'
 import { atOneUpstream } from './upstream/at-one-upstream.ts'
 import type { Share } from '../limits/limit.ts'
 import type { BodyMemory } from '../limits/body-memory.ts'
+import type { FairCapacity } from '../limits/fair-capacity.ts'
 import type { Limits } from '../limits/limits.ts'
 import { principalKey } from '../limits/selection.ts'
 import type { Shedding } from '../limits/shedding.ts'
@@ -37,6 +38,7 @@ export interface PipelineParts {
   readonly policies: { current(): PolicySet }
   /** What each caller may take. */
   readonly fairness: Limits
+  readonly activeRequests: FairCapacity
   readonly shedding: Shedding
   readonly audit: AuditLog
   readonly tracking: ChangeTracking

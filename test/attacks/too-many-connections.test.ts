@@ -2,11 +2,12 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import { refusalsCounted } from '../gateway/counted.ts'
-import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { openRaw } from '../gateway/raw-connection.ts'
+import { everything, type GatewaySetup } from '../gateway/open-gateway.ts'
+import { openRaw, type RawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
+import { answers } from '../gateway/recording-upstream.ts'
 import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { eventually } from '../gateway/waiting.ts'
+import { deferred, eventually } from '../gateway/waiting.ts'
 
 // Whoever opens connections and sends nothing must not take the files that everything else needs.
 function limited(limits: { connections?: number; connectionsPerClient?: number }): GatewaySetup {
@@ -15,11 +16,8 @@ function limited(limits: { connections?: number; connectionsPerClient?: number }
 
 const request = rawRequest(['GET /v1/table HTTP/1.1', 'host: g'])
 
-it.each([
-  [{ connections: 3 }, 'too_many_connections'],
-  [{ connectionsPerClient: 3 }, 'too_many_connections_of_client'],
-])('beyond %o connections are closed, and those that there are go on', async (limits, reason) => {
-  const { gateway } = await gatewayAndUpstream(limited(limits))
+it('beyond the connections of one client others are closed, and those that there are go on', async () => {
+  const { gateway } = await gatewayAndUpstream(limited({ connectionsPerClient: 3 }))
   const held = Array.from({ length: 3 }, () => openRaw(gateway.url))
   for (const connection of held) {
     connection.write(request)
@@ -29,7 +27,7 @@ it.each([
     const connection = openRaw(gateway.url)
     connection.write(request)
     expect(await connection.end()).toBe('')
-    expect(await refusalsCounted(gateway, reason)).toBe(count)
+    expect(await refusalsCounted(gateway, 'too_many_connections_of_client')).toBe(count)
   }
   expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
   held[0]?.write(request)
@@ -42,6 +40,82 @@ it.each([
     await eventually(() => expect(connection.isClosed() || connection.received() !== '').toBe(true))
     expect(connection.received()).toMatch(/^HTTP\/1\.1 401 /)
   })
+})
+
+it.each([
+  ['say nothing', ''],
+  ['never end a head', 'GET /v1/table HTTP/1.1\r\nhost: g\r\nx-slow: '],
+  ['have been answered', request],
+])('connections that %s give way to others, the oldest first', async (_what, sent) => {
+  const { gateway } = await gatewayAndUpstream(limited({ connections: 3 }))
+  const idle: RawConnection[] = []
+  for (let count = 0; count < 3; count += 1) {
+    const connection = openRaw(gateway.url)
+    await once(connection.socket, 'connect')
+    connection.write(sent)
+    if (sent === request) await connection.until(/^HTTP\/1\.1 401 /)
+    idle.push(connection)
+  }
+  for (let count = 1; count <= 3; count += 1) {
+    const connection = openRaw(gateway.url)
+    connection.write(request)
+    await connection.until(/^HTTP\/1\.1 401 /)
+    await eventually(() => expect(idle.filter((each) => each.isClosed())).toEqual(idle.slice(0, count)))
+  }
+  expect(await refusalsCounted(gateway, 'too_many_connections')).toBe(0)
+})
+
+const bothMayDoAnything: GatewaySetup = {
+  users: ['mallory'],
+  policies: [
+    {
+      ...everything,
+      rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
+    },
+  ],
+}
+
+it('connections with a request under way do not give way', async () => {
+  const { gateway, upstream } = await gatewayAndUpstream({
+    ...limited({ connections: 2 }),
+    ...bothMayDoAnything,
+  })
+  const finish = deferred()
+  upstream.answering = async (arrival, response, message) => {
+    await finish.promise
+    return answers(200, {})(arrival, response, message)
+  }
+  const pending = [gateway.post('/v1/table/orders/describe')]
+  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  for (let count = 0; count < 5; count += 1) {
+    const connection = openRaw(gateway.url)
+    connection.write(request)
+    await connection.until(/^HTTP\/1\.1 401 /)
+  }
+  pending.push(gateway.post('/v1/table/orders/describe', { as: 'mallory' }))
+  await eventually(() => expect(upstream.arrivals).toHaveLength(2))
+  for (let count = 1; count <= 5; count += 1) {
+    const connection = openRaw(gateway.url)
+    connection.write(request)
+    expect(await connection.end()).toBe('')
+    expect(await refusalsCounted(gateway, 'too_many_connections')).toBe(count)
+  }
+  finish.resolve(undefined)
+  for (const answer of pending) expect(await answer).toMatchObject({ status: 200 })
+})
+
+it('small bodies that come slowly leave half of the connections to other principals', async () => {
+  const { gateway } = await gatewayAndUpstream({ ...limited({ connections: 8 }), ...bothMayDoAnything })
+  const lines = ['POST /v1/table/orders/describe HTTP/1.1', 'host: g']
+  for (let count = 0; count < 12; count += 1) {
+    const connection = openRaw(gateway.url)
+    connection.write(
+      rawRequest([...lines, `x-api-key: ${gateway.key('mallory')}`, 'content-length: 100'], '{'),
+    )
+  }
+  // Four are half of what there is; the others are answered.
+  await eventually(async () => expect(await refusalsCounted(gateway, 'overload')).toBe(8))
+  expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
 })
 
 it('connections from another address are not those of the same client', async () => {

@@ -1,4 +1,5 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls'
@@ -82,6 +83,21 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
     await expect(overTls(gateway.url, { ca: own.cert, ...old })).rejects.toThrow()
     await eventually(async () => expect(await refusalsCounted(gateway, 'tls_handshake')).toBe(1))
+  })
+
+  it('connections that never agree on TLS give way to others', async () => {
+    const { adjust } = withTls('none')
+    const { gateway } = await gatewayAndUpstream({
+      adjust: async (settings, files) => {
+        const adjusted = (await adjust?.(settings, files)) ?? settings
+        const { timeouts, limits } = settings
+        return { ...adjusted, timeouts, limits: { ...limits, connections: 3 } }
+      },
+    })
+    const silent = Array.from({ length: 3 }, () => openRaw(gateway.url))
+    for (const { socket } of silent) if (socket.connecting) await once(socket, 'connect')
+    for (let count = 0; count < 3; count += 1)
+      expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
   })
 
   it('files that change are taken without a restart, and those that do not fit are not', async () => {

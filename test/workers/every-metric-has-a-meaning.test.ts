@@ -34,11 +34,15 @@ const gauges: Readonly<Record<string, readonly string[]>> = {
     'audit_open_outcomes',
     'audit_queued_records',
     'audit_sink_lag_records',
+    'json_memory_bytes',
+    'max_json_memory_bytes',
     'remembered_tokens',
     'requests_in_progress',
+    'upstream_active_requests',
     'upstream_connections',
-    'upstream_exchanges',
-    'upstream_waiting',
+    'upstream_max_active_requests',
+    'upstream_max_pending_requests',
+    'upstream_pending_requests',
   ],
 }
 

@@ -113,9 +113,11 @@ export class ClientConnection {
     this.#socket.destroy()
   }
 
-  /** Closes it where no request is under way, and it does not close already. */
-  closeIfIdle(): void {
-    if (!this.isBusy && !this.#isEnding) this.#socket.destroy()
+  /** Closes it if no request is under way and it is not closing already. Returns whether it did. */
+  closeIfIdle(): boolean {
+    const isIdle = !this.isBusy && !this.#isEnding && !this.#socket.destroyed
+    if (isIdle) this.#socket.destroy()
+    return isIdle
   }
 
   /** Ends it where the client has been silent for too long. */

@@ -69,7 +69,10 @@ export const limitsSchema = z
     headerCount: count.default(128).describe('The headers of a request.'),
     connections: count
       .default(10_000)
-      .describe('Connections at a time; fewer where the process may not open as many files.'),
+      .describe(
+        'Connections at a time; fewer if the process may not open as many files. When there are as many, the oldest one ' +
+          'without a request gives way. One principal may have requests on half of them.',
+      ),
     connectionsPerClient: count
       .optional()
       .describe(

@@ -78,6 +78,8 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
   const sockets = new Set<Socket>()
   const connections = new Set<ClientConnection>()
   const connectionsOf = new Map<string, number>()
+  /** By peer, connections on which TLS is not agreed on yet. */
+  const handshakes = new Map<string, Socket>()
   /** Those whose client showed a certificate. */
   const certified = new Set<ClientConnection>()
   let trust = tls?.context
@@ -98,8 +100,6 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     },
   }
   const server = tls === undefined ? createServer(tcpOptions, serve) : createTls(tls.settings, tls.context)
-  server.maxConnections = limits.connections
-  server.on('drop', (data) => events.turnedAway('too_many_connections', data?.remoteAddress))
   server.prependListener('connection', count)
   // A connection that the system could not give: there are too many of them, or of files.
   server.on('error', (error: NodeJS.ErrnoException) => {
@@ -110,6 +110,7 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     const secure = createTlsServer({ ...tcpOptions, ...tlsOptions(settings, timeouts), ...context })
     return secure
       .on('secureConnection', (socket: TLSSocket) => {
+        handshakes.delete(peerOf(socket))
         const isCertified = socket.getPeerX509Certificate() !== undefined
         const isStale = trustOf.get(peerOf(socket)) !== trust
         if (isCertified && (isStale || !isTrusted(socket, settings))) {
@@ -145,8 +146,29 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     })
   }
 
+  /**
+   * Closes the oldest connection without a request, one that still agrees on TLS before others. An attacker who opens
+   * connections and asks nothing replaces its own, and keeps nobody out. Returns whether there was one.
+   */
+  function makeRoom(): boolean {
+    const [oldest] = handshakes
+    if (oldest !== undefined) {
+      const [peer, socket] = oldest
+      handshakes.delete(peer)
+      socket.destroy()
+      return true
+    }
+    for (const connection of connections) if (connection.closeIfIdle()) return true
+    return false
+  }
+
   function count(socket: Socket): void {
     const client = socket.remoteAddress ?? ''
+    if (sockets.size >= limits.connections && !makeRoom()) {
+      socket.destroy()
+      events.turnedAway('too_many_connections', client)
+      return
+    }
     const others = connectionsOf.get(client) ?? 0
     if (limits.connectionsPerClient !== undefined && others >= limits.connectionsPerClient) {
       socket.destroy()
@@ -157,9 +179,11 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     sockets.add(socket)
     connectionsOf.set(client, others + 1)
     trustOf.set(peer, trust)
+    if (tls !== undefined) handshakes.set(peer, socket)
     socket.once('close', () => {
       sockets.delete(socket)
       trustOf.delete(peer)
+      handshakes.delete(peer)
       const left = (connectionsOf.get(client) ?? 1) - 1
       if (left > 0) connectionsOf.set(client, left)
       else connectionsOf.delete(client)
