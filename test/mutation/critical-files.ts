@@ -1,4 +1,4 @@
-/** A source file whose mutants are tried, and the tests that should find them: files, or folders that end in `/`. */
+/** A source file whose mutants are tried, and the tests that should find them, fast ones first: files, or folders. */
 export interface CriticalFile {
   readonly file: string
   readonly tests: readonly string[]
@@ -34,10 +34,16 @@ export const criticalFiles: readonly CriticalFile[] = [
     file: 'src/interface/target.ts',
     tests: ['test/interface/target.test.ts', 'test/gateway/canonical-targets.test.ts'],
   },
-  { file: 'src/gateway/edge/request-head.ts', tests: edge },
+  {
+    file: 'src/gateway/edge/request-head.ts',
+    tests: ['test/gateway/edge/heads-of-requests.test.ts', 'test/gateway/edge/refused-at-once.test.ts'],
+  },
   { file: 'src/gateway/edge/request-reader.ts', tests: edge },
   { file: 'src/gateway/http/header-fields.ts', tests: [...edge, 'test/gateway/upstream-client/'] },
-  { file: 'src/gateway/http/chunked-body.ts', tests: [...edge, 'test/gateway/upstream-client/'] },
+  {
+    file: 'src/gateway/http/chunked-body.ts',
+    tests: ['test/gateway/chunked-bodies.test.ts', 'test/gateway/edge/refused-at-once.test.ts'],
+  },
   { file: 'src/gateway/upstream/client/answer-reader.ts', tests: ['test/gateway/upstream-client/'] },
   {
     file: 'src/gateway/match.ts',

@@ -46,7 +46,7 @@ export async function mutateFile(
       writeFileSync(path, source.slice(0, mutant.start) + mutant.replacement + source.slice(mutant.end))
       const result = await runner.run(request, timeoutMs)
       if (result === undefined) timedOut += 1
-      else if (result.isPassed) {
+      else if (result.failure === undefined) {
         survived += 1
         onSurvived(mutant)
       }
@@ -66,7 +66,8 @@ async function measureTimeout(file: string, run: () => ReturnType<TestRunner['ru
   const result = await run()
   if (result === undefined) throw new Error(`the tests of ${file} do not end without a mutant`)
   if (result.files === 0) throw new Error(`there are no tests of ${file}`)
-  if (!result.isPassed) throw new Error(`the tests of ${file} fail without a mutant: ${result.failure}`)
+  if (result.failure !== undefined)
+    throw new Error(`the tests of ${file} fail without a mutant: ${result.failure}`)
   return Math.ceil(15_000 + 4 * (performance.now() - begin))
 }
 

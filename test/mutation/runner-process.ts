@@ -17,16 +17,26 @@ process.send?.('ready')
 
 async function run({ mutated, tests }: RunRequest): Promise<void> {
   vitest.invalidateFile(mutated)
-  const specifications = await vitest.globTestSpecifications([...tests])
-  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
-  const failures = testModules.flatMap((module) => [
-    ...module.errors(),
-    ...[...module.children.allTests('failed')].flatMap((test) => test.result().errors ?? []),
-  ])
-  const result: RunResult = {
-    files: testModules.length,
-    isPassed: testModules.every((module) => module.ok()) && unhandledErrors.length === 0,
-    failure: [...failures, ...unhandledErrors.map((error) => error as Error)][0]?.message,
+  let result: RunResult = { files: 0, failure: undefined }
+  for (const path of tests) {
+    const { files, failure } = await runTests(path)
+    result = { files: result.files + files, failure }
+    if (failure !== undefined) break
   }
   process.send?.(result)
+}
+
+async function runTests(path: string): Promise<RunResult> {
+  const specifications = await vitest.globTestSpecifications([path])
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
+  const errors = [
+    ...testModules.flatMap((module) => module.errors()),
+    ...testModules.flatMap((module) =>
+      [...module.children.allTests('failed')].flatMap((test) => test.result().errors ?? []),
+    ),
+    ...unhandledErrors.map((error) => error as Error),
+  ]
+  const isPassed = testModules.every((module) => module.ok()) && unhandledErrors.length === 0
+  const failure = isPassed ? undefined : (errors[0]?.message ?? 'a test failed without an error')
+  return { files: testModules.length, failure }
 }

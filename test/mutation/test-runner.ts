@@ -2,17 +2,17 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** Asks a runner process to run those test files, named from the root, after it dropped what it knows of `mutated`. */
+/** Asks a runner process to load `mutated` again and run tests, up to the first failure. */
 export interface RunRequest {
   readonly mutated: string
+  /** Test files and folders, from the root, in the order in which they run. */
   readonly tests: readonly string[]
 }
 
 export interface RunResult {
   /** How many test files ran. */
   readonly files: number
-  readonly isPassed: boolean
-  /** The message of the first failure. */
+  /** The message of the first failure; undefined if all tests passed. */
   readonly failure: string | undefined
 }
 
