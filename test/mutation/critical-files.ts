@@ -67,7 +67,7 @@ export const criticalFiles: readonly CriticalFile[] = [
   { file: 'src/policy/visible.ts', tests: ['test/policy/visibility.test.ts', ...decisions] },
   { file: 'src/identity/bearer-tokens.ts', tests: ['test/identity/'] },
   { file: 'src/identity/authenticate.ts', tests: ['test/identity/'] },
-  { file: 'src/audit/chain.ts', tests: audit },
+  { file: 'src/audit/chain.ts', tests: [...audit, 'test/audit/table-history.test.ts'] },
   { file: 'src/audit/chain-writer.ts', tests: [...audit, 'test/audit/rotation.test.ts'] },
   { file: 'src/audit/verification.ts', tests: audit },
   { file: 'src/audit/journal-entry.ts', tests: recovery },

@@ -54,6 +54,8 @@ export async function mutateFile(
     }
   } finally {
     writeFileSync(path, source)
+    // It has loaded the last mutant, which the next file would be tested with.
+    runner.close()
   }
   return { tried: mutants.length, survived, timedOut, equivalent }
 }
