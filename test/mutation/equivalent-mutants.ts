@@ -36,7 +36,25 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
   {
     file: 'src/audit/chain.ts',
     line: `if (end <= 0 || !tail.startsWith(hashMember) || !tail.endsWith('"}'))`,
-    changes: ['0 -> 1'],
-    reason: 'One byte before the hash is no record either; only the message is another.',
+    changes: ['0 -> 1', `'"}' -> ''`],
+    reason: 'One byte before the hash, or another end behind it, is no JSON; only the message is another.',
+  },
+  {
+    file: 'src/audit/chain.ts',
+    line: 'value?.v === 1 &&',
+    changes: ['value?.v -> value.v'],
+    reason: 'To read a member of null throws, which is caught, and means the same.',
+  },
+  {
+    file: 'src/interface/target.ts',
+    line: 'routes.set(path.replaceAll(/\\{\\w+\\}/g, placeholder), {',
+    changes: ['/\\{\\w+\\}/g -> /\\{\\w*\\}/g'],
+    reason: 'The paths are those of the table of operations, in which braces are never empty.',
+  },
+  {
+    file: 'src/interface/target.ts',
+    line: 'return withIndex === undefined ? undefined : routes.get(withIndex)',
+    changes: ['withIndex === undefined -> false'],
+    reason: 'There is no route for undefined; the condition is for the types.',
   },
 ]

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { CriticalFile } from './critical-files.ts'
 import { copyTree } from './copy-tree.ts'
 import { mutateFile, type FileResult } from './mutate-file.ts'
 import { readOptions, usage, type MutationOptions } from './options.ts'
@@ -29,9 +30,18 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 
 const sum = { tried: 0, survived: 0, timedOut: 0, equivalent: 0 }
-for (const critical of options.files) {
+try {
+  for (const critical of options.files) await mutate(critical, options.sample)
+} catch (error) {
+  console.error((error as Error).message)
+  process.exit(2)
+}
+if (options.files.length > 1) console.log(`all files: ${describe(sum)}`)
+process.exit(shareFound(sum) < goal ? 1 : 0)
+
+async function mutate(critical: CriticalFile, sample: number): Promise<void> {
   const { file } = critical
-  const result = await mutateFile(copy, critical, runner, options.sample, {
+  const result = await mutateFile(copy, critical, runner, sample, {
     onTried(tried, of) {
       if (process.stderr.isTTY)
         process.stderr.write(`\r\x1b[K${tried === of ? '' : `${file}: ${tried} of ${of}`}`)
@@ -44,8 +54,6 @@ for (const critical of options.files) {
   sum.timedOut += result.timedOut
   sum.equivalent += result.equivalent
 }
-if (options.files.length > 1) console.log(`all files: ${describe(sum)}`)
-process.exit(shareFound(sum) < goal ? 1 : 0)
 
 function describe({ tried, survived, timedOut, equivalent }: FileResult): string {
   const found = `${tried - survived} found (${timedOut} by timeout)`
