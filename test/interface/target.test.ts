@@ -201,6 +201,18 @@ describe('targets', () => {
     expect(statusOf('GET', '/v1/namespace/$/list?&limit=1')).toBe(400)
   })
 
+  it('refuse a name without a value, also one that begins with the name of a parameter', () => {
+    expect(() => parseTarget('GET', '/v1/namespace/$/list?page_tokens')).toThrow(
+      'the query holds "page_tokens", which is not of the form name=value',
+    )
+  })
+
+  it('with an unknown parameter name those that the operation takes', () => {
+    expect(() => parseTarget('GET', '/v1/namespace/$/list?other=1')).toThrow(
+      /^ListNamespaces has no query parameter "other"; it takes delimiter, .*page_token/,
+    )
+  })
+
   it('decode names and values of the query once', () => {
     const { parameters } = parseTarget('GET', '/v1/namespace/$/list?page%5Ftoken=a%2525%26b%3Dc=d')
     expect(parameters.get('page_token')).toBe('a%25&b=c=d')

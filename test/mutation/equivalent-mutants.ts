@@ -1,4 +1,4 @@
-/** Mutants of one line that change nothing a test could notice. */
+/** Mutants of one line that change nothing a test could notice; each stands there once. */
 export interface EquivalentMutants {
   readonly file: string
   /** The source line, trimmed. */
@@ -56,5 +56,17 @@ export const equivalentMutants: readonly EquivalentMutants[] = [
     line: 'return withIndex === undefined ? undefined : routes.get(withIndex)',
     changes: ['withIndex === undefined -> false'],
     reason: 'There is no route for undefined; the condition is for the types.',
+  },
+  {
+    file: 'src/interface/target.ts',
+    line: 'return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(endOf(path, start))',
+    changes: ['1 -> 2'],
+    reason: 'A path with too few segments would become one that is no route either.',
+  },
+  {
+    file: 'src/interface/target.ts',
+    line: 'if (start === 0) return -1',
+    changes: ['1 -> 2'],
+    reason: 'A path with too few segments would become one that is no route either.',
   },
 ]

@@ -24,7 +24,7 @@ export interface MutationListener {
 
 /**
  * Writes the mutants of a file, or a sample of them, into the copy at `root`, one at a time, and runs its tests. Throws
- * if the tests fail without a mutant, or if an equivalent mutant is listed that the file no longer has.
+ * if the tests fail without a mutant, or if a listed equivalent mutant is not exactly one of the file.
  */
 export async function mutateFile(
   root: string,
@@ -87,9 +87,13 @@ function splitEquivalent(
   const listed = equivalentMutants
     .filter((entry) => entry.file === file)
     .flatMap(({ line, changes }) => changes.map((change) => identify({ lineText: line, change })))
-  const stale = listed.find((entry) => mutants.every((mutant) => identify(mutant) !== entry))
-  if (stale !== undefined)
-    throw new Error(`${file} no longer has a mutant that is listed in equivalent-mutants.ts: ${stale}`)
+  for (const entry of listed) {
+    const count = mutants.filter((mutant) => identify(mutant) === entry).length
+    if (count !== 1)
+      throw new Error(
+        `${file} has ${count} mutants such as equivalent-mutants.ts lists; expected one: ${entry}`,
+      )
+  }
   const toTry = mutants.filter((mutant) => !listed.includes(identify(mutant)))
   return { toTry, equivalent: mutants.length - toTry.length }
 }
