@@ -135,6 +135,17 @@ describe('a changed log is found out', () => {
     expect(problem).toMatchObject({ line, what: expect.stringMatching(what) })
   })
 
+  it.each(['', 'null', '{}', '{"v":1,"kind":"intent","chain":"c","seq":4}'])(
+    'when a line has no hash: %j',
+    async (line) => {
+      const { folder, paths } = await writeChains(1)
+      const lines = (await readFile(atPath(paths, 0), 'utf8')).split(/(?<=\n)/)
+      await writeFile(atPath(paths, 0), lines.with(4, `${line}\n`).join(''))
+      const { problem } = await verifyAuditLog(folder)
+      expect(problem).toMatchObject({ line: 5, what: 'the line does not end in a hash' })
+    },
+  )
+
   it('when an older chain is removed, or stands under the name of another', async () => {
     const { folder, paths } = await writeChains(3)
     for (const index of [0, 1]) {

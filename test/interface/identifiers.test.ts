@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatIdentifier, parseIdentifier } from '../../src/interface/identifiers.ts'
+import {
+  assertDelimiter,
+  assertName,
+  defaultDelimiter,
+  formatIdentifier,
+  parseIdentifier,
+  sameIdentifier,
+  show,
+} from '../../src/interface/identifiers.ts'
 import { InterfaceError } from '../../src/interface/errors.ts'
 import { anyDelimiter, anyIdentifier } from './arbitrary-targets.ts'
 import { isThorough } from '../thorough.ts'
@@ -77,5 +85,58 @@ describe('ids', () => {
     expect(() => formatIdentifier(['a$b'], '$')).toThrow(/holds "\$"/)
     expect(() => formatIdentifier(['a:', 'b'], '::')).toThrow(/cannot be written/)
     expect(formatIdentifier(['a$b'], '.')).toBe('a$b')
+  })
+
+  it('have as many as 64 parts, and 4096 bytes in all of them together', () => {
+    const parts = Array.from({ length: 64 }, () => 'a'.repeat(64))
+    expect(parseIdentifier(parts.join('$'), '$')).toEqual(parts)
+    expect(() => parseIdentifier([...parts.slice(1), 'a'.repeat(65)].join('$'), '$')).toThrow(/4097 bytes/)
+  })
+
+  it('may have parts that meet to a delimiter of one character only', () => {
+    expect(formatIdentifier(['a:', 'b'], '.')).toBe('a:.b')
+    expect(formatIdentifier(['a', 'b:'], '::')).toBe('a::b:')
+  })
+
+  it('are the same if all parts are', () => {
+    expect(sameIdentifier(['a', 'b'], ['a', 'b'])).toBe(true)
+    expect(sameIdentifier([], [])).toBe(true)
+    expect(sameIdentifier(['a', 'b'], ['a', 'c'])).toBe(false)
+    expect(sameIdentifier(['b', 'a'], ['c', 'a'])).toBe(false)
+    expect(sameIdentifier(['a'], ['a', 'b'])).toBe(false)
+    expect(sameIdentifier(['a', 'b'], ['a'])).toBe(false)
+  })
+})
+
+describe('delimiters', () => {
+  it('are a dollar sign if a request names none', () => {
+    expect(defaultDelimiter).toBe('$')
+  })
+
+  it.each(['$', '.', '::', '%', 'a'.repeat(16)])('may be %s', (delimiter) => {
+    expect(() => assertDelimiter(delimiter)).not.toThrow()
+  })
+
+  it.each([
+    ['nothing', '', /is empty/],
+    ['17 characters', 'a'.repeat(17), /longer than 16 characters/],
+    ['a control character', 'a\n', /control character/],
+    ['a backslash', '\\$', /backslash/],
+  ])('are refused with %s', (_what, delimiter, message) => {
+    expect(() => assertDelimiter(delimiter)).toThrow(message)
+  })
+})
+
+describe('messages about names', () => {
+  it('say what is wrong, and with which name', () => {
+    expect(() => assertName('', 'the name of the index')).toThrow('the name of the index is empty')
+    expect(() => assertName('..', 'the name')).toThrow('the name is "..", which is a path segment')
+    expect(() => assertName('a/b', 'the name')).toThrow('the name, "a/b", holds "/"')
+  })
+
+  it('cut what is longer than 80 characters', () => {
+    expect(show('a'.repeat(80))).toBe(`"${'a'.repeat(80)}"`)
+    expect(show('a'.repeat(81))).toBe(`"${'a'.repeat(77)}..."`)
+    expect(show('"\n')).toBe(String.raw`"\"\n"`)
   })
 })

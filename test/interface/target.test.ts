@@ -145,6 +145,111 @@ describe('targets', () => {
     expect(methods.every((answer) => answer >= 400)).toBe(true)
   })
 
+  it.each([
+    ['the path', `/v1/namespace/${'a'.repeat(4096)}/list?page_token=`, 16_384],
+    ['the query alone', '/v1/namespace?page_token=', 16_384],
+  ])('may have 16 KiB, whatever part of them is %s', (_what, beginning, length) => {
+    const longest = beginning.padEnd(length, 'a')
+    expect(statusOf('GET', longest)).not.toBe(414)
+    expect(statusOf('GET', `${longest}a`)).toBe(414)
+  })
+
+  it.each([
+    ['0', '0'],
+    ['2147483647', '2147483647'],
+    ['0000000007', '0000000007'],
+  ])('take %s as an integer', (value, limit) => {
+    expect(parseTarget('GET', `/v1/namespace/$/list?limit=${value}`).parameters.get('limit')).toBe(limit)
+  })
+
+  it.each(['2147483648', '00000000007', '1.0', '1e1', '0x1', '+1', '%201', '1%20', 'a'])(
+    'refuse %s as an integer',
+    (value) => {
+      expect(statusOf('GET', `/v1/namespace/$/list?limit=${value}`)).toBe(400)
+    },
+  )
+
+  it.each([
+    ['true', 'true'],
+    ['False', 'false'],
+    ['TRUE', 'true'],
+  ])('take %s as a boolean, in lower case', (value, expected) => {
+    const { parameters } = parseTarget('GET', `/v1/namespace/$/table/list?include_declared=${value}`)
+    expect(parameters.get('include_declared')).toBe(expected)
+  })
+
+  it.each(['page_token', 'limit'])('take an empty %s for none, and refuse it if it is repeated', (name) => {
+    expect(parseTarget('GET', `/v1/namespace/$/list?${name}=`).parameters.size).toBe(0)
+    expect(statusOf('GET', `/v1/namespace/$/list?${name}=&${name}=1`)).toBe(400)
+  })
+
+  it.each([
+    ['GET', '/v1/namespace/$/table/list?include_declared='],
+    ['POST', '/v1/table/t/merge_insert?on='],
+  ])('refuse an empty value that means something if it is there: %s %s', (method, target) => {
+    expect(statusOf(method, target)).toBe(400)
+  })
+
+  it('keep all values of a list, in their order', () => {
+    const target = parseTarget('POST', '/v1/table/t/merge_insert?on=b&on=a&on=b')
+    expect(target.parameters.get('on')).toEqual(['b', 'a', 'b'])
+    expect(buildTarget(target)).toBe('/v1/table/t/merge_insert?on=b&on=a&on=b')
+  })
+
+  it('refuse a parameter without a name', () => {
+    expect(statusOf('GET', '/v1/namespace/$/list?=1')).toBe(400)
+    expect(statusOf('GET', '/v1/namespace/$/list?&limit=1')).toBe(400)
+  })
+
+  it('refuse a name without a value, also one that begins with the name of a parameter', () => {
+    expect(() => parseTarget('GET', '/v1/namespace/$/list?page_tokens')).toThrow(
+      'the query holds "page_tokens", which is not of the form name=value',
+    )
+  })
+
+  it('with an unknown parameter name those that the operation takes', () => {
+    expect(() => parseTarget('GET', '/v1/namespace/$/list?other=1')).toThrow(
+      /^ListNamespaces has no query parameter "other"; it takes delimiter, .*page_token/,
+    )
+  })
+
+  it('decode names and values of the query once', () => {
+    const { parameters } = parseTarget('GET', '/v1/namespace/$/list?page%5Ftoken=a%2525%26b%3Dc=d')
+    expect(parameters.get('page_token')).toBe('a%25&b=c=d')
+  })
+
+  it('encode whatever is not unreserved, in capitals', () => {
+    const target = parseTarget('GET', "/v1/namespace/$/list?page_token=a-._~!'()*/:%20%C3%A4%26")
+    expect(buildTarget(target)).toBe(
+      '/v1/namespace/%24/list?page_token=a-._~%21%27%28%29%2A%2F%3A%20%C3%A4%26',
+    )
+  })
+
+  it('hold the name of an index, which is a name', () => {
+    const target = parseTarget('POST', '/v1/table/t/index/i%C3%A4/stats')
+    expect(target).toMatchObject({ id: ['t'], indexName: 'i\u00e4' })
+    expect(buildTarget(target)).toBe('/v1/table/t/index/i%C3%A4/stats')
+    expect(statusOf('POST', '/v1/table/t/index/%2e%2e/stats')).toBe(400)
+    expect(statusOf('POST', '/v1/table/t/index/a%2Fb/stats')).toBe(400)
+    expect(parseTarget('POST', '/v1/table/t/drop').indexName).toBeUndefined()
+  })
+
+  it('of a method that the operation does not take name the ones that it takes', () => {
+    expect(() => parseTarget('PUT', '/v1/table/t/drop')).toThrow(
+      expect.objectContaining({ status: 405, headers: { allow: 'POST' } }) as Error,
+    )
+    expect(() => parseTarget('PUT', '/v1/table/t/version/list')).toThrow(
+      expect.objectContaining({ status: 405, headers: { allow: 'GET, POST' } }) as Error,
+    )
+  })
+
+  it.each(['/', '/v1', '/v1/', '/v1/table/t/drop//', '/v1/table/t', '/v1/table/t/index/i'])(
+    'are no route: %s',
+    (target) => {
+      expect([statusOf('GET', target), statusOf('POST', target)]).toEqual([404, 404])
+    },
+  )
+
   it('with an id that the catalog could not tell apart are refused when they are rebuilt', () => {
     const sneaky = parseTarget('POST', '/v1/table/a%24b/drop?delimiter=.')
     expect(sneaky.id).toEqual(['a$b'])

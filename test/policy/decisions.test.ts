@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import type { Decision } from '../../src/policy/decision.ts'
+import { pending } from '../../src/policy/fact.ts'
 import { ask, caller, setOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
 
 const alice = caller('alice', 'sales')
@@ -117,3 +119,83 @@ it('on everything beneath: a deny or a boundary beneath refuses, whatever exists
   const ownTables = rule('own', 'allow', { tables: ['*'] })
   expect(decide({ ...beneath(ownTables), inherit: false })).toMatchObject({ allowed: false })
 })
+
+it('depends on the time if a rule about the permission does', () => {
+  const set = setOf([
+    {
+      name: 'p',
+      namespace: ['a'],
+      rules: [
+        rule('plain', 'allow', { operations: ['DropTable'] }),
+        rule('other', 'allow', { operations: ['DropTable'], when: 'principal.name == "alice"' }),
+        rule('timed', 'allow', {
+          operations: ['QueryTable'],
+          when: 'now < timestamp("2027-01-01T00:00:00Z")',
+        }),
+        rule('later', 'allow', { operations: ['CountTableRows'], when: 'now.getFullYear() == 2026' }),
+      ],
+    },
+  ])
+  expect(set.isTimed('QueryTable')).toBe(true)
+  expect(set.isTimed('CountTableRows')).toBe(true)
+  expect(set.isTimed('DropTable')).toBe(false)
+  expect(setOf([]).isTimed('DropTable')).toBe(false)
+})
+
+it('on everything beneath: names the rule of the deepest namespace that denies, and of these the first', () => {
+  const high = denying('high', ['a', 'x'], 'high')
+  const first = denying('first', ['a', 'x', 'y'], 'first', 'second')
+  const other = denying('other', ['a', 'z', 'y'], 'other')
+  expect(ruleThatDenies(high, first, other)).toBe('first')
+  expect(ruleThatDenies(other, first, high)).toBe('other')
+  expect(ruleThatDenies(first, high)).toBe('first')
+  expect(ruleThatDenies(high)).toBe('high')
+})
+
+function denying(name: string, namespace: readonly string[], ...ids: readonly string[]): WrittenPolicy {
+  return { name, namespace, rules: ids.map((id) => rule(id, 'deny')) }
+}
+
+function ruleThatDenies(...policies: readonly WrittenPolicy[]): unknown {
+  const top = { name: 'top', namespace: ['a'], rules: [rule('all', 'allow')] }
+  const decision = setOf([...policies, top]).decideBeneath(ask(alice, 'DropTable', 'namespace', ['a']))
+  return decision.allowed ? undefined : decision.rule?.rule
+}
+
+it.each<[one: 403 | 404, other: 403 | 404 | undefined, isConcealed: boolean]>([
+  [404, 403, true],
+  [403, 404, true],
+  [404, undefined, true],
+  [403, undefined, false],
+])(
+  'of two policies for one namespace, with %s and %s, the one that conceals more holds',
+  (one, other, isConcealed) => {
+    const set = setOf([
+      { name: 'one', namespace: ['a'], onDeny: one, rules: [] },
+      { name: 'other', namespace: ['a'], ...(other === undefined ? {} : { onDeny: other }), rules: [] },
+    ])
+    expect(set.conceals(ask(alice, 'DropTable', 'table', ['a', 't']))).toBe(isConcealed)
+  },
+)
+
+const early = ask(alice, 'UpdateTable', 'table', ['t'], { operation: { branch: pending } })
+const onMain = rule('on-main', 'allow', { when: 'branch == "main"' })
+const notOnMain = rule('not-on-main', 'deny', { when: 'branch == "main"' })
+
+it('decides against the caller as long as a fact is pending', () => {
+  expect(setOf([{ name: 'p', namespace: [], rules: [onMain] }]).decide(early).allowed).toBe(false)
+  const denying = setOf([{ name: 'p', namespace: [], rules: [rule('all', 'allow'), notOnMain] }])
+  expect(denying.decide(early)).toMatchObject({ allowed: false, rule: { rule: 'not-on-main' } })
+})
+
+it('foresees a decision if no value of a pending fact can change it, and only then', () => {
+  expect(foresee(onMain, rule('all', 'allow'))).toMatchObject({ allowed: true, rule: { rule: 'all' } })
+  expect(foresee(onMain, rule('none', 'deny'))).toMatchObject({ allowed: false, rule: { rule: 'none' } })
+  expect(foresee()).toMatchObject({ allowed: false, reason: 'no_rule' })
+  expect(foresee(onMain)).toBeUndefined()
+  expect(foresee(rule('all', 'allow'), notOnMain)).toBeUndefined()
+})
+
+function foresee(...rules: readonly WrittenRule[]): Decision | undefined {
+  return setOf([{ name: 'p', namespace: [], rules }]).foresee(early)
+}

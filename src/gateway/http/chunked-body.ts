@@ -18,7 +18,7 @@ const framingTrailer = /^(?:content-length|transfer-encoding):/i
 /** Of lines that have not come whole: who sends something else need not be waited for. */
 const beginnings = {
   size: /^[0-9A-Fa-f]{1,12}(?:;[\t\x20-\x7e\x80-\xff]*)?\r?$/,
-  'data end': /^\r?$/,
+  'data end': /^\r$/,
   trailers: /^[\t\x20-\x7e\x80-\xff]*\r?$/,
 }
 const trailerLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/

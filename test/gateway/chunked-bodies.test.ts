@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { ChunkedBody } from '../../src/gateway/http/chunked-body.ts'
+
+/** Reads the text in pieces of that size: the body, where it ended, and whether it was complete. */
+function readChunked(
+  text: string,
+  pieceBytes = text.length,
+): { body: string; end: number; isComplete: boolean } {
+  const chunked = new ChunkedBody((what) => new Error(what))
+  let body = ''
+  let end = 0
+  for (let from = 0; from < text.length && !chunked.isComplete; from += pieceBytes) {
+    const bytes = Buffer.from(text.slice(from, from + pieceBytes), 'latin1')
+    end =
+      from +
+      chunked.read(bytes, 0, (piece) => {
+        body += piece.toString('latin1')
+        return true
+      })
+  }
+  return { body, end, isComplete: chunked.isComplete }
+}
+
+const ends: ReadonlyArray<readonly [what: string, text: string, body: string]> = [
+  ['no bytes', '0\r\n\r\n', ''],
+  ['a size of several zeros', '000000000000\r\n\r\n', ''],
+  ['several chunks', '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n', 'abcde'],
+  [
+    'a size in hexadecimal digits of both cases',
+    `1a\r\n${'x'.repeat(26)}\r\n1A\r\n${'y'.repeat(26)}\r\n0\r\n\r\n`,
+    `${'x'.repeat(26)}${'y'.repeat(26)}`,
+  ],
+  ['a size of twelve digits', '000000000003\r\nabc\r\n0\r\n\r\n', 'abc'],
+  ['line ends within the body', '4\r\n\r\n\r\n\r\n0\r\n\r\n', '\r\n\r\n'],
+  ['extensions', '3;a=b\r\nabc\r\n0;c="d\t \x80";e\r\n\r\n', 'abc'],
+  ['trailers', '3\r\nabc\r\n0\r\nA-1: \tb\x80\r\nc:\r\n\r\n', 'abc'],
+  ['a trailer whose name only ends as a length does', '0\r\nx-content-length: 1\r\n\r\n', ''],
+]
+
+describe('a chunked body is read to its end', () => {
+  it.each(ends)('with %s', (_what, text, body) => {
+    expect(readChunked(`${text}GET`)).toEqual({ body, end: text.length, isComplete: true })
+  })
+
+  it.each(ends)('byte by byte, with %s', (_what, text, body) => {
+    expect(readChunked(`${text}GET`, 1)).toEqual({ body, end: text.length, isComplete: true })
+  })
+})
+
+describe('a chunked body is not complete', () => {
+  it.each([
+    '',
+    '3',
+    '3\r\n',
+    '3\r\nab',
+    '3\r\nabc',
+    '3\r\nabc\r\n',
+    '3\r\nabc\r\n0\r\n',
+    '0\r\n\r',
+    '0\r\na: b\r\n',
+  ])('after %j', (text) => {
+    expect(readChunked(text).isComplete).toBe(false)
+  })
+})
+
+describe('a chunked body is refused', () => {
+  it.each([
+    ['a size of no digits', '\r\n'],
+    ['a size that is no number', 'g\r\n'],
+    ['a size of thirteen digits', '0000000000003\r\nabc\r\n'],
+    ['a sign', '+3\r\n'],
+    ['0x', '0x3\r\n'],
+    ['a blank before the size', ' 3\r\n'],
+    ['a blank behind the size', '3 \r\n'],
+    ['words behind the size', '3 a\r\n'],
+    ['an empty extension', '3;\r\nabc\r\n0\r\n\r\n'],
+    ['a blank before an extension', '3 ;a\r\nabc\r\n0\r\n\r\n'],
+    ['a quoted pair in an extension', '3;a="\\\\"\r\nabc\r\n0\r\n\r\n'],
+    ['a control character in an extension', '3;\x00\r\n'],
+    ['DEL in an extension', '3;\x7f\r\n'],
+    ['a line that ends with a line feed alone', '3\nabc\r\n'],
+    ['a carriage return alone in a line', '3;\r;\r\n'],
+    ['two carriage returns at the end of a line', '3\r\r\n'],
+    ['a chunk that is longer than its size', '3\r\nabcd\r\n'],
+    ['a chunk whose end is a line feed', '3\r\nabc\n'],
+    ['a trailer without a colon', '0\r\na\r\n\r\n'],
+    ['a trailer without a name', '0\r\n: b\r\n\r\n'],
+    ['a trailer with a blank in its name', '0\r\na : b\r\n\r\n'],
+    ['a folded trailer', '0\r\na: b\r\n c: d\r\n\r\n'],
+    ['a control character in a trailer', '0\r\na: \x00\r\n\r\n'],
+    ['a length behind the body', '0\r\nContent-Length: 3\r\n\r\n'],
+    ['an encoding behind the body', '0\r\ntransfer-encoding:chunked\r\n\r\n'],
+  ])('with %s', (_what, text) => {
+    expect(() => readChunked(text)).toThrow(Error)
+    expect(() => readChunked(text, 1)).toThrow(Error)
+  })
+
+  it.each([
+    'g',
+    '3g',
+    '3 a',
+    '3;\x00',
+    '3\ra',
+    'a'.repeat(13),
+    '3\r\nabcd',
+    '3\r\nabc\ra',
+    '0\r\na\x00',
+    '0\r\n\ra',
+  ])('before its line has ended: %j', (text) => {
+    expect(() => readChunked(text)).toThrow(Error)
+    expect(() => readChunked(text, 1)).toThrow(Error)
+  })
+})
+
+describe('lines of a chunked body', () => {
+  it('may have 256 bytes around a size', () => {
+    const extension = `;${'a'.repeat(256 - '3;\r\n'.length)}`
+    expect(readChunked(`3${extension}\r\nabc\r\n0\r\n\r\n`).body).toBe('abc')
+    expect(() => readChunked(`3;a${extension}\r\nabc\r\n0\r\n\r\n`)).toThrow(
+      'a line between chunks is too long',
+    )
+    expect(() => readChunked(`3;a${extension}\r\nabc\r\n0\r\n\r\n`, 1)).toThrow(
+      'a line between chunks is too long',
+    )
+    expect(() => readChunked(`3${extension}aaa`)).toThrow('a line between chunks is too long')
+  })
+
+  it('are each as long as they may be, whatever was before', () => {
+    const chunk = `3;${'a'.repeat(200)}\r\nabc\r\n`
+    expect(readChunked(`${chunk.repeat(3)}0\r\n\r\n`, 7).body).toBe('abcabcabc')
+  })
+
+  it('may have 16 KiB as trailers, with the empty line at their end', () => {
+    const trailers = `a: ${'b'.repeat(8 * 1024 - 5)}\r\nc: ${'d'.repeat(8 * 1024 - 7)}\r\n`
+    expect(readChunked(`0\r\n${trailers}\r\n`).isComplete).toBe(true)
+    expect(() => readChunked(`0\r\ne${trailers}\r\n`)).toThrow('a line between chunks is too long')
+    expect(() => readChunked(`0\r\ne${trailers}\r\n`, 1)).toThrow('a line between chunks is too long')
+  })
+})
+
+it('a taker that has enough stops the reading behind what it was given', () => {
+  const chunked = new ChunkedBody((what) => new Error(what))
+  const text = '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n'
+  const bytes = Buffer.from(text)
+  const taken: string[] = []
+  let at = 0
+  const take = (piece: Buffer): boolean => {
+    taken.push(piece.toString())
+    return false
+  }
+  at = chunked.read(bytes, at, take)
+  expect({ at, taken }).toEqual({ at: text.indexOf('abc') + 3, taken: ['abc'] })
+  at = chunked.read(bytes, at, take)
+  expect({ at, taken }).toEqual({ at: text.indexOf('de') + 2, taken: ['abc', 'de'] })
+  expect(chunked.isComplete).toBe(false)
+  at = chunked.read(bytes, at, take)
+  expect({ at, isComplete: chunked.isComplete }).toEqual({ at: text.length, isComplete: true })
+  expect(chunked.read(bytes, at, take)).toBe(at)
+})

@@ -1,0 +1,72 @@
+/** Mutants of one line that change nothing a test could notice; each stands there once. */
+export interface EquivalentMutants {
+  readonly file: string
+  /** The source line, trimmed. */
+  readonly line: string
+  /** As the survivors are printed. */
+  readonly changes: readonly string[]
+  readonly reason: string
+}
+
+export const equivalentMutants: readonly EquivalentMutants[] = [
+  {
+    file: 'src/gateway/http/chunked-body.ts',
+    line: '#left = 0',
+    changes: ['0 -> 1'],
+    reason: 'It is set before each chunk, and not read before the first one.',
+  },
+  {
+    file: 'src/gateway/edge/request-head.ts',
+    line: "if (text.includes('\\t') && framingWithTab.test(text))",
+    changes: ["'\\t' -> ''"],
+    reason: 'The pattern needs a tab itself; without one it is only not tried.',
+  },
+  {
+    file: 'src/gateway/edge/request-head.ts',
+    line: 'for (let index = 0; index < headers.length; index += 2) {',
+    changes: ['index < headers.length -> index <= headers.length'],
+    reason: 'One header more would have the name "", which means nothing.',
+  },
+  {
+    file: 'src/audit/chain.ts',
+    line: "const tail = bytes.toString('latin1', Math.max(end, 0))",
+    changes: ['0 -> 1'],
+    reason: 'A line for which that makes a difference is refused as too short.',
+  },
+  {
+    file: 'src/audit/chain.ts',
+    line: `if (end <= 0 || !tail.startsWith(hashMember) || !tail.endsWith('"}'))`,
+    changes: ['0 -> 1', `'"}' -> ''`],
+    reason: 'One byte before the hash, or another end behind it, is no JSON; only the message is another.',
+  },
+  {
+    file: 'src/audit/chain.ts',
+    line: 'value?.v === 1 &&',
+    changes: ['value?.v -> value.v'],
+    reason: 'To read a member of null throws, which is caught, and means the same.',
+  },
+  {
+    file: 'src/interface/target.ts',
+    line: 'routes.set(path.replaceAll(/\\{\\w+\\}/g, placeholder), {',
+    changes: ['/\\{\\w+\\}/g -> /\\{\\w*\\}/g'],
+    reason: 'The paths are those of the table of operations, in which braces are never empty.',
+  },
+  {
+    file: 'src/interface/target.ts',
+    line: 'return withIndex === undefined ? undefined : routes.get(withIndex)',
+    changes: ['withIndex === undefined -> false'],
+    reason: 'There is no route for undefined; the condition is for the types.',
+  },
+  {
+    file: 'src/interface/target.ts',
+    line: 'return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(endOf(path, start))',
+    changes: ['1 -> 2'],
+    reason: 'A path with too few segments would become one that is no route either.',
+  },
+  {
+    file: 'src/interface/target.ts',
+    line: 'if (start === 0) return -1',
+    changes: ['1 -> 2'],
+    reason: 'A path with too few segments would become one that is no route either.',
+  },
+]
