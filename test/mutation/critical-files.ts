@@ -54,6 +54,10 @@ export const criticalFiles: readonly CriticalFile[] = [
     tests: [
       'test/gateway/requests-decided-as-documented.test.ts',
       'test/gateway/concealment.test.ts',
+      'test/gateway/responses-to-writes.test.ts',
+      'test/attacks/a-change-that-ends-in-a-freeze.test.ts',
+      'test/attacks/cascade-over-a-denied-table.test.ts',
+      'test/attacks/credentials-for-a-reader.test.ts',
       'test/gateway/refusals.test.ts',
     ],
   },
