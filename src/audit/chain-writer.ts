@@ -87,7 +87,7 @@ export class ChainWriter {
       // Not before: until here, a crash recovers the chain before once more.
       await writer.#makeJournal()
     } catch (error) {
-      await segment.close()
+      await segment.discard()
       throw error
     }
     return writer
@@ -229,7 +229,7 @@ export class ChainWriter {
     try {
       await syncFolder(folder)
     } catch (error) {
-      await next.close()
+      await next.discard()
       throw error
     }
     const ended = this.#segment

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { open, rename, stat, type FileHandle } from 'node:fs/promises'
+import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { syncFolder } from '../identity/sync-folder.ts'
 import type { Journal } from './journal.ts'
@@ -137,6 +137,15 @@ export class SegmentFile {
 
   close(): Promise<void> {
     return this.#handle.close()
+  }
+
+  /**
+   * Closes the file and removes it, as far as possible: a later sync of the folder says nothing of a name that an earlier
+   * one failed to write.
+   */
+  async discard(): Promise<void> {
+    await this.close()
+    await rm(this.#path, { force: true }).catch(() => undefined)
   }
 
   /** Both at once: what the one waits for is not what the other waits for. */

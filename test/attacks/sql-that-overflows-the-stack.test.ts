@@ -2,12 +2,16 @@ import { expect, test } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { answerOf, errorOf, exchange, temporaryFolder } from '../backend/running-backend.ts'
 import { runningProcess } from '../backend/running-process.ts'
+import { everyInTheLongForm } from '../thorough.ts'
 
 // A chain of operators is a tree as deep as it is long, which the engine walks on the stack of a thread.
 const chainOf = (terms: number, operator: string, term: string) =>
   Array(terms).fill(term).join(` ${operator} `)
 const repeated = (terms: number, before: string, middle: string, after = '') =>
   before.repeat(terms) + middle + after.repeat(terms)
+
+/** A column and what is added to it. */
+const sumOf = (operators: number, last = 'id') => `${'id + '.repeat(operators)}${last}`
 
 type Place = [member: string, target: string, body: (sql: string) => unknown]
 const places: Place[] = [
@@ -35,7 +39,7 @@ test('a chain of 10,000 conditions is refused in every member that holds SQL', a
   const post = await catalogWithTable()
   for (const operator of ['or', 'and']) {
     const chain = chainOf(10_000, operator, 'id = 1')
-    for (const [member, target, body] of places) {
+    for (const [member, target, body] of everyInTheLongForm(places, operator === 'or' ? 1 : 5)) {
       const answer = await post(target, body(chain))
       expect(answer, member).toEqual(errorOf('InvalidInput'))
       expect(answer.json, member).toMatchObject({ error: expect.stringContaining('at most 3000') })
@@ -51,17 +55,22 @@ test('a chain of 10,000 conditions is refused in every member that holds SQL', a
   expect(await post('count_rows', {})).toEqual(answerOf(3))
 })
 
-test.each([
+const bounds: [form: string, longest: string, tooLong: string][] = [
   ['comparisons with OR', chainOf(750, 'or', 'id = 1'), chainOf(751, 'or', 'id = 1')],
-  ['sums', `id = ${chainOf(1499, '+', '1')}`, `id = ${chainOf(1500, '+', '1')}`],
-  ['concatenations', `name = ${chainOf(999, '||', "'x'")}`, `name = ${chainOf(1001, '||', "'x'")}`],
-])('%s pass up to the bound, and one more is refused', async (_what, longest, tooLong) => {
+  ['sums', `id = ${sumOf(300)}`, `id = ${sumOf(301)}`],
+  ['sums within sums', `id = ${sumOf(150, `(${sumOf(150)})`)}`, `id = ${sumOf(150, `(${sumOf(151)})`)}`],
+  ['sums joined by OR', chainOf(4, 'or', `id = ${sumOf(300)}`), `id = 1 or id = ${sumOf(301)}`],
+  ['concatenations', `name = ${chainOf(151, '||', "'x'")}`, `name = ${chainOf(152, '||', "'x'")}`],
+]
+test('chains and sums pass up to the bound, and one more is refused', async () => {
   const post = await catalogWithTable()
-  expect((await post('count_rows', { predicate: longest })).status).toBe(200)
-  expect(await post('count_rows', { predicate: tooLong })).toEqual(errorOf('InvalidInput'))
+  for (const [form, longest, tooLong] of bounds) {
+    expect((await post('count_rows', { predicate: longest })).status, form).toBe(200)
+    expect(await post('count_rows', { predicate: tooLong }), form).toEqual(errorOf('InvalidInput'))
+  }
 })
 
-test('500 terms of each honest form are counted', async () => {
+test('500 terms of each honest form are counted, and long lists are no chains', async () => {
   const post = await catalogWithTable()
   const terms = [
     'id = 1',
@@ -70,24 +79,21 @@ test('500 terms of each honest form are counted', async () => {
     'lower(name) <> name or id = 1',
     'id = -1 or id + 1 = 2',
   ]
-  for (const term of terms) {
+  for (const term of everyInTheLongForm(terms, 4)) {
     expect(
       await post('count_rows', { predicate: chainOf(term.includes('or i') ? 250 : 500, 'or', term) }),
       term,
     ).toEqual(answerOf(1))
   }
   expect(await post('count_rows', { predicate: chainOf(500, 'and', 'id <> 1') })).toEqual(answerOf(2))
-})
-
-test('long lists are no chains', async () => {
-  const post = await catalogWithTable()
   const numbers = Array.from({ length: 50_000 }, (_, index) => index + 1)
   const lists = [
     `id in (${numbers.join(',')})`,
     `id in (${numbers.map((number) => `-${number}`).join(',')}, 1, 2)`,
     `name in (${numbers.map((number) => `'order ${number}'`).join(', ')})`,
   ]
-  for (const predicate of lists) expect(await post('count_rows', { predicate })).toEqual(answerOf(2))
+  for (const predicate of everyInTheLongForm(lists, 3))
+    expect(await post('count_rows', { predicate })).toEqual(answerOf(2))
 })
 
 test('no form of 200,000 bytes ends the catalog', async () => {
@@ -130,7 +136,7 @@ test('no form of 200,000 bytes ends the catalog', async () => {
     ['f(a, b, ', '1', ')'],
     ['a, ', 'b', ''],
   ]
-  for (const [before, middle, after] of forms) {
+  for (const [before, middle, after] of everyInTheLongForm(forms, 4)) {
     const times = Math.floor(200_000 / (before.length + after.length))
     const answer = await post('count_rows', { predicate: repeated(times, before, middle, after) })
     expect([400, 406], before + middle + after).toContain(answer.status)

@@ -1,26 +1,11 @@
-import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { verifyAuditLog } from '../../src/audit/verify.ts'
 import { everyInTheLongForm } from '../thorough.ts'
 import { logOptions, ofKind, recordsOf, temporaryFolder } from './entries.ts'
+import { canFailSyncs, programOf, withFailingSync } from './failing-syncs.ts'
 import { keyOf } from './forging.ts'
 import { cutPower } from './power-cut.ts'
-
-/** Lets the kernel answer EIO to those calls of fdatasync, counted from 1: no disk at hand fails when it is told to. */
-function failingSyncs(which: string, ...command: string[]) {
-  const inject = ['-e', 'trace=fdatasync', '-e', `inject=fdatasync:error=EIO:when=${which}`]
-  // In one thread, as the calls of each are counted by themselves.
-  const env = { ...process.env, UV_THREADPOOL_SIZE: '1', TSX_DISABLE_CACHE: '1' }
-  return spawnSync('strace', ['-f', '-o', '/dev/null', ...inject, '--', ...command], {
-    env,
-    encoding: 'utf8',
-  })
-}
-
-const canFail = failingSyncs('1', 'sync', '-d', import.meta.filename).status === 1
-if (!canFail) console.warn('SKIPPED: the test of syncs that fail, as strace cannot make them fail here.')
 
 // The first one is that of the file's beginning, the second that of the record that the full journal has no room for.
 // Where it fails, the file is synced at once again, and with each further record.
@@ -30,12 +15,17 @@ const cases = [
   { which: '2+', refused: 9 },
 ]
 
-it.skipIf(!canFail).each(everyInTheLongForm(cases, 3))(
+it.skipIf(!canFailSyncs).each(everyInTheLongForm(cases, 3))(
   'while the file cannot be synced ($which), nothing is taken, and nothing that was taken is lost',
   async ({ which, refused }) => {
     const folder = await temporaryFolder()
-    const program = join(import.meta.dirname, 'failing-sync-process.ts')
-    const { stdout, signal } = failingSyncs(which, process.execPath, '--import', 'tsx', program, folder)
+    const program = programOf('failing-sync-process.ts')
+    const { stdout, signal } = withFailingSync(
+      { call: 'fdatasync', which },
+      process.execPath,
+      ...program,
+      folder,
+    )
     const states = stdout.trimEnd().split('\n')
     const expected = Array.from({ length: 24 }, (_, n) => (n >= 15 && n < 15 + refused ? 'disk' : 'durable'))
     expect(states).toEqual(expected)

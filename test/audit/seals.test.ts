@@ -151,6 +151,21 @@ it('what a crash left unsigned is signed by the next start, and a key may change
   expect(ofKind(await recordsOf(crashed), 'seal').at(-1)).toMatchObject({ leaves: 7 })
 })
 
+it('the outcomes that a start adds for open intents are signed before the log is used', async () => {
+  const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
+  const log = await openAuditLog(logOptions(folder))
+  await log.intent(anIntent('open'))
+  const [file = ''] = await segmentsOf(folder)
+  await writeFile(join(crashed, file), await readFile(join(folder, file)))
+  await log.close()
+  const next = await openAuditLog(logOptions(crashed))
+  expect((await recordsOf(crashed)).slice(-2)).toMatchObject([
+    { kind: 'outcome', request: 'open', result: 'unknown' },
+    { kind: 'seal', leaves: 1 },
+  ])
+  await next.close()
+})
+
 it('a key of another kind is refused', async () => {
   const folder = await temporaryFolder()
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

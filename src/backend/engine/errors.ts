@@ -51,7 +51,7 @@ const rules: readonly Rule[] = [
     message: 'other branches come from the branch; delete them first',
   },
   {
-    pattern: /commit conflict/i,
+    pattern: /commit conflict|Incompatible transaction: /i,
     kind: 'ConcurrentModification',
     message: 'another writer changed the table at the same time; try again',
   },

@@ -7,6 +7,8 @@ interface SqlSize {
    * those around it hold, without the values of lists.
    */
   readonly chain: number
+  /** The most operators that compute values, in a bracket and those around it, without AND or OR between them. */
+  readonly operators: number
   /** How deep calls (a word, then a bracket) are nested. */
   readonly calls: number
 }
@@ -19,8 +21,12 @@ interface Group {
   parts: number
   /** Parts of the item that is being read. */
   item: number
+  /** Operators that compute values since the last AND, OR or comma, and the most of them. */
+  run: number
+  longestRun: number
   /** The largest sizes of the brackets within. */
   chain: number
+  operators: number
   calls: number
 }
 
@@ -31,6 +37,8 @@ interface Token {
 
 /** An item of a list with so few parts is a value, perhaps with a sign or a type, or a call. */
 const mostPartsOfValue = 2
+/** Comparisons do not compute values for others to work on. */
+const comparisons = new Set(['=', '<', '>', '!'])
 const closings: ReadonlyMap<string, string> = new Map([
   ['(', ')'],
   ['[', ']'],
@@ -80,12 +88,15 @@ export function measureSql(sql: string): SqlSize {
       if (enclosing === undefined || text !== group.closing) throw unmatched(text)
       const inner = sizeOf(group)
       enclosing.chain = Math.max(enclosing.chain, inner.chain)
+      enclosing.operators = Math.max(enclosing.operators, inner.operators)
       enclosing.calls = Math.max(enclosing.calls, inner.calls)
       group = enclosing
     } else if (text === ',') {
       endItem(group)
     } else {
       group.item += 1
+      if (kind === 'word' && /^(and|or)$/i.test(text)) endRun(group)
+      else if (kind === 'operator' && !comparisons.has(text)) group.run += 1
     }
     lastPart = token
   }
@@ -94,12 +105,18 @@ export function measureSql(sql: string): SqlSize {
 }
 
 function openGroup(closing: string | undefined, isCall: boolean): Group {
-  return { closing, isCall, parts: 0, item: 0, chain: 0, calls: 0 }
+  return { closing, isCall, parts: 0, item: 0, run: 0, longestRun: 0, chain: 0, operators: 0, calls: 0 }
 }
 
 function endItem(group: Group): void {
   if (group.item > mostPartsOfValue) group.parts += group.item
   group.item = 0
+  endRun(group)
+}
+
+function endRun(group: Group): void {
+  group.longestRun = Math.max(group.longestRun, group.run)
+  group.run = 0
 }
 
 function sizeOf(group: Group): SqlSize {
@@ -107,6 +124,7 @@ function sizeOf(group: Group): SqlSize {
   const isBracket = group.closing !== undefined
   return {
     chain: group.parts + group.chain + (isBracket ? 1 : 0),
+    operators: group.longestRun + group.operators,
     calls: group.calls + (group.isCall ? 1 : 0),
   }
 }

@@ -6,6 +6,11 @@ import { measureSql } from './measure-sql.ts'
  * the stack of a thread and takes time with the square of it: 750 conditions `id = 1` joined by OR.
  */
 const longestChain = 3000
+/**
+ * The most operators that compute a value from others. The engine determines their types anew on every level: a sum of
+ * 1,500 columns took it 18 seconds, a hundred times as long as conditions of that length.
+ */
+const mostOperators = 300
 /** The deepest nesting of calls: the engine's parser reads a wrong argument twice on each level. */
 const deepestCalls = 10
 
@@ -16,11 +21,16 @@ const deepestCalls = 10
  * whose brackets do not match, and for one that is too deep for the stack or the parser of the engine.
  */
 export function wholeExpression(sql: string): string {
-  const { chain, calls } = measureSql(sql)
+  const { chain, operators, calls } = measureSql(sql)
   if (chain > longestChain) {
     throw invalidInput(
       `the SQL is a chain of ${chain} words, values and operators; expected at most ${longestChain}: ` +
         'use IN (...) for many values, or group conditions with parentheses',
+    )
+  }
+  if (operators > mostOperators) {
+    throw invalidInput(
+      `the SQL computes a value with ${operators} operators; expected at most ${mostOperators} between AND and OR`,
     )
   }
   if (calls > deepestCalls) {

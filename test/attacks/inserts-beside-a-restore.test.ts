@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { orders, streamOf } from '../backend/engine/sample-tables.ts'
+import { answerOf, errorOf, runningBackend } from '../backend/running-backend.ts'
+
+// Which writer is first is up to the engine, so they meet until an insert was too late.
+test('an insert that a restore preceded is a conflict, and no damaged upload', async () => {
+  const { post } = await runningBackend()
+  const rows = streamOf(orders(2))
+  expect((await post('/v1/table/t/create', rows)).status).toBe(200)
+  const insert = () => post('/v1/table/t/insert', rows)
+  const restore = () => post('/v1/table/t/restore', { version: 1 })
+  let conflicts = 0
+  for (let round = 0; round < 200 && conflicts === 0; round += 1) {
+    const inserts = [insert(), insert(), insert()]
+    await Promise.all([restore(), restore(), restore()])
+    for (const answer of await Promise.all(inserts)) {
+      if (answer.status === 200) continue
+      expect(answer).toEqual(errorOf('ConcurrentModification'))
+      conflicts += 1
+    }
+  }
+  expect(conflicts).toBeGreaterThan(0)
+  await restore()
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(2))
+})
