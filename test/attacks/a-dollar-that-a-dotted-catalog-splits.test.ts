@@ -30,7 +30,7 @@ describe('a part of an id with a dollar is refused', () => {
       '/v1/table/batch-commit',
       { operations: [{ declare_table: { id: ['t'] } }, { deregister_table: { id: ['ns1$s2'] } }] },
     ],
-  ])('%s', async (_what, target, body) => {
+  ])('in the id %s', async (_what, target, body) => {
     expectError(await shared.gateway.post(target, body && { body }), { kind: 'InvalidInput', says: '$' })
     expect(shared.upstream.arrivals).toEqual([])
   })

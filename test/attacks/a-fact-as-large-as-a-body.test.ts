@@ -37,7 +37,7 @@ describe('a fact is refused beyond its size', () => {
       { new_table_name: 'x', new_namespace_id: Array.from({ length: 65 }, () => 'a') },
       '65 names; expected at most 64',
     ],
-  ])('%s', async (_what, target, body, says) => {
+  ])('in the form of %s', async (_what, target, body, says) => {
     await attacked.isRefused({ as: 'owner', target, body }, { kind: 'InvalidInput', says: new RegExp(says) })
   })
 })

@@ -58,7 +58,7 @@ it.each([
     { kind: 'TransactionNotFound', says: /^there is no transaction "7"/ },
   ],
   ['/v1/namespace/$/describe', refused('DescribeNamespace on the root')],
-] as const)('%s', async (target, expected) => {
+] as const)('conceals what the caller cannot see, and nothing else: %s', async (target, expected) => {
   expectError(await shared.gateway.post(target, { as: 'ann', body: {} }), expected)
   expect(shared.upstream.arrivals).toEqual([])
 })

@@ -79,7 +79,7 @@ describe('an empty value that counts as not sent is cut', () => {
       '{"query":{"id":[],"columns":{"column_names":[]}}}',
       '{"query":{"columns":{}}}',
     ],
-  ])('%s %s', async (target, sent, arrives) => {
+  ])('%s leaves the empty out of %s', async (target, sent, arrives) => {
     expect((await arrivalOf(target, sent)).body).toBe(arrives)
   })
 })
@@ -124,7 +124,7 @@ describe('emptiness is a value', () => {
     // Entries have ids of their own.
     ['/v1/table/batch-commit', batch('{"declare_table":{"id":["lake","t"],"properties":{}}}')],
     ['/v1/table/batch-commit', batch('{"deregister_table":{"id":["lake","t"],"context":{}}}')],
-  ])('%s %s', async (target, sent) => {
+  ])('%s passes on unchanged %s', async (target, sent) => {
     expect((await arrivalOf(target, sent)).body).toBe(sent)
   })
 

@@ -20,7 +20,7 @@ it.each([
   [403, 'POST', describeTable, { as: 'nobody' }],
   [404, 'POST', '/v1/nothing', {}],
   [405, 'DELETE', describeTable, {}],
-] as const)('%i: %s %s %j', async (status, method, target, parts) => {
+] as const)('a response %i to %s %s %j', async (status, method, target, parts) => {
   const { gateway, upstream } = shared
   upstream.answering = answers(200, { tables: [] })
   const plain = await gateway.send(method, target, parts)

@@ -11,7 +11,7 @@ import { helms } from './helm-programs.ts'
 const readProject = (file: string): Promise<string> => readFile(join(projectFolder, file), 'utf8')
 const readmes = ['README.md', 'helm/catalog-gateway/README.md']
 
-describe.skipIf(helms.length === 0).each(readmes)('%s', (file) => {
+describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) => {
   test('installs what it says, with the Secrets that it makes', async () => {
     const readme = await readProject(file)
     const [, values] = /```yaml values\n(.*?)```/s.exec(readme) ?? []

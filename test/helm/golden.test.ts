@@ -19,19 +19,23 @@ if (helms.length === 0) {
 const programs = isThorough ? helms : helms.slice(-1)
 
 // `npx vitest run test/helm/golden.test.ts --update` writes them anew.
-describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : programs)('%s', (program) => {
-  test.each(valuesNames)('renders %s as expected', async (name) => {
-    const manifests = await render(['--values', valuesFile(name)], program)
-    await expect(textOf(manifests)).toMatchFileSnapshot(goldenFile(name))
-  })
+describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : programs)(
+  'the chart with %s',
+  (program) => {
+    test.each(valuesNames)('renders %s as expected', async (name) => {
+      const manifests = await render(['--values', valuesFile(name)], program)
+      await expect(textOf(manifests)).toMatchFileSnapshot(goldenFile(name))
+    })
 
-  test('finds nothing wrong with the chart', async () => {
-    const each = everyInTheLongForm(valuesNames, 6).map((name) =>
-      helm(['lint', '--strict', chartFolder, '-f', valuesFile(name)], program),
-    )
-    for (const said of await Promise.all(each)) expect(said).toContain('1 chart(s) linted, 0 chart(s) failed')
-  })
-})
+    test('finds nothing wrong with the chart', async () => {
+      const each = everyInTheLongForm(valuesNames, 6).map((name) =>
+        helm(['lint', '--strict', chartFolder, '-f', valuesFile(name)], program),
+      )
+      for (const said of await Promise.all(each))
+        expect(said).toContain('1 chart(s) linted, 0 chart(s) failed')
+    })
+  },
+)
 
 test('nothing is expected of values that are not there', async () => {
   const golden = await readdir(dirname(goldenFile('any')))

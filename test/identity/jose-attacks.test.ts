@@ -37,7 +37,7 @@ test('the attacks differ from tokens that are good', async () => {
   }
 })
 
-test.each([...joseAttacks, ...claimAttacks])('%s', async (_name, expected, forge) => {
+test.each([...joseAttacks, ...claimAttacks])('refuses with 401: %s', async (_name, expected, forge) => {
   const refused = await refusal(bearer(authenticator, forge(tools)))
   expect(refused.reason).toMatch(expected)
   expect(refused.status).toBe(401)
@@ -48,7 +48,7 @@ test.each(noBearerTokens)('%s is no bearer token', async (text) => {
 })
 
 describe('a key of the issuer that must not verify', () => {
-  test.each(keyAttacks)('%s', async (_name, make) => {
+  test.each(keyAttacks)('verifies no token: %s', async (_name, make) => {
     const { published, token } = make()
     const server = await startServer((_request, response) => {
       response.end(JSON.stringify({ keys: [published] }))

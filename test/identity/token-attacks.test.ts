@@ -45,7 +45,7 @@ describe('a key that the token brings along is neither fetched nor used', () => 
     ['x5c', () => ({ x5c: ['MIIB'] })],
     ['a kid that is a URL', () => ({ kid: attacker.url })],
     ['a kid that is a path', () => ({ kid: '../../../../dev/null' })],
-  ])('%s', async (_name, header) => {
+  ])('refuses a token with %s, and asks nobody', async (_name, header) => {
     const token = await signToken(attackersKey, {}, header())
     expect(await reason(bearer(authenticator, token))).toMatch(/^bad_signature|unknown_kid$/)
     expect(attacker.requests()).toBe(0)

@@ -202,10 +202,13 @@ describe('groups', () => {
     ['a claim named by a URL', 'https://c.example/groups', { 'https://c.example/groups': ['a'] }, ['corp:a']],
     ['with the prefix of another issuer', 'groups', { groups: ['other:admins'] }, ['corp:other:admins']],
   ]
-  test.each(cases)('%s', async (_name, groupsClaim, claims, expected) => {
-    const principal = await bearer(await open({ groupsClaim }), await signToken(issuer.key, claims))
-    expect([...principal.groups]).toEqual(expected)
-  })
+  test.each(cases)(
+    'of the claim become groups of the issuer: %s',
+    async (_name, groupsClaim, claims, expected) => {
+      const principal = await bearer(await open({ groupsClaim }), await signToken(issuer.key, claims))
+      expect([...principal.groups]).toEqual(expected)
+    },
+  )
 
   test.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('%j is refused', async (groups) => {
     const token = await signToken(issuer.key, { groups })

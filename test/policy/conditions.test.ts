@@ -63,7 +63,7 @@ it.each([
   ['manifestPath.isUnder("s3://lake/sal")', false],
   ['metadata["ticket"].startsWith("T-") && properties.size() == 0', true],
   ['location.isUnder("s3://lake")', false],
-])('%s: %s', (text, expected) => {
+])('evaluates %s to %s', (text, expected) => {
   expect(evaluated(text)).toBe(expected)
 })
 

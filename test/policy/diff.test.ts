@@ -12,7 +12,12 @@ import { documentsOf } from './documents-of.ts'
 import { policies, question } from './generated-policies.ts'
 import { ask, setOf, textOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
 
-const questions = fc.array(question, { minLength: 20, maxLength: 20 })
+/** No table is asked for what is done to namespaces. */
+const sensible = question.filter(
+  ({ kind, id, permission }) =>
+    positionOf(kind, id).table === undefined || kindOf(permission) !== 'namespace',
+)
+const questions = fc.array(sensible, { minLength: 20, maxLength: 20 })
 
 /** Policies, and the same with one of them left out and another one instead. */
 const edited = fc
@@ -28,12 +33,9 @@ it('holds every decision that changes', () => {
       const { changes } = diffPolicies(documentsOf(before), documentsOf(after))
       const named = new Set(changes.map((change) => caseOf(documents, change.position, change.permission)))
       for (const question of questions) {
-        const isChanged = one.decide(question).allowed !== other.decide(question).allowed
-        const position = positionOf(question.kind, question.id)
-        // No table is asked for what is done to namespaces.
-        const isNonsense = position.table !== undefined && kindOf(question.permission) === 'namespace'
-        if (!isChanged || isNonsense) continue
+        if (one.decide(question).allowed === other.decide(question).allowed) continue
         changed++
+        const position = positionOf(question.kind, question.id)
         expect(named, textOf(after)).toContain(caseOf(documents, position, question.permission))
       }
     }),

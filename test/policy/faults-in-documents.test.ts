@@ -183,7 +183,7 @@ it.each([
       'of operations that policies beneath cannot allow',
   ],
   ['when', 'true', 'rules[0].when is true; expected text: put it in quotes'],
-])('%s: %s', (field, value, fault) => {
+])('refuses a rule with %s: %s', (field, value, fault) => {
   expect(faultsOfRule(field, value)).toEqual([fault])
 })
 
@@ -272,6 +272,6 @@ it.each([
     'commits: { require: [{ id: r, branches: [a] }] }\nrules: [{ id: r, effect: deny, subjects: { any: true }, operations: [all] }]',
     '6:9 rules[0]: the rule of line 5 is "r" too',
   ],
-])('%s', (fields, fault) => {
+])('refuses a policy with %s', (fields, fault) => {
   expect(faults(`${head}${fields}\n${fields.includes('rules:') ? '' : 'rules: []\n'}`)).toEqual([fault])
 })

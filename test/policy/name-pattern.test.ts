@@ -17,7 +17,7 @@ it.each([
   ['*', 'anything', true],
   ['a.c', 'abc', false],
   ['\u00e9*', 'e\u0301t\u00e9', false],
-])('%s and %s: %s', (pattern, name, expected) => {
+])('whether %s matches %s: %s', (pattern, name, expected) => {
   expect(matcherOf(pattern)(name)).toBe(expected)
 })
 

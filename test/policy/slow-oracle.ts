@@ -12,6 +12,11 @@ export interface SlowAnswer {
   readonly rule: string | undefined
 }
 
+/** A question for the oracle. A condition on an id that is not known is pending, though the rest of it is asked by id. */
+interface SlowQuestion extends Question {
+  readonly isIdKnown?: boolean
+}
+
 interface Candidate {
   readonly policy: WrittenPolicy
   readonly rule: Omit<WrittenRule, 'operations'>
@@ -23,7 +28,7 @@ type Outlook = 'worst' | 'best'
 /** Decides as policies/README.md says, by looking at every rule of every policy. */
 export function slowDecide(
   policies: readonly WrittenPolicy[],
-  question: Question,
+  question: SlowQuestion,
   outlook: Outlook = 'worst',
 ): SlowAnswer {
   const isNamespace = question.kind === 'namespace' || question.kind === 'none'
@@ -68,7 +73,8 @@ export function slowDecide(
 
 /**
  * Decides for a namespace and all beneath by asking for each of them: every namespace that a policy speaks of and
- * one that none does, and in each of these every table that a pattern may mean and one that none does.
+ * one that none does, and in each of these every table that a pattern may mean and one that none does. Their ids are
+ * not known, as more may come to be.
  */
 export function slowDecideBeneath(policies: readonly WrittenPolicy[], question: Question): SlowAnswer {
   const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
@@ -78,15 +84,19 @@ export function slowDecideBeneath(policies: readonly WrittenPolicy[], question: 
     question.id,
     ...namespaces.flatMap((path) => prefixesFrom(question.id.length, path)),
   ]
+  const beneath = { ...question, isIdKnown: false }
   const answers = everyNamespace.flatMap((path) => [
-    slowDecide(policies, { ...question, kind: 'namespace', id: path }),
-    slowDecide(policies, { ...question, kind: 'namespace', id: [...path, 'fresh'] }),
+    slowDecide(policies, { ...beneath, kind: 'namespace', id: path }),
+    slowDecide(policies, { ...beneath, kind: 'namespace', id: [...path, 'fresh'] }),
     ...[...names, 'fresh'].map((name) =>
-      slowDecide(policies, { ...question, kind: 'table', id: [...path, name] }),
+      slowDecide(policies, { ...beneath, kind: 'table', id: [...path, name] }),
     ),
   ])
   const own = slowDecide(policies, { ...question, kind: 'namespace' })
   if (!own.allowed) return own
+  // Before what single policies say of what is beneath comes what reaches everything there.
+  const reaching = slowDecide(policies, { ...beneath, kind: 'namespace', id: [...question.id, 'fresh'] })
+  if (!reaching.allowed) return reaching
   return answers.find(({ reason }) => reason === 'denied') ?? answers.find(({ allowed }) => !allowed) ?? own
 }
 
@@ -110,10 +120,12 @@ function names(operations: readonly string[], { permission }: Pick<Question, 'pe
 }
 
 /** An error makes a deny apply, and an allow not. */
-function holds({ when, effect }: WrittenRule, question: Question, outlook: Outlook): boolean {
+function holds({ when, effect }: WrittenRule, question: SlowQuestion, outlook: Outlook): boolean {
   if (when === undefined) return true
-  const result = writtenConditions.get(when)?.holds(question)
-  if (result === undefined) throw new Error(`the oracle does not know ${when}`)
+  const condition = writtenConditions.get(when)
+  if (condition === undefined) throw new Error(`the oracle does not know ${when}`)
+  const isPending = condition.asksForId === true && question.isIdKnown === false
+  const result = isPending ? 'pending' : condition.holds(question)
   if (result === 'pending') return (effect === 'deny') === (outlook === 'worst')
   return result === 'error' ? effect === 'deny' : result
 }

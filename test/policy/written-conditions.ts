@@ -7,8 +7,7 @@ type Outcome = boolean | 'error' | 'pending'
 /** What a condition says, told without CEL. */
 interface SlowCondition {
   readonly holds: (question: Question) => Outcome
-  /** What it asks for besides the head of the request. */
-  readonly asks?: 'body' | 'object'
+  readonly asksForId?: true
 }
 
 const onBranch = ({ operation: { branch } }: Question, holds: (branch: string) => boolean): Outcome => {
@@ -18,14 +17,8 @@ const onBranch = ({ operation: { branch } }: Question, holds: (branch: string) =
 
 /** Conditions for generated policies: of each kind of fact, true, false and failing. */
 export const writtenConditions: ReadonlyMap<string, SlowCondition> = new Map<string, SlowCondition>([
-  [
-    'branch == "main"',
-    { holds: (question) => onBranch(question, (branch) => branch === 'main'), asks: 'body' },
-  ],
-  [
-    'branch.like("ci/*")',
-    { holds: (question) => onBranch(question, (branch) => branch.startsWith('ci/')), asks: 'body' },
-  ],
+  ['branch == "main"', { holds: (question) => onBranch(question, (branch) => branch === 'main') }],
+  ['branch.like("ci/*")', { holds: (question) => onBranch(question, (branch) => branch.startsWith('ci/')) }],
   ['context["env"] == "prod"', { holds: ({ request }) => environmentOf(request.context) }],
   [
     'context["env"] == "prod" || branch == "dev"',
@@ -39,7 +32,6 @@ export const writtenConditions: ReadonlyMap<string, SlowCondition> = new Map<str
         if (left === true || right === true) return true
         return right === false ? left : right
       },
-      asks: 'body',
     },
   ],
   [
@@ -47,12 +39,11 @@ export const writtenConditions: ReadonlyMap<string, SlowCondition> = new Map<str
     {
       holds: (question) =>
         question.permission === 'DropTable' || onBranch(question, (branch) => branch.startsWith('ci/')),
-      asks: 'body',
     },
   ],
   ['"sales" in principal.groups', { holds: ({ principal }) => principal.groups.has('sales') }],
   ['principal.claims.mfa == true', { holds: () => 'error' }],
-  ['id.size() == 2', { holds: ({ id }) => id.length === 2, asks: 'object' }],
+  ['id.size() == 2', { holds: ({ id }) => id.length === 2, asksForId: true }],
   ['operation == "DropTable"', { holds: ({ permission }) => permission === 'DropTable' }],
 ])
 

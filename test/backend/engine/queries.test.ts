@@ -51,7 +51,7 @@ describe('how many rows', () => {
     [{ full_text_query: { query: 'order', columns: ['name'] }, k: 4 }, 4],
     [{ full_text_query: { query: 'order', columns: ['name'] }, vector: [1, 1], k: 4 }, 4],
     [{ full_text_query: { structured_query: { query: { match: { terms: '17', column: 'name' } } } } }, 1],
-  ])('%j', async (request, rows) => {
+  ])('%j finds %i rows', async (request, rows) => {
     const { query } = await tableOf(30)
     expect((await query(request)).numRows).toBe(rows)
   })
@@ -68,7 +68,7 @@ describe('which columns', () => {
     [{ columns: null, k: 0 }, ['id', 'name', 'embedding']],
     [{ columns: ['id'], k: 0 }, ['id']],
     [{ columns: ['id'], filter: 'false' }, ['id']],
-  ])('%j', async (request, columns) => {
+  ])('%j has %j', async (request, columns) => {
     const { query } = await tableOf(3)
     expect((await query(request)).schema.names).toEqual(columns)
   })
@@ -111,7 +111,7 @@ describe('what is refused', () => {
     [{ filter: '`timeout already exists` = 1' }, 12],
     [{ filter: 'id = 1 and more' }, 12],
     [{ filter: 'id = 1 more' }, 13],
-  ])('%j', async (request, code) => {
+  ])('%j, with the code %i', async (request, code) => {
     const { query, location } = await tableOf(3)
     const error: unknown = await query(request).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ name: 'InterfaceError', code })

@@ -16,7 +16,7 @@ describe('both forms of a query come out the same', () => {
       { full_text_query: { structured_query: { query: { match } } } },
       { full_text_query: { query: { match } } },
     ],
-  ])('%j', (ofTheInterface, ofTheRemoteClient) => {
+  ])('%j means %j', (ofTheInterface, ofTheRemoteClient) => {
     expect(queryTableRequest.parse(ofTheInterface)).toEqual(queryTableRequest.parse(ofTheRemoteClient))
   })
 })
@@ -53,7 +53,7 @@ describe('what is no query is refused', () => {
     { full_text_query: { query: {} } },
     { full_text_query: 'words' },
     { order_by: [{}] },
-  ])('%j', (request) => {
+  ])('refuses %j', (request) => {
     expect(queryTableRequest.safeParse(request).success).toBe(false)
   })
 
