@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../src/config.ts'
 import { temporaryFolder } from './e2e/built-program.ts'
@@ -18,7 +18,7 @@ async function read(settings: object, environment: Record<string, string> = {}):
   return readGatewaySettings(file, environment)
 }
 
-test('what a file need not say has defaults that are safe on one machine', async () => {
+it('what a file need not say has defaults that are safe on one machine', async () => {
   expect(await read(least)).toMatchObject({
     listen: { host: '127.0.0.1', port: 2333 },
     admin: { host: '127.0.0.1', port: 2334 },
@@ -29,7 +29,7 @@ test('what a file need not say has defaults that are safe on one machine', async
   })
 })
 
-test('paths are relative to the file, not to where the program is started', async () => {
+it('paths are relative to the file, not to where the program is started', async () => {
   const folder = await temporaryFolder()
   const file = join(folder, 'gateway.yaml')
   const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', algorithms: ['RS256'] }
@@ -56,7 +56,7 @@ test('paths are relative to the file, not to where the program is started', asyn
   expect([policies.folder, audit.folder]).toEqual([join(folder, 'policies'), '/var/audit'])
 })
 
-test('every value may come from the environment', async () => {
+it('every value may come from the environment', async () => {
   const environment = {
     CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog:2335/base',
     CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer secret',
@@ -97,7 +97,7 @@ const identityPaths = {
   assertion: { issuer: 'https://gateway.example', keyFile: 'signing.pem', alsoPublished: ['next.pem'] },
 }
 
-test('paths of identity are relative to the file, too, but those that every pod has', async () => {
+it('paths of identity are relative to the file, too, but those that every pod has', async () => {
   const { identity } = await read({ ...least, identity: identityPaths })
   const folder = dirname(identity.keyFolder ?? '')
   expect(identity.introspection?.clientSecretFile).toBe(join(folder, 'client-secret'))
@@ -116,7 +116,7 @@ const corp = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog'
 const withIdentity = (changes: object): object => ({ identity: { ...identityPaths, ...changes } })
 const { introspection, kubernetes, assertion } = identityPaths
 
-test('one issuer may have signed and opaque tokens', async () => {
+it('one issuer may have signed and opaque tokens', async () => {
   const changes = { issuers: [corp], introspection: { ...introspection, name: 'corp' } }
   await expect(read({ ...least, ...withIdentity(changes) })).resolves.toBeDefined()
 })
@@ -242,7 +242,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   ['a misspelt setting', { polices: { folder: 'x' } }, /polices: there is no such setting/],
 ]
 
-test.for(refused)('%s is refused', async ([, changes, message]) => {
+it.for(refused)('%s is refused', async ([, changes, message]) => {
   const refusal = read({ ...least, ...changes })
   await expect(refusal).rejects.toThrow(message)
   await expect(refusal).rejects.not.toThrow(/secret/)

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../src/config.ts'
 import { effectiveSettings } from '../src/effective-settings.ts'
@@ -20,7 +20,7 @@ async function read(text: string, environment: Record<string, string> = {}): Pro
   return readGatewaySettings(file, environment)
 }
 
-test.for<[what: string, changes: object]>([
+it.for<[what: string, changes: object]>([
   ['the least', {}],
   [
     'more',
@@ -47,14 +47,14 @@ test.for<[what: string, changes: object]>([
   expect(await read(effectiveSettings(settings, {}))).toEqual(settings)
 })
 
-test('a secret is not printed, and what stands for it is refused', async () => {
+it('a secret is not printed, and what stands for it is refused', async () => {
   const upstream = { ...least.upstream, credential: { value: 'Bearer secret' } }
   const printed = effectiveSettings(await read(stringify({ ...least, upstream })), {})
   expect(printed).not.toContain('Bearer secret')
   await expect(read(printed)).rejects.toThrow(/:\d+: upstream\.credential\.value: stands for a secret/)
 })
 
-test('the lines of what the environment says name its variables', async () => {
+it('the lines of what the environment says name its variables', async () => {
   const environment = {
     CATALOG_GATEWAY__LISTEN__PORT: '4444',
     CATALOG_GATEWAY__DIALECTS: '[lance]',

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { z } from 'zod'
 import { readSettings, SettingsError } from '../src/settings.ts'
@@ -33,34 +33,31 @@ function mistakesIn(text: string, environment: Record<string, string> = {}): str
   return []
 }
 
-test('an empty file is all defaults', () => {
+it('an empty file is all defaults', () => {
   const defaults = { name: 'unnamed', listen: { host: 'localhost', port: 80 }, dialects: [], issuers: [] }
   for (const text of ['', '# nothing\n', '{}']) expect(read(text)).toEqual({ ...defaults, isStrict: false })
 })
 
 // So deep, the library that reads YAML ends the process.
-test.each(['[', '{ a: ', '- '])(
-  'a file that nests %s without end is one mistake, with its line',
-  (opening) => {
-    expect(mistakesIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
-      'settings.yaml:3: more than 200 maps and lists stand in each other here',
-    ])
-  },
-)
+it.each(['[', '{ a: ', '- '])('a file that nests %s without end is one mistake, with its line', (opening) => {
+  expect(mistakesIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
+    'settings.yaml:3: more than 200 maps and lists stand in each other here',
+  ])
+})
 
-test('a variable that nests without end is a mistake', () => {
+it('a variable that nests without end is a mistake', () => {
   expect(mistakesIn('', { CATALOG_GATEWAY__DIALECTS: '['.repeat(20_000) })).toEqual([
     'environment: CATALOG_GATEWAY__DIALECTS cannot be read: more than 200 maps and lists stand in each other here',
   ])
 })
 
-test('the environment wins over the file, setting by setting', () => {
+it('the environment wins over the file, setting by setting', () => {
   const text = 'name: file\nlisten:\n  host: file\n  port: 1\n'
   const environment = { CATALOG_GATEWAY__NAME: 'environment', CATALOG_GATEWAY__LISTEN__PORT: '2' }
   expect(read(text, environment)).toMatchObject({ name: 'environment', listen: { host: 'file', port: 2 } })
 })
 
-test('a variable is named by the path of its setting, words apart', () => {
+it('a variable is named by the path of its setting, words apart', () => {
   const environment = {
     CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog',
     CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_MS: '7',
@@ -73,7 +70,7 @@ test('a variable is named by the path of its setting, words apart', () => {
   }
 })
 
-test('lists are given as YAML', () => {
+it('lists are given as YAML', () => {
   const environment = {
     CATALOG_GATEWAY__DIALECTS: '[lance, other]',
     CATALOG_GATEWAY__ISSUERS: '[{ name: corp }, { name: partner }]',
@@ -84,7 +81,7 @@ test('lists are given as YAML', () => {
   })
 })
 
-test('a text stays the text that it is, whatever YAML would make of it', () => {
+it('a text stays the text that it is, whatever YAML would make of it', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       expect(read('name: file', { CATALOG_GATEWAY__NAME: text }).name).toBe(text)
@@ -93,12 +90,12 @@ test('a text stays the text that it is, whatever YAML would make of it', () => {
   expect(read('', { CATALOG_GATEWAY__NAME: '0123' }).name).toBe('0123')
 })
 
-test('variables of others are none of ours', () => {
+it('variables of others are none of ours', () => {
   const environment = { PATH: '/bin', CATALOG_GATEWAY_NAME: 'x', CATALOG_GATEWAYNAME: 'y' }
   expect(read('', environment).name).toBe('unnamed')
 })
 
-test('all mistakes are told at once, each with its line', () => {
+it('all mistakes are told at once, each with its line', () => {
   const text = ['name: 7', 'listen:', '  hots: x', '  port: many', 'dialects: [lance,', '  wrong]', 'more: 1']
   expect(mistakesIn(text.join('\n')).toSorted()).toEqual([
     expect.stringMatching(/^settings\.yaml:1: name: .*expected string/),
@@ -109,7 +106,7 @@ test('all mistakes are told at once, each with its line', () => {
   ])
 })
 
-test('mistakes in the environment name the variable', () => {
+it('mistakes in the environment name the variable', () => {
   const environment = {
     CATALOG_GATEWAY__LISTEN__PORT: 'many',
     CATALOG_GATEWAY__ISSUERS: '[{ nmae: corp }]',
@@ -129,7 +126,7 @@ test('mistakes in the environment name the variable', () => {
   ])
 })
 
-test('a file in which a setting has no place is not silently mended by the environment', () => {
+it('a file in which a setting has no place is not silently mended by the environment', () => {
   const environment = { CATALOG_GATEWAY__LISTEN__PORT: '1' }
   expect(mistakesIn('listen: 7', environment)).toContainEqual(
     expect.stringMatching(
@@ -139,20 +136,20 @@ test('a file in which a setting has no place is not silently mended by the envir
   expect(mistakesIn('[1]', environment)).not.toEqual([])
 })
 
-test.for(['a: [1', 'name: a\nname: b', '{ a', '\tname: x'])(
+it.for(['a: [1', 'name: a\nname: b', '{ a', '\tname: x'])(
   'what is no YAML is told with its line: %j',
   (text) => {
     expect(mistakesIn(text)[0]).toMatch(/^settings\.yaml:\d+: ./)
   },
 )
 
-test('an alias of nothing is refused', () => {
+it('an alias of nothing is refused', () => {
   expect(mistakesIn('name: *nobody')).toEqual([
     expect.stringMatching(/^settings\.yaml: Unresolved alias.*nobody/),
   ])
 })
 
-test('a file of any shape is read or refused, and never breaks the reader', () => {
+it('a file of any shape is read or refused, and never breaks the reader', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.string(), (value, text) => {
       const environment = { CATALOG_GATEWAY__LISTEN__PORT: text, CATALOG_GATEWAY__UPSTREAM__URL: text }

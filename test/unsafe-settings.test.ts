@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings } from '../src/config.ts'
 import type { UnsafeName } from '../src/unsafe-settings.ts'
@@ -60,12 +60,12 @@ const cases: [name: UnsafeName, what: string, changes: object, where: string][] 
   ],
 ]
 
-test.for(cases)('%s: %s is refused, unless it is accepted by name', async ([name, , changes, where]) => {
+it.for(cases)('%s: %s is refused, unless it is accepted by name', async ([name, , changes, where]) => {
   await expect(read(changes)).rejects.toThrow(new RegExp(`:\\d+: ${where}: .*or unsafe: \\[${name}\\]$`))
   await expect(read({ ...changes, unsafe: [name] })).resolves.toBeDefined()
 })
 
-test.for<[what: string, changes: object]>([
+it.for<[what: string, changes: object]>([
   [
     'an issuer on this machine itself',
     { identity: { issuers: [{ ...issuer, issuer: 'http://127.0.0.1:9' }] } },
@@ -78,7 +78,7 @@ test.for<[what: string, changes: object]>([
   await expect(read(changes)).resolves.toBeDefined()
 })
 
-test('tokens for any audience cannot be accepted', async () => {
+it('tokens for any audience cannot be accepted', async () => {
   const { audience, ...without } = issuer
   expect(audience).toBe('catalog')
   await expect(read({ identity: { issuers: [without] } })).rejects.toThrow(

@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from '../backend/running-backend.ts'
 
 // Which writer is first is up to the engine, so they meet until an insert was too late.
-test('an insert that a restore preceded is a conflict, and no damaged upload', async () => {
+it('an insert that a restore preceded is a conflict, and no damaged upload', async () => {
   const { post } = await runningBackend()
   const rows = streamOf(orders(2))
   expect((await post('/v1/table/t/create', rows)).status).toBe(200)

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from '../backend/running-backend.ts'
 
@@ -40,7 +40,7 @@ const withRest = [
   'id = 1]), ([id = 2',
 ]
 
-test.for(withRest)('%s is refused in every member that holds SQL', async (sql) => {
+it.for(withRest)('%s is refused in every member that holds SQL', async (sql) => {
   const requests: [target: string, body: unknown][] = [
     ['query', { k: 3, vector: [], filter: sql }],
     ['query', { k: 3, vector: [], columns: { column_aliases: { x: sql } } }],
@@ -64,7 +64,7 @@ test.for(withRest)('%s is refused in every member that holds SQL', async (sql) =
   })
 })
 
-test.for<[sql: string, rows: number]>([
+it.for<[sql: string, rows: number]>([
   ["name = 'order 1)' or id = 1", 1],
   ["name <> 'it''s )'", 3],
   ["name = '(' or name = ''')' or id = 2", 1],
@@ -83,7 +83,7 @@ test.for<[sql: string, rows: number]>([
   expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(answerOf(rows))
 })
 
-test('calls within calls, which the parser of the engine reads twice on each level, are bounded', async () => {
+it('calls within calls, which the parser of the engine reads twice on each level, are bounded', async () => {
   expect(await count(nested(10, '1'))).toEqual(answerOf(1))
   expect(await count(nested(10, '1 2'))).toEqual(errorOf('InvalidInput'))
   for (const levels of [11, 40]) {
@@ -93,7 +93,7 @@ test('calls within calls, which the parser of the engine reads twice on each lev
   }
 })
 
-test('a long error of the engine is read in short time', async () => {
+it('a long error of the engine is read in short time', async () => {
   const started = performance.now()
   const predicate = `id = 1 ${'x'.repeat(1_000_000)} y`
   expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(errorOf('InvalidInput'))

@@ -1,6 +1,6 @@
 import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { journalName } from '../../src/audit/journal.ts'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { readAuditLog } from '../../src/audit/read.ts'
@@ -33,7 +33,7 @@ async function requestsIn(folder: string): Promise<string[]> {
 
 const powerCuts = ['is gone', 'is zeros', 'is zeros but for its end'] as const
 
-test.for(powerCuts)('what %s in a copy is read in its journal, and the copy stays as it is', async (name) => {
+it.for(powerCuts)('what %s in a copy is read in its journal, and the copy stays as it is', async (name) => {
   const { folder, part, whole } = await copied()
   for (const at of [part.from, part.from + 1, part.to - 1]) {
     await writeFile(part.path, whole)
@@ -50,14 +50,14 @@ test.for(powerCuts)('what %s in a copy is read in its journal, and the copy stay
   }
 })
 
-test('other text at the end than the journal holds is a problem', async () => {
+it('other text at the end than the journal holds is a problem', async () => {
   const { folder, part, whole } = await copied()
   await writeFile(part.path, whole.replace('"request":"three"', '"request":"thre3"'))
   const what = 'its end is not what the journal holds: 1 bytes were changed'
   expect((await verifyAuditLog(folder)).problem).toEqual({ file: basename(part.path), what })
 })
 
-test('a segment that is gone, or was cut below what the journal holds, is a problem', async () => {
+it('a segment that is gone, or was cut below what the journal holds, is a problem', async () => {
   const { folder, part } = await copied()
   await truncate(part.path, part.from - 10)
   expect((await verifyAuditLog(folder)).problem?.what).toMatch(/^the journal does not continue it: /)
@@ -68,7 +68,7 @@ test('a segment that is gone, or was cut below what the journal holds, is a prob
   })
 })
 
-test('records that neither the file nor the damaged journal holds are a problem', async () => {
+it('records that neither the file nor the damaged journal holds are a problem', async () => {
   const { folder, part } = await copied()
   await losses['is gone'](part, part.from)
   const journal = await readFile(join(folder, journalName))
@@ -81,7 +81,7 @@ test('records that neither the file nor the damaged journal holds are a problem'
   })
 })
 
-test('the commands read the journal, and verify says so, or that there is none', async () => {
+it('the commands read the journal, and verify says so, or that there is none', async () => {
   const { folder, part, whole } = await copied()
   await losses['is gone'](part, part.from)
   const audit = (command: string, ...more: string[]) => runProgram(['audit', command, folder, ...more])

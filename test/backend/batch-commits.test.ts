@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 import { committer, type VersionRequest } from './staged-manifests.ts'
@@ -40,7 +40,7 @@ async function leftBehind(dataFolder: string, ...locations: string[]): Promise<s
 
 const entry = (id: string[], request: VersionRequest) => ({ id, ...request })
 
-test('versions of several tables are created at once, and answered in the order of the request', async () => {
+it('versions of several tables are created at once, and answered in the order of the request', async () => {
   const { a, b, batchCreate, post, dataFolder } = await withTables()
   const [one, other] = [await committer(a), await committer(b)]
   const [a2, a3, b2] = [await one.stage(), await one.stage(), await other.stage()]
@@ -62,7 +62,7 @@ test('versions of several tables are created at once, and answered in the order 
   expect(await leftBehind(dataFolder, a, b)).toEqual([])
 })
 
-test('a batch that is sent once more is the same success', async () => {
+it('a batch that is sent once more is the same success', async () => {
   const { a, b, batchCreate, restart } = await withTables()
   const entries = [
     entry(['a'], await (await committer(a)).stage()),
@@ -76,7 +76,7 @@ test('a batch that is sent once more is the same success', async () => {
   )
 })
 
-test('a batch can declare, create, delete and deregister together', async () => {
+it('a batch can declare, create, delete and deregister together', async () => {
   const { b, post, get, batchCommit, versionsOf } = await withTables()
   await post('/v1/table/a/insert', streamOf(orders(1)))
   await post('/v1/table/old/declare', { properties: { x: '1' } })
@@ -106,7 +106,7 @@ test('a batch can declare, create, delete and deregister together', async () => 
   expect(await get('/v1/table')).toEqual(answerOf({ tables: ['a', 'n$b', 'n$new', 'old'] }))
 })
 
-test('the first versions of a declared table give it its data', async () => {
+it('the first versions of a declared table give it its data', async () => {
   const { a, batchCreate, post } = await withTables()
   const { location } = (await post('/v1/table/d/declare', {})).json as { location: string }
   const name = '18446744073709551614.manifest'
@@ -119,7 +119,7 @@ test('the first versions of a declared table give it its data', async () => {
   )
 })
 
-test('one change that is refused refuses all', async () => {
+it('one change that is refused refuses all', async () => {
   const { a, b, post, get, batchCommit, versionsOf, dataFolder } = await withTables()
   const client = await committer(a)
   const [a2, a3] = [await client.stage(), await client.stage()]
@@ -173,7 +173,7 @@ test('one change that is refused refuses all', async () => {
   expect((await batchCommit([...good, { create_table_version: entry(['a'], a2) }])).status).toBe(200)
 })
 
-test('of many batches for the same versions exactly one wins, whatever their order', async () => {
+it('of many batches for the same versions exactly one wins, whatever their order', async () => {
   const { a, b, batchCreate, post, versionsOf } = await withTables()
   const pairs = await Promise.all(
     Array.from({ length: 4 }, async () => [await committer(a), await committer(b)] as const),
@@ -195,7 +195,7 @@ test('of many batches for the same versions exactly one wins, whatever their ord
   expect(await post('/v1/table/a/count_rows', {})).toEqual(answerOf(11))
 })
 
-test('batches and the writes of others keep one chain of versions', async () => {
+it('batches and the writes of others keep one chain of versions', async () => {
   const { a, b, batchCreate, post } = await withTables()
   let committed = 0
   for (let round = 1; round <= 6; round += 1) {

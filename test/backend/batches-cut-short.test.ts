@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import type { CatalogParts } from '../../src/backend/catalog/catalog-parts.ts'
 import { batchCommitTables } from '../../src/backend/catalog/commit-batch.ts'
 import { createTableVersion } from '../../src/backend/catalog/create-table-version.ts'
@@ -120,7 +120,7 @@ const moments = [
 ]
 
 // In PostgreSQL the locks of a process end with it; there real processes are killed in killed-batches.test.ts.
-const withSqlite = test.skipIf(usesPostgres())
+const withSqlite = it.skipIf(usesPostgres())
 
 withSqlite.each(moments)(
   'a batch that ends %s %s %i is there wholly or not at all',
@@ -212,7 +212,7 @@ function read(name: keyof typeof operationSchemas, members: object): never {
   return operationSchemas[name].request.parse(members) as never
 }
 
-test.each(everyInTheLongForm(uses, 3))(
+it.each(everyInTheLongForm(uses, 3))(
   'who %s finds what a batch committed, though its manifests could not be published',
   async (_what, use) => {
     const { stop, restart, get, dataFolder, operations, look } = await withBatch()

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tableFromIPC } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, schemaOnly, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
@@ -15,7 +15,7 @@ async function withVersions() {
   return { ...backend, branch, count, location: (json as { location: string }).location }
 }
 
-test('a branch is made, listed and deleted', async () => {
+it('a branch is made, listed and deleted', async () => {
   const { branch, get } = await withVersions()
   const before = Math.floor(Date.now() / 1000)
   expect(await branch('create', { name: 'dev' })).toEqual(answerOf({}))
@@ -43,7 +43,7 @@ test('a branch is made, listed and deleted', async () => {
   expect(await branch('delete', { name: 'team/x' })).toEqual(errorOf('TableBranchNotFound'))
 })
 
-test('a branch has rows, versions and indexes of its own', async () => {
+it('a branch has rows, versions and indexes of its own', async () => {
   const { branch, post, count } = await withVersions()
   await branch('create', { name: 'dev', from_version: 1 })
   expect(await count({ branch: 'dev' })).toBe(2)
@@ -73,7 +73,7 @@ test('a branch has rows, versions and indexes of its own', async () => {
   expect([await count({ branch: 'dev' }), await count()]).toEqual([7, 3])
 })
 
-test('a branch or a version that is not there is never answered with another', async () => {
+it('a branch or a version that is not there is never answered with another', async () => {
   const { branch, post, count } = await withVersions()
   await branch('create', { name: 'dev' })
   const insert = (name: string) => post(`/v1/table/t/insert?branch=${name}`, streamOf(orders(1)))
@@ -110,7 +110,7 @@ test('a branch or a version that is not there is never answered with another', a
   expect(await count()).toBe(4)
 })
 
-test('names of branches keep to their grammar', async () => {
+it('names of branches keep to their grammar', async () => {
   const { branch } = await withVersions()
   for (const name of [
     '',
@@ -138,7 +138,7 @@ test('names of branches keep to their grammar', async () => {
   }
 })
 
-test('a branch of a branch or of a version that is not there is not made, and leaves nothing', async () => {
+it('a branch of a branch or of a version that is not there is not made, and leaves nothing', async () => {
   const { branch, location, post } = await withVersions()
   expect(await branch('create', { name: 'a', from_branch: 'none' })).toEqual(errorOf('TableBranchNotFound'))
   expect(await branch('create', { name: 'a', from_version: 9 })).toEqual(errorOf('TableVersionNotFound'))
@@ -147,7 +147,7 @@ test('a branch of a branch or of a version that is not there is not made, and le
   expect(await post('/v1/table/none/branches/list')).toEqual(errorOf('TableNotFound'))
 })
 
-test('of many who make the same branch one succeeds', async () => {
+it('of many who make the same branch one succeeds', async () => {
   const { branch } = await withVersions()
   const answers = await Promise.all(Array.from({ length: 5 }, () => branch('create', { name: 'x' })))
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
@@ -156,7 +156,7 @@ test('of many who make the same branch one succeeds', async () => {
   expect(await branch('create', { name: 'x' })).toEqual(errorOf('TableBranchAlreadyExists'))
 })
 
-test('a branch that others come from, or that a tag is of, is not deleted', async () => {
+it('a branch that others come from, or that a tag is of, is not deleted', async () => {
   const { branch, post } = await withVersions()
   await branch('create', { name: 'dev' })
   await branch('create', { name: 'dev/x', from_branch: 'dev' })
@@ -169,7 +169,7 @@ test('a branch that others come from, or that a tag is of, is not deleted', asyn
   expect(await branch('delete', { name: 'dev' })).toEqual(answerOf({}))
 })
 
-test('a branch is deleted while rows are written to it, and then its name is free', async () => {
+it('a branch is deleted while rows are written to it, and then its name is free', async () => {
   const { branch, post, count } = await withVersions()
   for (let round = 0; round < 5; round += 1) {
     expect(await branch('create', { name: 'busy' })).toEqual(answerOf({}))
@@ -182,7 +182,7 @@ test('a branch is deleted while rows are written to it, and then its name is fre
   expect(await count()).toBe(3)
 })
 
-test('a name is free again after its branch is deleted, and branches beneath it are untouched', async () => {
+it('a name is free again after its branch is deleted, and branches beneath it are untouched', async () => {
   const { branch, count, post } = await withVersions()
   await branch('create', { name: 'a' })
   await branch('create', { name: 'a/b' })
@@ -193,7 +193,7 @@ test('a name is free again after its branch is deleted, and branches beneath it 
   expect([await count({ branch: 'a' }), await count({ branch: 'a/b' })]).toEqual([2, 3])
 })
 
-test('what an interrupted client left of a branch takes its name until it is deleted', async () => {
+it('what an interrupted client left of a branch takes its name until it is deleted', async () => {
   const { branch, location } = await withVersions()
   await branch('create', { name: 'a' })
   await rename(join(location, '_refs', 'branches', 'a.json'), join(location, 'gone'))

@@ -1,6 +1,6 @@
 import { connect } from '@lancedb/lancedb'
 import { tableFromIPC } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { ErrorName } from '../../src/interface/errors.ts'
 import { orders, rowsOf, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
@@ -23,7 +23,7 @@ interface Field {
   readonly nullable: boolean
 }
 
-test('columns are added with the values of expressions', async () => {
+it('columns are added with the values of expressions', async () => {
   const { post, columns } = await withTable()
   const added = [
     { name: 'double', expression: 'id * 2' },
@@ -41,7 +41,7 @@ test('columns are added with the values of expressions', async () => {
   expect(rowsOf(tableFromIPC(answer.bytes()))).toEqual([{ double: 4, empty: null }])
 })
 
-test('columns are renamed, and get other types', async () => {
+it('columns are renamed, and get other types', async () => {
   const { post, columns } = await withTable()
   const alter = (...alterations: object[]) => post('/v1/table/t/alter_columns', { alterations })
   expect(await alter({ path: 'name', rename: 'title', nullable: true, data_type: null })).toEqual(
@@ -74,7 +74,7 @@ const order = ['id', 'title', 'embedding']
 const byTable = (left: string, right: string) =>
   order.indexOf(left.split(' ')[0] ?? '') - order.indexOf(right.split(' ')[0] ?? '')
 
-test('columns and fields of nested columns are dropped', async () => {
+it('columns and fields of nested columns are dropped', async () => {
   const { post, columns } = await withTable()
   const nested = [{ name: 'nested', expression: "named_struct('a', id, 'b', name)" }]
   await post('/v1/table/t/add_columns', { new_columns: nested })
@@ -85,7 +85,7 @@ test('columns and fields of nested columns are dropped', async () => {
   expect(await post('/v1/table/t/count_rows', { predicate: 'nested.a = 1' })).toEqual(answerOf(1))
 })
 
-test('metadata of fields is merged, replaced and removed', async () => {
+it('metadata of fields is merged, replaced and removed', async () => {
   const { post } = await withTable()
   await post('/v1/table/t/add_columns', {
     new_columns: [{ name: 'nested', expression: "named_struct('a', id)" }],
@@ -155,7 +155,7 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
   ['update_field_metadata', { updates: [{ path: 'nothing', metadata: {} }] }, 'TableColumnNotFound'],
 ]
 
-test('changes of columns that cannot be made are refused and change nothing', async () => {
+it('changes of columns that cannot be made are refused and change nothing', async () => {
   const { post, columns } = await withTable()
   for (const [route, body, error] of refused) {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
@@ -164,7 +164,7 @@ test('changes of columns that cannot be made are refused and change nothing', as
   expect(await post('/v1/table/x/drop_columns', { columns: ['id'] })).toEqual(errorOf('TableNotFound'))
 })
 
-test('a type that is nested too deeply is refused', async () => {
+it('a type that is nested too deeply is refused', async () => {
   const { post } = await withTable()
   const levels = 5000
   const type = `${'{"type":"list","fields":[{"name":"item","type":'.repeat(levels)}"int32"${'}]}'.repeat(levels)}`
@@ -172,7 +172,7 @@ test('a type that is nested too deeply is refused', async () => {
   expect(await post('/v1/table/t/alter_columns', body)).toEqual(errorOf('InvalidInput'))
 })
 
-test('columns added at the same time are all there', async () => {
+it('columns added at the same time are all there', async () => {
   const { post, columns } = await withTable()
   const names = Array.from({ length: 6 }, (_, index) => `c${index}`)
   const answers = await Promise.all(
@@ -182,7 +182,7 @@ test('columns added at the same time are all there', async () => {
   expect((await columns()).slice(3).toSorted()).toEqual(names.map((name) => `${name} int32`))
 })
 
-test('the remote client changes columns', async () => {
+it('the remote client changes columns', async () => {
   const { url, columns } = await withTable()
   const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
   const table = await client.openTable('t')

@@ -1,6 +1,6 @@
 import { connect } from '@lancedb/lancedb'
 import { Int32, Table, Utf8, tableFromIPC, vectorFromArray } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { ErrorName } from '../../src/interface/errors.ts'
 import { orders, rowsOf, schemaOnly, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
@@ -29,7 +29,7 @@ function named(rows: Record<number, string>): Uint8Array {
   )
 }
 
-test('a merge inserts what matches nothing, and updates what matches when told to', async () => {
+it('a merge inserts what matches nothing, and updates what matches when told to', async () => {
   const { post, names } = await withTable()
   const merge = '/v1/table/t/merge_insert?on=id'
   expect(await post(merge, named({ 4: 'four', 5: 'five' }))).toEqual(
@@ -45,7 +45,7 @@ test('a merge inserts what matches nothing, and updates what matches when told t
   ])
 })
 
-test('conditions narrow what a merge updates and deletes', async () => {
+it('conditions narrow what a merge updates and deletes', async () => {
   const { post, names } = await withTable()
   const query = new URLSearchParams({
     on: 'id',
@@ -65,14 +65,14 @@ test('conditions narrow what a merge updates and deletes', async () => {
   ])
 })
 
-test('several columns can tell what matches', async () => {
+it('several columns can tell what matches', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/merge_insert?on=id&on=name', named({ 1: 'order 1', 2: 'two' }))).toEqual(
     answerOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
   )
 })
 
-test('a merge creates a table that is only declared, unless it inserts nothing', async () => {
+it('a merge creates a table that is only declared, unless it inserts nothing', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/d/declare', {})
   const target = '/v1/table/d/merge_insert?on=id'
@@ -121,7 +121,7 @@ const refusedMerges: readonly [query: string, body: Uint8Array | string, error: 
   ],
 ]
 
-test('a merge that cannot be made is refused and changes nothing', async () => {
+it('a merge that cannot be made is refused and changes nothing', async () => {
   const { post, names } = await withTable()
   const before = await names()
   for (const [query, body, error] of refusedMerges) {
@@ -134,7 +134,7 @@ test('a merge that cannot be made is refused and changes nothing', async () => {
   )
 })
 
-test('rows are updated by expressions, all of them without a predicate', async () => {
+it('rows are updated by expressions, all of them without a predicate', async () => {
   const { post, names } = await withTable()
   const updates = [
     ['name', "concat(name, '!')"],
@@ -185,7 +185,7 @@ const refusedChanges: readonly [route: string, body: object, error: ErrorName][]
   ['delete', { predicate: 'id = 1', branch: 'dev' }, 'TableBranchNotFound'],
 ]
 
-test('updates and deletes that cannot be made are refused and change nothing', async () => {
+it('updates and deletes that cannot be made are refused and change nothing', async () => {
   const { post, names } = await withTable()
   const before = await names()
   for (const [route, body, error] of refusedChanges) {
@@ -195,7 +195,7 @@ test('updates and deletes that cannot be made are refused and change nothing', a
   expect(await names()).toEqual(before)
 })
 
-test('rows are deleted by a predicate', async () => {
+it('rows are deleted by a predicate', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/delete', { predicate: 'id in (1, 2, 77)' })).toEqual(
     answerOf({ version: 2, num_deleted_rows: 2 }),
@@ -206,7 +206,7 @@ test('rows are deleted by a predicate', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(0))
 })
 
-test('changes at the same time all happen', async () => {
+it('changes at the same time all happen', async () => {
   const { post } = await withTable()
   const answers = await Promise.all([
     ...Array.from({ length: 5 }, (_, index) =>
@@ -219,7 +219,7 @@ test('changes at the same time all happen', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(5))
 })
 
-test('the remote client changes rows and is told how many', async () => {
+it('the remote client changes rows and is told how many', async () => {
   const { url, post } = await withTable()
   const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
   const table = await client.openTable('t')

@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, schemaOnly, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
-test('a table is created from a stream, in a folder that says nothing of its name', async () => {
+it('a table is created from a stream, in a folder that says nothing of its name', async () => {
   const { post, get, dataFolder } = await runningBackend()
   await post('/v1/namespace/a/create', {})
   const properties = encodeURIComponent('{"owner":"ann"}')
@@ -21,7 +21,7 @@ test('a table is created from a stream, in a folder that says nothing of its nam
   expect(await get('/v1/table?include_declared=false')).toEqual(answerOf({ tables: ['a$orders'] }))
 })
 
-test('the modes of creation', async () => {
+it('the modes of creation', async () => {
   const { post } = await runningBackend()
   const stream = streamOf(orders(3))
   await post('/v1/table/t/create', stream)
@@ -43,13 +43,13 @@ test('the modes of creation', async () => {
   expect(await post('/v1/table/t/create?mode=perhaps', stream)).toEqual(errorOf('InvalidInput'))
 })
 
-test('a schema without rows makes an empty table', async () => {
+it('a schema without rows makes an empty table', async () => {
   const { post } = await runningBackend()
   expect((await post('/v1/table/t/create', schemaOnly())).status).toBe(200)
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(0))
 })
 
-test('what is no stream makes no table, and leaves nothing', async () => {
+it('what is no stream makes no table, and leaves nothing', async () => {
   const { post, get, dataFolder } = await runningBackend()
   const stream = streamOf(orders(3))
   const bad = [undefined, 'not Arrow', stream.subarray(0, 100), stream.subarray(0, stream.length - 50)]
@@ -59,7 +59,7 @@ test('what is no stream makes no table, and leaves nothing', async () => {
   expect((await post('/v1/table/t/create', stream)).status).toBe(200)
 })
 
-test('a table needs its namespace, a free name, and no location of its own', async () => {
+it('a table needs its namespace, a free name, and no location of its own', async () => {
   const { post } = await runningBackend()
   const stream = streamOf(orders(1))
   expect(await post('/v1/table/a$t/create', stream)).toEqual(errorOf('NamespaceNotFound'))
@@ -80,7 +80,7 @@ test('a table needs its namespace, a free name, and no location of its own', asy
   )
 })
 
-test('of many who create one table, one wins, and the others are told so', async () => {
+it('of many who create one table, one wins, and the others are told so', async () => {
   const { post, dataFolder } = await runningBackend()
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, index) => post('/v1/table/t/create', streamOf(orders(index + 1)))),
@@ -94,7 +94,7 @@ test('of many who create one table, one wins, and the others are told so', async
   expect(await tableFolders(dataFolder)).toHaveLength(1)
 })
 
-test('many who overwrite one table all succeed, each with a version of its own', async () => {
+it('many who overwrite one table all succeed, each with a version of its own', async () => {
   const { post } = await runningBackend()
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => post('/v1/table/t/create?mode=overwrite', streamOf(orders(2)))),
@@ -103,7 +103,7 @@ test('many who overwrite one table all succeed, each with a version of its own',
   expect(versions.toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
 })
 
-test('creating, dropping and renaming one name at the same time leaves a catalog that agrees with itself', async () => {
+it('creating, dropping and renaming one name at the same time leaves a catalog that agrees with itself', async () => {
   const { post, get, dataFolder } = await runningBackend()
   await post('/v1/namespace/a/create', {})
   const stream = streamOf(orders(2))

@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { openEngine } from '../../src/backend/engine/lancedb-engine.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
-test('a declared table has a location and no data', async () => {
+it('a declared table has a location and no data', async () => {
   const { post } = await runningBackend()
   const { json } = await post('/v1/table/t/declare', { properties: { x: '1' }, vend_credentials: true })
   const { location } = json as { location: string }
@@ -26,18 +26,18 @@ test('a declared table has a location and no data', async () => {
   expect(await post('/v1/table/t/create', streamOf(orders(1)))).toEqual(errorOf('TableAlreadyExists'))
 })
 
-test('the old name of the route still declares', async () => {
+it('the old name of the route still declares', async () => {
   const { post } = await runningBackend()
   expect((await post('/v1/table/t/create-empty', {})).status).toBe(200)
 })
 
-test('a declaration needs a namespace, and takes no location', async () => {
+it('a declaration needs a namespace, and takes no location', async () => {
   const { post } = await runningBackend()
   expect(await post('/v1/table/a$t/declare', {})).toEqual(errorOf('NamespaceNotFound'))
   expect(await post('/v1/table/t/declare', { location: '/tmp/x.lance' })).toEqual(errorOf('InvalidInput'))
 })
 
-test.each([
+it.each([
   ['insert', '/v1/table/t/insert'],
   ['insert that overwrites', '/v1/table/t/insert?mode=overwrite'],
   ['creation where it exists', '/v1/table/t/create?mode=ExistOk'],
@@ -52,7 +52,7 @@ test.each([
   )
 })
 
-test('a creation where it exists leaves the properties of a declared table as they are', async () => {
+it('a creation where it exists leaves the properties of a declared table as they are', async () => {
   const { post } = await runningBackend()
   const create = (mode: string) =>
     post(`/v1/table/t/create?mode=${mode}&properties=%7B%22x%22%3A%222%22%7D`, streamOf(orders(1)))
@@ -61,7 +61,7 @@ test('a creation where it exists leaves the properties of a declared table as th
   expect(await create('Overwrite')).toEqual(answerOf(expect.objectContaining({ properties: { x: '2' } })))
 })
 
-test('first inserts at the same time lose no row', async () => {
+it('first inserts at the same time lose no row', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/t/declare', {})
   const answers = await Promise.all(
@@ -71,7 +71,7 @@ test('first inserts at the same time lose no row', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(12))
 })
 
-test('data that a client wrote by itself is found', async () => {
+it('data that a client wrote by itself is found', async () => {
   const { post } = await runningBackend()
   const { location } = (await post('/v1/table/t/declare', {})).json as { location: string }
   await openEngine().create(location, streamOf(orders(3)), 'create')
@@ -81,7 +81,7 @@ test('data that a client wrote by itself is found', async () => {
   )
 })
 
-test('a first insert that is no stream leaves the table declared', async () => {
+it('a first insert that is no stream leaves the table declared', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/t/declare', {})
   expect(await post('/v1/table/t/insert', 'not Arrow')).toEqual(errorOf('InvalidInput'))

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
@@ -11,7 +11,7 @@ async function withTable() {
   return { ...backend, location: (json as { location: string }).location }
 }
 
-test('a dropped table is gone with its data, and its name is free', async () => {
+it('a dropped table is gone with its data, and its name is free', async () => {
   const { post, location } = await withTable()
   expect(await post('/v1/table/a$t/drop', { id: ['a', 't'] })).toEqual(
     answerOf({ id: ['a', 't'], location, properties: {} }),
@@ -21,13 +21,13 @@ test('a dropped table is gone with its data, and its name is free', async () => 
   expect((await post('/v1/table/a$t/create', streamOf(orders(1)))).status).toBe(200)
 })
 
-test('dropping a namespace with everything below deletes the data', async () => {
+it('dropping a namespace with everything below deletes the data', async () => {
   const { post, location } = await withTable()
   expect((await post('/v1/namespace/a/drop', { behavior: 'Cascade' })).status).toBe(200)
   expect(existsSync(location)).toBe(false)
 })
 
-test('a renamed table keeps its data and its place', async () => {
+it('a renamed table keeps its data and its place', async () => {
   const { post, get, location } = await withTable()
   expect(await post('/v1/table/a$t/rename', { new_table_name: 'u', new_namespace_id: ['b'] })).toEqual(
     answerOf({}),
@@ -41,7 +41,7 @@ test('a renamed table keeps its data and its place', async () => {
   expect(await post('/v1/namespace/b/drop', {})).toEqual(answerOf({ properties: {} }))
 })
 
-test('a table is not renamed to a taken name, into nothing, or to what is no name', async () => {
+it('a table is not renamed to a taken name, into nothing, or to what is no name', async () => {
   const { post } = await withTable()
   await post('/v1/table/a$u/declare', {})
   const rename = (body: unknown) => post('/v1/table/a$t/rename', body)
@@ -59,7 +59,7 @@ test('a table is not renamed to a taken name, into nothing, or to what is no nam
   expect(await post('/v1/table/a$x/rename', { new_table_name: 'y' })).toEqual(errorOf('TableNotFound'))
 })
 
-test('of many who rename one table, one wins', async () => {
+it('of many who rename one table, one wins', async () => {
   const { post, get } = await withTable()
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, index) => post('/v1/table/a$t/rename', { new_table_name: `u${index}` })),

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
@@ -15,12 +15,12 @@ async function withTable(): Promise<void> {
 describe('ids of 10,000 parts', () => {
   const parts = Array.from({ length: 10_000 }, () => 'a')
 
-  test('are refused in a route', async () => {
+  it('are refused in a route', async () => {
     const target = `/v1/namespace/${parts.join('$')}/create`
     expect(await catalog.post(target, {})).toEqual(errorOf('InvalidInput', 414))
   })
 
-  test('are refused in a body', async () => {
+  it('are refused in a body', async () => {
     const namespaces = await catalog.get('/v1/namespace/$/list')
     expect(await catalog.post('/v1/namespace/a/create', { id: parts })).toEqual(errorOf('InvalidInput'))
     expect(await catalog.post('/v1/table/a/declare', { id: parts })).toEqual(errorOf('InvalidInput'))
@@ -32,7 +32,7 @@ describe('ids of 10,000 parts', () => {
   })
 })
 
-test('the longest id that is accepted works, and one byte more is refused', async () => {
+it('the longest id that is accepted works, and one byte more is refused', async () => {
   const long = 'n'.repeat(4096)
   expect((await catalog.post(`/v1/namespace/${long}/create`, {})).status).toBe(200)
   expect(await catalog.get('/v1/namespace/$/list')).toEqual(answerOf({ namespaces: [long] }))
@@ -63,7 +63,7 @@ describe('SQL that cannot be read', () => {
   /** An empty condition selects all rows, where there may be none. */
   const mayBeEmpty = ['query', 'count', 'explain', 'update where']
 
-  test.for(requests)('is refused in %s, and changes nothing', async ([name, target, body]) => {
+  it.for(requests)('is refused in %s, and changes nothing', async ([name, target, body]) => {
     await withTable()
     for (const sql of texts.filter((text) => text !== '' || !mayBeEmpty.includes(name))) {
       expect(await catalog.post(`/v1/table/t/${target}`, body(sql)), sql.slice(0, 20)).toEqual(
@@ -75,20 +75,20 @@ describe('SQL that cannot be read', () => {
     })
   })
 
-  test('a list of conditions is no condition', async () => {
+  it('a list of conditions is no condition', async () => {
     await withTable()
     const answer = await catalog.post('/v1/table/t/delete', { predicate: 'id = 1, id = 2' })
     expect(answer).toEqual(errorOf('Unsupported'))
     expect(await catalog.get('/v1/table/t/count_rows')).toEqual(answerOf(3))
   })
 
-  test('a comment is part of no condition', async () => {
+  it('a comment is part of no condition', async () => {
     await withTable()
     const predicate = 'id = 1 -- or id = 2'
     expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(answerOf(1))
   })
 
-  test('is refused in a merge', async () => {
+  it('is refused in a merge', async () => {
     await withTable()
     const target = '/v1/table/t/merge_insert?on=id&when_matched_update_all=true&when_matched_update_all_filt='
     for (const sql of texts.slice(0, 6)) {
@@ -102,7 +102,7 @@ describe('SQL that cannot be read', () => {
 describe('versions that no number of JavaScript holds', () => {
   // As text: in a body they are what clients in other languages write.
   const versions = ['9007199254740992', '9007199254740993', '18446744073709551615', '1e300', '-1', '1.5']
-  test.for([
+  it.for([
     ['describe', '"version":V'],
     ['restore', '"version":V'],
     ['query', '"k":1,"vector":[],"version":V'],
@@ -125,7 +125,7 @@ describe('versions that no number of JavaScript holds', () => {
   })
 })
 
-test('names of every script are kept as they were sent', async () => {
+it('names of every script are kept as they were sent', async () => {
   const names = [
     'заказы',
     '注文',

@@ -1,6 +1,6 @@
 import { connect, Index } from '@lancedb/lancedb'
 import { Field, FixedSizeList, Float32, List, Table, Utf8, vectorFromArray } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
@@ -17,7 +17,7 @@ async function withRows(rows = 300) {
   return { ...backend, create, list }
 }
 
-test('an index is built, listed, measured and dropped', async () => {
+it('an index is built, listed, measured and dropped', async () => {
   const { create, list, post, get } = await withRows()
   expect(await create('id', 'BTREE')).toEqual(answerOf({}))
   await post('/v1/table/t/insert', streamOf(orders(7)))
@@ -76,7 +76,7 @@ const buildable: readonly [spelling: string, column: string, type: string, more:
   ['IVF_HNSW_PQ', 'embedding', 'IVF_HNSW_PQ', { num_partitions: 1, num_sub_vectors: 1 }],
 ]
 
-test('every type that the engine knows is built under every name of it', async () => {
+it('every type that the engine knows is built under every name of it', async () => {
   const { create, list, post } = await withRows()
   await post('/v1/table/t/create?mode=overwrite', streamOf(withWideVectors(300)))
   for (const [number, [spelling, column, , more]] of buildable.entries()) {
@@ -89,7 +89,7 @@ test('every type that the engine knows is built under every name of it', async (
   expect((await post('/v1/table/t/index/i6/stats')).json).toMatchObject({ distance_type: 'cosine' })
 }, 20_000)
 
-test.each(['LABEL_LIST', 'labellist'])('%s is an index over lists alone', async (type) => {
+it.each(['LABEL_LIST', 'labellist'])('%s is an index over lists alone', async (type) => {
   const { create, post, list } = await withRows(3)
   expect(await create('id', type)).toEqual(errorOf('InvalidInput'))
   const words = new List(new Field('item', new Utf8(), true))
@@ -99,7 +99,7 @@ test.each(['LABEL_LIST', 'labellist'])('%s is an index over lists alone', async 
   expect((await list()).indexes).toMatchObject([{ index_type: 'LABEL_LIST' }])
 })
 
-test.each(['NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE', 'IVF_SQ', 'IVF_HNSW_FLAT'])(
+it.each(['NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE', 'IVF_SQ', 'IVF_HNSW_FLAT'])(
   '%s is told to be more than the engine can build',
   async (type) => {
     const { create } = await withRows(3)
@@ -107,7 +107,7 @@ test.each(['NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE', 'IVF_SQ', 'IVF_HNSW_FLAT'
   },
 )
 
-test('requests that the engine must not see are refused', async () => {
+it('requests that the engine must not see are refused', async () => {
   const { create, post } = await withRows()
   const refused: readonly [string, string, object][] = [
     ['id', 'HASH', {}],
@@ -154,7 +154,7 @@ test('requests that the engine must not see are refused', async () => {
   }
 }, 20_000)
 
-test('a name is given once, also by many at the same time', async () => {
+it('a name is given once, also by many at the same time', async () => {
   const { create, post, list } = await withRows()
   const racers = Array.from({ length: 5 }, () => create('id', 'BTREE', { name: 'one' }))
   expect(
@@ -171,7 +171,7 @@ test('a name is given once, also by many at the same time', async () => {
   expect((await list()).indexes).toHaveLength(2)
 })
 
-test('many builds at once are done one after the other', async () => {
+it('many builds at once are done one after the other', async () => {
   const { create, list, post } = await withRows(2000)
   const builds = Array.from({ length: 12 }, (_, number) =>
     create('name', number % 2 === 0 ? 'FTS' : 'BTREE', { name: `i${number}` }),
@@ -181,7 +181,7 @@ test('many builds at once are done one after the other', async () => {
   expect((await list()).indexes).toHaveLength(12)
 }, 20_000)
 
-test('indexes are listed page by page, by what the body says', async () => {
+it('indexes are listed page by page, by what the body says', async () => {
   const { create, post } = await withRows(5)
   for (const name of ['b', 'a', 'é', 'B']) await create('id', 'BTREE', { name })
   const list = async (body: object) => {
@@ -195,7 +195,7 @@ test('indexes are listed page by page, by what the body says', async () => {
   expect(await list({ limit: null, page_token: null })).toEqual([['B', 'a', 'b', 'é'], undefined])
 })
 
-test('the remote client builds and reads indexes, tags and branches', async () => {
+it('the remote client builds and reads indexes, tags and branches', async () => {
   const { url } = await withRows()
   const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
   const table = await client.openTable('t')

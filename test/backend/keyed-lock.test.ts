@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { KeyedLock } from '../../src/backend/catalog/keyed-lock.ts'
 
-test('work of one key runs one after the other, also after a failure; other keys do not wait', async () => {
+it('work of one key runs one after the other, also after a failure; other keys do not wait', async () => {
   const lock = new KeyedLock()
   const events: string[] = []
   const work =
@@ -27,7 +27,7 @@ test('work of one key runs one after the other, also after a failure; other keys
   expect(events.indexOf('other begins')).toBeLessThan(events.indexOf('one ends'))
 })
 
-test('shared work runs together, but not with work that must run alone', async () => {
+it('shared work runs together, but not with work that must run alone', async () => {
   const lock = new KeyedLock()
   let sharing = 0
   let most = 0

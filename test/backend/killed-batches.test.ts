@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { runningBackend, temporaryFolder } from './running-backend.ts'
 import { runningProcess } from './running-process.ts'
@@ -13,7 +13,7 @@ const rounds = isThorough ? 6 : 2
 const batchesOfRound = 4
 const largestDelay = 40
 
-test('killing the process in the middle of batches leaves each of them whole or undone', async () => {
+it('killing the process in the middle of batches leaves each of them whole or undone', async () => {
   const folder = await temporaryFolder()
   const first = await runningBackend({}, folder)
   const locations: string[] = []

@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { runningBackend, temporaryFolder } from './running-backend.ts'
 import { runningProcess } from './running-process.ts'
 import { everyInTheLongForm } from '../thorough.ts'
 
-test('killing the process while it creates and drops tables leaves no half state', async () => {
+it('killing the process while it creates and drops tables leaves no half state', async () => {
   const folder = await temporaryFolder()
   const rows = 20_000
   const stream = streamOf(orders(rows))

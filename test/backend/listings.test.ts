@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
 /** In the byte order of UTF-8, which is not that of JavaScript. */
 const names = ['A', 'Z', 'a', 'b', 'é', '\uFFFD', '😀']
 
-test('namespaces and tables are listed apart, in byte order, page by page', async () => {
+it('namespaces and tables are listed apart, in byte order, page by page', async () => {
   const { post, get } = await runningBackend()
   for (const name of names.toReversed()) {
     await post(`/v1/namespace/${encodeURIComponent(name)}/create`, {})
@@ -25,7 +25,7 @@ test('namespaces and tables are listed apart, in byte order, page by page', asyn
   expect(await get('/v1/namespace/$/list?limit=0')).toEqual(answerOf({ namespaces: [] }))
 })
 
-test('all tables are listed with their full ids, page by page', async () => {
+it('all tables are listed with their full ids, page by page', async () => {
   const { post, get } = await runningBackend()
   for (const path of ['a', 'a$b']) await post(`/v1/namespace/${path}/create`, {})
   for (const path of ['t', 'a$t', 'a$b$t', 'a$b$u']) await post(`/v1/table/${path}/declare`, {})
@@ -44,7 +44,7 @@ test('all tables are listed with their full ids, page by page', async () => {
   expect(paged).toEqual(all)
 })
 
-test('a name that holds the delimiter needs another one', async () => {
+it('a name that holds the delimiter needs another one', async () => {
   const { post, get } = await runningBackend()
   await post('/v1/table/a%24b/declare?delimiter=.', {})
   expect(await get('/v1/namespace/$/table/list')).toEqual(answerOf({ tables: ['a$b'] }))
@@ -52,7 +52,7 @@ test('a name that holds the delimiter needs another one', async () => {
   expect(await get('/v1/table?delimiter=.')).toEqual(answerOf({ tables: ['a$b'] }))
 })
 
-test('declared tables can be left out', async () => {
+it('declared tables can be left out', async () => {
   const { post, get } = await runningBackend()
   await post('/v1/table/t/declare', {})
   expect(await get('/v1/namespace/$/table/list?include_declared=false')).toEqual(answerOf({ tables: [] }))
@@ -60,7 +60,7 @@ test('declared tables can be left out', async () => {
   expect(await get('/v1/table?include_declared=true')).toEqual(answerOf({ tables: ['t'] }))
 })
 
-test('a namespace that is not there has no listing', async () => {
+it('a namespace that is not there has no listing', async () => {
   const { post, get } = await runningBackend()
   await post('/v1/table/t/declare', {})
   for (const id of ['a', 't']) {

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
-test('a namespace is created, described, found and dropped', async () => {
+it('a namespace is created, described, found and dropped', async () => {
   const { post } = await runningBackend()
   expect(await post('/v1/namespace/a/create', { properties: { owner: 'ann' } })).toEqual(
     answerOf({ properties: { owner: 'ann' } }),
@@ -14,14 +14,14 @@ test('a namespace is created, described, found and dropped', async () => {
   expect(await post('/v1/namespace/a/describe', {})).toEqual(errorOf('NamespaceNotFound'))
 })
 
-test('a namespace needs its parent', async () => {
+it('a namespace needs its parent', async () => {
   const { post } = await runningBackend()
   expect(await post('/v1/namespace/a$b/create', {})).toEqual(errorOf('NamespaceNotFound'))
   await post('/v1/namespace/a/create', {})
   expect(await post('/v1/namespace/a$b/create', {})).toEqual(answerOf({ properties: {} }))
 })
 
-test('the modes of creation', async () => {
+it('the modes of creation', async () => {
   const { post } = await runningBackend()
   await post('/v1/namespace/a/create', { properties: { x: '1' } })
   expect(await post('/v1/namespace/a/create', { mode: 'Create' })).toEqual(errorOf('NamespaceAlreadyExists'))
@@ -38,7 +38,7 @@ test('the modes of creation', async () => {
   expect(await post('/v1/namespace/b/create', { mode: 'sometimes' })).toEqual(errorOf('InvalidInput'))
 })
 
-test('the modes and behaviors of dropping', async () => {
+it('the modes and behaviors of dropping', async () => {
   const { post, get } = await runningBackend()
   expect(await post('/v1/namespace/a/drop', {})).toEqual(errorOf('NamespaceNotFound'))
   expect(await post('/v1/namespace/a/drop', { mode: 'skip' })).toEqual(answerOf({}))
@@ -52,7 +52,7 @@ test('the modes and behaviors of dropping', async () => {
   expect(await post('/v1/table/a$b$t/exists', {})).toEqual(errorOf('NamespaceNotFound'))
 })
 
-test('the root exists, and is neither created nor dropped', async () => {
+it('the root exists, and is neither created nor dropped', async () => {
   const { post } = await runningBackend()
   expect((await post('/v1/namespace/$/exists', {})).status).toBe(200)
   expect(await post('/v1/namespace/$/describe', {})).toEqual(answerOf({ properties: {} }))
@@ -60,7 +60,7 @@ test('the root exists, and is neither created nor dropped', async () => {
   expect(await post('/v1/namespace/$/drop', { behavior: 'Cascade' })).toEqual(errorOf('InvalidInput'))
 })
 
-test('a namespace and a table cannot have the same name', async () => {
+it('a namespace and a table cannot have the same name', async () => {
   const { post } = await runningBackend()
   await post('/v1/namespace/a/create', {})
   await post('/v1/table/t/declare', {})
@@ -71,7 +71,7 @@ test('a namespace and a table cannot have the same name', async () => {
   expect(await post('/v1/table/a/describe', {})).toEqual(errorOf('TableNotFound'))
 })
 
-test('of many who create one namespace, one wins', async () => {
+it('of many who create one namespace, one wins', async () => {
   const { post } = await runningBackend()
   const answers = await Promise.all(Array.from({ length: 20 }, () => post('/v1/namespace/a/create', {})))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)

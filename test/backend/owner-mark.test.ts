@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { backendSettings, usesPostgres } from './backend-settings.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, runningBackend, temporaryFolder } from './running-backend.ts'
@@ -25,7 +25,7 @@ async function place() {
 const belongsToAnother = /the storage at .* belongs to the catalog [0-9a-f-]{36}: expected/
 const isNotKnown = /the storage at .* is not known to belong to this catalog/
 
-test('another store on the same data is refused, and touches nothing', async () => {
+it('another store on the same data is refused, and touches nothing', async () => {
   const { top, run } = await place()
   const first = await run('data', 'one')
   await first.post('/v1/table/t/create', streamOf(orders(2)))
@@ -36,7 +36,7 @@ test('another store on the same data is refused, and touches nothing', async () 
   expect(await first.post('/v1/table/t/count_rows', {})).toEqual(answerOf(2))
 })
 
-test('the store of a catalog is refused with other data', async () => {
+it('the store of a catalog is refused with other data', async () => {
   const { top, run } = await place()
   await (await run('data', 'one')).stop()
   await expect(run('elsewhere', 'one')).rejects.toThrow(isNotKnown)
@@ -46,7 +46,7 @@ test('the store of a catalog is refused with other data', async () => {
   await (await run('data', 'one')).stop()
 })
 
-test.each([
+it.each([
   ['is no JSON', '{'],
   ['names nobody', '{}'],
   ['is no object', 'null'],
@@ -57,7 +57,7 @@ test.each([
   await expect(run('data', 'one')).rejects.toThrow(isNotKnown)
 })
 
-test('data that was moved or copied together with its mark is taken', async () => {
+it('data that was moved or copied together with its mark is taken', async () => {
   const { top, run } = await place()
   const first = await run('data', 'one')
   await first.post('/v1/table/t/create', streamOf(orders(2)))
@@ -70,7 +70,7 @@ test('data that was moved or copied together with its mark is taken', async () =
   await (await run('copied', 'one')).stop()
 })
 
-test('a start that ended between the mark and its record is taken up', async () => {
+it('a start that ended between the mark and its record is taken up', async () => {
   const { top, run } = await place()
   const first = await run('data', 'one')
   await first.stop()
@@ -85,7 +85,7 @@ test('a start that ended between the mark and its record is taken up', async () 
   }
 })
 
-test('of stores that start on the same new data at the same time one gets it', async () => {
+it('of stores that start on the same new data at the same time one gets it', async () => {
   const { run } = await place()
   const starts = await Promise.allSettled(['one', 'two', 'three'].map((store) => run('data', store)))
   expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -94,7 +94,7 @@ test('of stores that start on the same new data at the same time one gets it', a
   }
 })
 
-test.runIf(usesPostgres())('of replicas that start with different new data one starts', async () => {
+it.runIf(usesPostgres())('of replicas that start with different new data one starts', async () => {
   const { top, run } = await place()
   const folders = ['data', 'elsewhere', 'nowhere']
   const starts = await Promise.allSettled(folders.map((data) => run(data, 'one')))

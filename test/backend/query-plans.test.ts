@@ -1,5 +1,5 @@
 import { connect } from '@lancedb/lancedb'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { ErrorName } from '../../src/interface/errors.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { errorOf, runningBackend } from './running-backend.ts'
@@ -10,7 +10,7 @@ async function withTable() {
   return backend
 }
 
-test('plans are one JSON string and name no path of the machine', async () => {
+it('plans are one JSON string and name no path of the machine', async () => {
   const { post, dataFolder } = await withTable()
   const query = { k: 3, vector: { single_vector: [1, 1] }, filter: 'id > 1' }
   const asked: readonly [string, object][] = [
@@ -49,7 +49,7 @@ const refused: readonly [route: string, body: object, error: ErrorName][] = [
   ['analyze_plan', { k: 'many' }, 'InvalidInput'],
 ]
 
-test('a query that has no plan is refused', async () => {
+it('a query that has no plan is refused', async () => {
   const { post } = await withTable()
   for (const [route, body, error] of refused) {
     expect([body, await post(`/v1/table/t/${route}`, body)]).toEqual([body, errorOf(error)])
@@ -57,7 +57,7 @@ test('a query that has no plan is refused', async () => {
   expect(await post('/v1/table/x/explain_plan', { query: { k: 1 } })).toEqual(errorOf('TableNotFound'))
 })
 
-test('the remote client reads plans', async () => {
+it('the remote client reads plans', async () => {
   const { url } = await withTable()
   const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
   const table = await client.openTable('t')

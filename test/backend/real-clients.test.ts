@@ -1,5 +1,5 @@
 import { connect, connectNamespace } from '@lancedb/lancedb'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runningBackend } from './running-backend.ts'
 
 const rows = [
@@ -8,7 +8,7 @@ const rows = [
 ]
 const more = [{ id: 3, name: 'three', vector: [1, 1] }]
 
-test('the remote client works on tables and namespaces', async () => {
+it('the remote client works on tables and namespaces', async () => {
   const { url } = await runningBackend()
   const client = await connect('db://test', { apiKey: 'any', hostOverride: url() })
   await client.createNamespace(['a'], { mode: 'create', properties: { x: '1' } })
@@ -41,7 +41,7 @@ test('the remote client works on tables and namespaces', async () => {
   expect((await client.listNamespaces()).namespaces).toEqual([])
 })
 
-test('the catalog client writes to storage by itself, and commits here', async () => {
+it('the catalog client writes to storage by itself, and commits here', async () => {
   const { url, get, post } = await runningBackend()
   const client = await connectNamespace('rest', { uri: url() })
   await client.createNamespace(['a'])

@@ -1,6 +1,6 @@
 import { cp, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 import { committer } from './staged-manifests.ts'
@@ -16,7 +16,7 @@ async function withDataset() {
   return { ...backend, tables, location, register, given: 'imported/x.lance' }
 }
 
-test('a dataset that is there becomes a table like any other', async () => {
+it('a dataset that is there becomes a table like any other', async () => {
   const { post, register, given, tables, restart } = await withDataset()
   const location = join(tables, given)
   expect(await register('r', { location: given, properties: { x: '1' } })).toEqual(
@@ -33,7 +33,7 @@ test('a dataset that is there becomes a table like any other', async () => {
   expect(await post('/v1/table/r/count_rows', {})).toEqual(answerOf(5))
 })
 
-test('a table that is deregistered is forgotten, and its data stays until it is registered again', async () => {
+it('a table that is deregistered is forgotten, and its data stays until it is registered again', async () => {
   const { post, register, location, restart } = await withDataset()
   const request = await (await committer(location)).stage()
   await post('/v1/table/t/version/create', { ...request, metadata: { author: 'ann' } })
@@ -54,7 +54,7 @@ test('a table that is deregistered is forgotten, and its data stays until it is 
   expect(await register('u', { location: basename(location) })).toEqual(errorOf('InvalidInput'))
 })
 
-test('only a readable dataset in the folder of the tables can be registered', async () => {
+it('only a readable dataset in the folder of the tables can be registered', async () => {
   const { register, given, tables, dataFolder, get } = await withDataset()
   await mkdir(join(tables, 'empty.lance'))
   await writeFile(join(tables, 'file.lance'), 'x')
@@ -102,7 +102,7 @@ test('only a readable dataset in the folder of the tables can be registered', as
   expect(await get('/v1/table')).toEqual(answerOf({ tables: ['t'] }))
 })
 
-test('no two tables have the same data', async () => {
+it('no two tables have the same data', async () => {
   const { post, register, given, location } = await withDataset()
   expect(await register('r', { location: basename(location) })).toEqual(errorOf('TableAlreadyExists'))
   const answers = await Promise.all(['p', 'q', 'r'].map((id) => register(id, { location: given })))
@@ -111,7 +111,7 @@ test('no two tables have the same data', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(3))
 })
 
-test('registering over a name needs the mode Overwrite, and keeps the data of the table that had it', async () => {
+it('registering over a name needs the mode Overwrite, and keeps the data of the table that had it', async () => {
   const { post, register, given, location, tables } = await withDataset()
   await post('/v1/namespace/n/create', {})
   const body = { location: given, properties: { x: '1' } }

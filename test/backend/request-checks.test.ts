@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
-test('every operation that this catalog has not is answered with 406 and its name', async () => {
+it('every operation that this catalog has not is answered with 406 and its name', async () => {
   const { send } = await runningBackend()
   for (const name of operationNames.filter((name) => !Object.hasOwn(operationSchemas, name))) {
     const { method, path, required } = operationNamed(name)
@@ -16,7 +16,7 @@ test('every operation that this catalog has not is answered with 406 and its nam
   }
 })
 
-test('unknown routes and methods', async () => {
+it('unknown routes and methods', async () => {
   const { send, get, post } = await runningBackend()
   expect(await get('/v1/nothing')).toEqual(errorOf('Unsupported', 404))
   expect(await get('/v1/%zz')).toEqual(errorOf('InvalidInput'))
@@ -28,7 +28,7 @@ test('unknown routes and methods', async () => {
   }
 })
 
-test('the id of the body must be that of the route', async () => {
+it('the id of the body must be that of the route', async () => {
   const { post } = await runningBackend()
   const declare = (body: unknown) => post('/v1/table/t/declare', body)
   for (const id of [['u'], ['t', 't'], [], 't', 7, [7]]) {
@@ -41,7 +41,7 @@ test('the id of the body must be that of the route', async () => {
   expect(await post('/v1/table/t/drop', { id: ['u'] })).toEqual(errorOf('InvalidInput'))
 })
 
-test('no body, an empty one, null and {} are all the same; a content type does not matter', async () => {
+it('no body, an empty one, null and {} are all the same; a content type does not matter', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/t/declare')
   for (const body of [undefined, '', 'null', '{}', ' \n{}']) {
@@ -51,7 +51,7 @@ test('no body, an empty one, null and {} are all the same; a content type does n
   }
 })
 
-test('a wrong member is named', async () => {
+it('a wrong member is named', async () => {
   const { post } = await runningBackend()
   const wrong: [string, unknown, string][] = [
     ['/v1/namespace/a/create', { properties: { x: 1 } }, 'properties.x'],
@@ -69,7 +69,7 @@ test('a wrong member is named', async () => {
   }
 })
 
-test('a body that is no JSON object of a bearable size is refused', async () => {
+it('a body that is no JSON object of a bearable size is refused', async () => {
   const { post } = await runningBackend({ limits: { jsonBytes: 100_000 } })
   const describe = (body: string | Uint8Array, headers?: Record<string, string>) =>
     post('/v1/namespace/$/describe', body, headers)
@@ -82,7 +82,7 @@ test('a body that is no JSON object of a bearable size is refused', async () => 
   expect(await post('/v1/table/t/query', deep)).toEqual(errorOf('InvalidInput'))
 })
 
-test('what is no HTTP is answered in the shape of the interface', async () => {
+it('what is no HTTP is answered in the shape of the interface', async () => {
   const { url } = await runningBackend()
   const answer = await new Promise<string>((resolve, reject) => {
     const socket = connect(Number(new URL(url()).port), '127.0.0.1')
@@ -96,7 +96,7 @@ test('what is no HTTP is answered in the shape of the interface', async () => {
   expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ code: 13 })
 })
 
-test('a request keeps its id, and gets one when it has none that can be logged', async () => {
+it('a request keeps its id, and gets one when it has none that can be logged', async () => {
   const { get } = await runningBackend()
   const own = await get('/v1/nothing', { 'x-request-id': 'mine-1' })
   expect(own.json).toMatchObject({ instance: 'mine-1' })
@@ -105,7 +105,7 @@ test('a request keeps its id, and gets one when it has none that can be logged',
   expect(long.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('with an access token, only who sends it is let in', async () => {
+it('with an access token, only who sends it is let in', async () => {
   const accessToken = 'correct horse battery staple'.replaceAll(' ', '-')
   const { get } = await runningBackend({ accessToken })
   for (const authorization of [
@@ -125,7 +125,7 @@ test('with an access token, only who sends it is let in', async () => {
   }
 })
 
-test('whoever watches over the process needs no token', async () => {
+it('whoever watches over the process needs no token', async () => {
   const { url } = await runningBackend({ accessToken: 'correct-horse-battery' })
   expect((await fetch(`${url()}/livez`)).status).toBe(200)
 })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { findObject, insertTable } from '../../src/backend/store/objects.ts'
 import { removeTable } from '../../src/backend/store/removal.ts'
 import type { CatalogDatabase } from '../../src/backend/store/tables.ts'
@@ -39,7 +39,7 @@ async function recordOnly(database: CatalogDatabase, request: VersionRequest): P
   })
 }
 
-test('everything is there after a restart', async () => {
+it('everything is there after a restart', async () => {
   const { post, get, restart } = await withTable()
   await post('/v1/namespace/a/create', { properties: { x: '1' } })
   await post('/v1/table/a$d/declare', {})
@@ -60,7 +60,7 @@ test('everything is there after a restart', async () => {
   expect(await post('/v1/table/a$u/count_rows', {})).toEqual(answerOf(3))
 })
 
-test('a table whose creation was cut short is gone, with its data', async () => {
+it('a table whose creation was cut short is gone, with its data', async () => {
   const { post, meddle, dataFolder } = await withTable()
   let folder = ''
   await meddle(async (database) => {
@@ -74,7 +74,7 @@ test('a table whose creation was cut short is gone, with its data', async () => 
   expect((await post('/v1/table/half/create', streamOf(orders(1)))).status).toBe(200)
 })
 
-test('data that a dropped table left is deleted', async () => {
+it('data that a dropped table left is deleted', async () => {
   const { meddle, location } = await withTable()
   await meddle(async (database) => {
     const table = await findObject(database, ['t'])
@@ -83,14 +83,14 @@ test('data that a dropped table left is deleted', async () => {
   expect(existsSync(location)).toBe(false)
 })
 
-test('a folder that the catalog does not know is left alone', async () => {
+it('a folder that the catalog does not know is left alone', async () => {
   const { meddle, dataFolder } = await withTable()
   const folder = join(dataFolder, 'tables', `${'0'.repeat(32)}.lance`)
   await meddle(() => mkdir(folder))
   expect(existsSync(folder)).toBe(true)
 })
 
-test('a recorded version whose manifest is still staged is finished', async () => {
+it('a recorded version whose manifest is still staged is finished', async () => {
   const { meddle, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   await meddle((database) => recordOnly(database, request))
@@ -101,7 +101,7 @@ test('a recorded version whose manifest is still staged is finished', async () =
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(4))
 })
 
-test('a recorded version whose manifest is gone is forgotten', async () => {
+it('a recorded version whose manifest is gone is forgotten', async () => {
   const { meddle, location, post } = await withTable()
   const client = await committer(location)
   const request = await client.stage()
@@ -113,7 +113,7 @@ test('a recorded version whose manifest is gone is forgotten', async () => {
   expect((await post('/v1/table/t/version/create', other)).status).toBe(200)
 })
 
-test('a recorded version that lost to another commit stays lost', async () => {
+it('a recorded version that lost to another commit stays lost', async () => {
   const { meddle, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   await post('/v1/table/t/insert', streamOf(orders(7)))
@@ -122,7 +122,7 @@ test('a recorded version that lost to another commit stays lost', async () => {
   expect(await post('/v1/table/t/version/create', request)).toEqual(errorOf('ConcurrentModification'))
 })
 
-test('a version that got its final name in the last moment is known for what it is', async () => {
+it('a version that got its final name in the last moment is known for what it is', async () => {
   const { meddle, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   const staging = `/${request.manifest_path}`
@@ -132,7 +132,7 @@ test('a version that got its final name in the last moment is known for what it 
   expect(await readdir(join(location, '_versions'))).not.toContain(basename(staging))
 })
 
-test.skipIf(usesPostgres())('two processes cannot use one data folder', async () => {
+it.skipIf(usesPostgres())('two processes cannot use one data folder', async () => {
   const folder = await temporaryFolder()
   await runningBackend({}, folder)
   await expect(runningBackend({}, folder)).rejects.toThrow(/another process/)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { request } from 'undici'
 import { operationNamed, operationNames, type Operation } from '../../src/interface/operations.ts'
 import { buildTarget } from '../../src/interface/target.ts'
@@ -26,7 +26,7 @@ async function send(url: string, operation: Operation, members: object) {
   return { status: statusCode, error: text === '' ? '' : (JSON.parse(text) as { error: string }).error }
 }
 
-test('an id in the body that differs from the route is refused by every operation', async () => {
+it('an id in the body that differs from the route is refused by every operation', async () => {
   const { url } = await runningBackend()
   expect(withId.length).toBeGreaterThan(40)
   for (const operation of withId) {
@@ -36,7 +36,7 @@ test('an id in the body that differs from the route is refused by every operatio
   }
 })
 
-test('an id in the body that is that of the route, null or absent is none of those', async () => {
+it('an id in the body that is that of the route, null or absent is none of those', async () => {
   const { url } = await runningBackend()
   for (const operation of withId) {
     for (const same of [{ id }, { id: null }, {}]) {
@@ -49,7 +49,7 @@ test('an id in the body that is that of the route, null or absent is none of tho
   }
 })
 
-test('an index name in the body that differs from the route is refused', async () => {
+it('an index name in the body that differs from the route is refused', async () => {
   const { url } = await runningBackend()
   expect(withIndex.map(({ name }) => name)).toEqual(['DescribeTableIndexStats', 'DropTableIndex'])
   for (const operation of withIndex) {
@@ -60,7 +60,7 @@ test('an index name in the body that differs from the route is refused', async (
   }
 })
 
-test('a query may repeat the id, and must not differ', async () => {
+it('a query may repeat the id, and must not differ', async () => {
   const { post } = await runningBackend()
   for (const path of ['explain_plan', 'analyze_plan']) {
     const explain = (query: object) =>
@@ -72,7 +72,7 @@ test('a query may repeat the id, and must not differ', async () => {
   }
 })
 
-test('what the query of the route says, the body must not contradict', async () => {
+it('what the query of the route says, the body must not contradict', async () => {
   const { post } = await runningBackend()
   const differing: [path: string, body: object][] = [
     ['describe?check_declared=true', { check_declared: false }],
@@ -94,7 +94,7 @@ test('what the query of the route says, the body must not contradict', async () 
   }
 })
 
-test('the table of a transaction stands in the route, never in the body alone', async () => {
+it('the table of a transaction stands in the route, never in the body alone', async () => {
   const { post } = await runningBackend()
   for (const action of ['describe', 'alter']) {
     const transaction = (body: object) =>
@@ -107,7 +107,7 @@ test('the table of a transaction stands in the route, never in the body alone', 
   }
 })
 
-test('an envelope of another form is refused, whatever the operation', async () => {
+it('an envelope of another form is refused, whatever the operation', async () => {
   const { post } = await runningBackend()
   for (const body of [
     { context: 7 },

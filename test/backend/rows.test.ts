@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { tableFromIPC } from 'apache-arrow'
-import { expect, test, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { orders, rowsOf, schemaOnly, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
@@ -11,7 +11,7 @@ async function withTable(settings?: object) {
   return backend
 }
 
-test('rows are appended, replaced and counted', async () => {
+it('rows are appended, replaced and counted', async () => {
   const { post, get } = await withTable()
   expect(await post('/v1/table/t/insert', streamOf(orders(2, 3)))).toEqual(
     answerOf({ version: 2, num_inserted_rows: 2 }),
@@ -27,7 +27,7 @@ test('rows are appended, replaced and counted', async () => {
   )
 })
 
-test('what cannot be inserted or counted is refused', async () => {
+it('what cannot be inserted or counted is refused', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/insert?mode=upsert', streamOf(orders(1)))).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/insert?branch=dev', streamOf(orders(1)))).toEqual(
@@ -42,7 +42,7 @@ test('what cannot be inserted or counted is refused', async () => {
   expect(await post('/v1/table/t/count_rows', { branch: 'dev' })).toEqual(errorOf('TableBranchNotFound'))
 })
 
-test('a query answers an Arrow file', async () => {
+it('a query answers an Arrow file', async () => {
   const { post } = await withTable()
   const { status, bytes, headers } = await post('/v1/table/t/query', {
     k: 10,
@@ -58,7 +58,7 @@ test('a query answers an Arrow file', async () => {
   ])
 })
 
-test('a query that cannot be run is refused', async () => {
+it('a query that cannot be run is refused', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/query', { k: 1, filter: 'id >> >' })).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/query', { k: 1, filter: 'nothing > 1' })).toEqual(
@@ -69,7 +69,7 @@ test('a query that cannot be run is refused', async () => {
   expect(await post('/v1/table/t/query', { k: 1, version: 9 })).toEqual(errorOf('TableVersionNotFound'))
 })
 
-test('appends at the same time lose no row', async () => {
+it('appends at the same time lose no row', async () => {
   const { post } = await withTable()
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => post('/v1/table/t/insert', streamOf(orders(5)))),
@@ -78,7 +78,7 @@ test('appends at the same time lose no row', async () => {
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(63))
 })
 
-test('an upload above the limit is answered with 413, announced or not, and changes nothing', async () => {
+it('an upload above the limit is answered with 413, announced or not, and changes nothing', async () => {
   const stream = streamOf(orders(3))
   const { post, url } = await withTable({ limits: { uploadBytes: stream.length } })
   expect((await post('/v1/table/t/insert', stream)).status).toBe(200)
@@ -93,7 +93,7 @@ test('an upload above the limit is answered with 413, announced or not, and chan
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(6))
 })
 
-test('an upload for which there is no memory is to come again, and memory comes back', async () => {
+it('an upload for which there is no memory is to come again, and memory comes back', async () => {
   const stream = streamOf(orders(3))
   const limits = { uploadBytes: stream.length, uploadsBytes: stream.length }
   const { post, url } = await withTable({ limits })

@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { sessionPolicy } from '../../src/backend/storage/session-policy.ts'
 
 const location = 's3://lake/some/prefix/tables/0123456789abcdef0123456789abcdef.lance'
 
-test('the policy names the objects of the table alone', () => {
+it('the policy names the objects of the table alone', () => {
   const policy = sessionPolicy(location, 'write', 'aws-cn') ?? ''
   const names = policy.match(/arn:[^"]+/g)
   const table = 'arn:aws-cn:s3:::lake/some/prefix/tables/0123456789abcdef0123456789abcdef.lance'
@@ -11,7 +11,7 @@ test('the policy names the objects of the table alone', () => {
   expect(policy.length).toBeLessThan(1000)
 })
 
-test.each([
+it.each([
   ['a star', 's3://lake/tables/*.lance'],
   ['a question mark', 's3://lake/tables/?.lance'],
   ['a variable', 's3://lake/tables/${aws:username}.lance'],

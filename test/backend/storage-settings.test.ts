@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { backendSettingsSchema } from '../../src/backend/configuration.ts'
 
 const location = 's3://bucket/prefix'
 const store = { folder: 'store' }
 
-test.each([
+it.each([
   ['a prefix', { s3: { location } }],
   ['a longer one', { s3: { location: 's3://my.bucket-1/a/b_c/v1.2' } }],
   ['a store of ones own', { s3: { location, endpoint: 'http://127.0.0.1:9000', region: 'eu-1' } }],
@@ -13,7 +13,7 @@ test.each([
   expect(backendSettingsSchema.parse({ data, store }).data).toMatchObject(data)
 })
 
-test.each([
+it.each([
   ['neither', {}],
   ['both', { folder: 'data', s3: { location } }],
   ['no bucket', { s3: { location: 's3:///prefix' } }],
@@ -34,7 +34,7 @@ test.each([
 
 const role = 'arn:aws:iam::123456789012:role/tables'
 
-test.each([
+it.each([
   ['nothing', {}, { mode: 'none' }],
   ['where it is', { mode: 'location' }, { mode: 'location' }],
   [
@@ -52,7 +52,7 @@ test.each([
   expect(data?.s3?.vending).toMatchObject(expected)
 })
 
-test.each([
+it.each([
   ['no role', { mode: 'temporary' }],
   ['a role without a use', { mode: 'location', role }],
   ['what is no role', { mode: 'temporary', role: 'arn:aws:iam::1:user/me' }],
@@ -66,7 +66,7 @@ test.each([
   expect(result.error?.issues.map(({ path }) => path.slice(0, 3))).toContainEqual(['data', 's3', 'vending'])
 })
 
-test('with an object store, the catalog store needs a place of its own', () => {
+it('with an object store, the catalog store needs a place of its own', () => {
   const data = { s3: { location } }
   const postgres = { url: 'postgresql://host/database' }
   expect(() => backendSettingsSchema.parse({ data })).toThrow(/expected either postgres, or a folder/)

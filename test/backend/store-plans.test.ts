@@ -8,7 +8,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import Libsql from 'libsql'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { listNamespaceNames, listTableNames, listTablePaths } from '../../src/backend/store/listings.ts'
 import { hasChildren, listUnfinishedCreations, removeNamespace } from '../../src/backend/store/removal.ts'
 import { openSqlite } from '../../src/backend/store/sqlite.ts'
@@ -98,7 +98,7 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
   ],
 ]
 
-test.each(plans)('%s: no more is read than is wanted', async (_name, query, steps) => {
+it.each(plans)('%s: no more is read than is wanted', async (_name, query, steps) => {
   const file = join(await temporaryFolder(), 'catalog.sqlite')
   await (await openSqlite(file)).destroy()
   const connection = new Libsql(file)

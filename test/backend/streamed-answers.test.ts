@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { tableFromIPC } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, runningBackend } from './running-backend.ts'
 
@@ -19,14 +19,14 @@ async function openQuery(url: string): Promise<IncomingMessage> {
   return answer
 }
 
-test('a large answer arrives whole', async () => {
+it('a large answer arrives whole', async () => {
   const { url } = await withLargeTable()
   const chunks: Buffer[] = []
   for await (const chunk of (await openQuery(url())) as AsyncIterable<Buffer>) chunks.push(chunk)
   expect(tableFromIPC(Buffer.concat(chunks)).numRows).toBe(100_000)
 })
 
-test('a client that leaves in the middle of its answer does no harm', async () => {
+it('a client that leaves in the middle of its answer does no harm', async () => {
   const { url, get } = await withLargeTable()
   for (let round = 0; round < 10; round += 1) {
     const answer = await openQuery(url())
@@ -36,7 +36,7 @@ test('a client that leaves in the middle of its answer does no harm', async () =
   expect(await get('/v1/table/t/count_rows')).toEqual(answerOf(100_000))
 })
 
-test('closing waits for answers under way', async () => {
+it('closing waits for answers under way', async () => {
   const { url, stop } = await withLargeTable()
   const answer = await openQuery(url())
   const stopped = stop()

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from '@lancedb/lancedb'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
@@ -18,7 +18,7 @@ async function withTable() {
   return { ...backend, location, described }
 }
 
-test('the body is the map itself, whatever its keys, and so is the answer', async () => {
+it('the body is the map itself, whatever its keys, and so is the answer', async () => {
   const { post, described } = await withTable()
   const metadata = { id: 'not the id', branch: 'b', identity: 'x', context: 'y', metadata: 'z', '': '' }
   expect(await post(update, metadata)).toEqual(answerOf(metadata))
@@ -26,7 +26,7 @@ test('the body is the map itself, whatever its keys, and so is the answer', asyn
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(3))
 })
 
-test('keys that are not named stay, null removes one, and nothing new makes no version', async () => {
+it('keys that are not named stay, null removes one, and nothing new makes no version', async () => {
   const { post, described } = await withTable()
   await post(update, { a: '1', b: '2' })
   expect(await post(update, { b: null, c: '3', d: null })).toEqual(answerOf({ a: '1', c: '3' }))
@@ -37,14 +37,14 @@ test('keys that are not named stay, null removes one, and nothing new makes no v
   expect((await described()).version).toBe(3)
 })
 
-test('the map may be wrapped as other requests are', async () => {
+it('the map may be wrapped as other requests are', async () => {
   const { post } = await withTable()
   expect(await post(update, { id: ['t'], metadata: { a: '1' } })).toEqual(answerOf({ a: '1' }))
   expect(await post(update, { id: ['x'], metadata: { a: '2' } })).toEqual(errorOf('InvalidInput'))
   expect(await post(update, { branch: 'dev', metadata: { a: '2' } })).toEqual(errorOf('TableBranchNotFound'))
 })
 
-test('metadata that cannot be set is refused', async () => {
+it('metadata that cannot be set is refused', async () => {
   const { post, described } = await withTable()
   for (const body of [undefined, '', 'null', { a: 1 }, { a: ['x'] }, '[]', '"a"', '{']) {
     expect(await post(update, body)).toEqual(errorOf('InvalidInput'))
@@ -56,7 +56,7 @@ test('metadata that cannot be set is refused', async () => {
   expect(await described()).toMatchObject({ version: 1, metadata: {} })
 })
 
-test('writers of every kind at the same time lose nothing', async () => {
+it('writers of every kind at the same time lose nothing', async () => {
   const { post, described, location } = await withTable()
   const folder = await connect(join(location, '..'))
   const name = location.slice(location.lastIndexOf('/') + 1, -'.lance'.length)
@@ -82,7 +82,7 @@ function streamTable(round: number) {
   return [{ id: 1000 + round, name: 'appended', embedding: [1, 2] }]
 }
 
-test('indexes, deletions and older handles go on after a change', async () => {
+it('indexes, deletions and older handles go on after a change', async () => {
   const { post, location } = await withTable()
   const folder = await connect(join(location, '..'))
   const name = location.slice(location.lastIndexOf('/') + 1, -'.lance'.length)
@@ -99,7 +99,7 @@ test('indexes, deletions and older handles go on after a change', async () => {
   expect((await table.optimize()).compaction).toBeDefined()
 })
 
-test('how large a table is', async () => {
+it('how large a table is', async () => {
   const { post, get } = await withTable()
   await post('/v1/table/t/insert', streamOf(orders(5)))
   const lengths = { min: 3, max: 5, mean: 4, p25: 3, p50: 5, p75: 5, p99: 5 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
@@ -12,7 +12,7 @@ async function withVersions() {
   return { ...backend, tag }
 }
 
-test('a tag is made, read, moved, listed and deleted', async () => {
+it('a tag is made, read, moved, listed and deleted', async () => {
   const { tag, get } = await withVersions()
   expect(await tag('create', { tag: 'v1.0', version: 1 })).toEqual(answerOf({}))
   expect(await tag('version', { tag: 'v1.0' })).toEqual(answerOf({ version: 1 }))
@@ -25,14 +25,14 @@ test('a tag is made, read, moved, listed and deleted', async () => {
   expect(await tag('list')).toEqual(answerOf({ tags: {} }))
 })
 
-test('a tag survives a restart', async () => {
+it('a tag survives a restart', async () => {
   const { tag, restart } = await withVersions()
   await tag('create', { tag: 'née-日本', version: 3 })
   await restart()
   expect(await tag('version', { tag: 'née-日本' })).toEqual(answerOf({ version: 3 }))
 })
 
-test('what is not there is told apart', async () => {
+it('what is not there is told apart', async () => {
   const { tag, post } = await withVersions()
   await tag('create', { tag: 'a', version: 1 })
   expect(await tag('create', { tag: 'a', version: 2 })).toEqual(errorOf('TableTagAlreadyExists'))
@@ -56,7 +56,7 @@ test('what is not there is told apart', async () => {
   )
 })
 
-test('names of tags keep to their grammar', async () => {
+it('names of tags keep to their grammar', async () => {
   const { tag } = await withVersions()
   for (const name of [
     '',
@@ -88,7 +88,7 @@ test('names of tags keep to their grammar', async () => {
   }
 })
 
-test('tags are listed page by page, in the order of bytes', async () => {
+it('tags are listed page by page, in the order of bytes', async () => {
   const { tag, get } = await withVersions()
   for (const name of ['b', 'é', 'B', 'a', '日']) await tag('create', { tag: name, version: 1 })
   const list = async (query: string) => {
@@ -103,7 +103,7 @@ test('tags are listed page by page, in the order of bytes', async () => {
   expect(await list('limit=0')).toEqual([[], undefined])
 })
 
-test('of many who make the same tag one succeeds', async () => {
+it('of many who make the same tag one succeeds', async () => {
   const { tag } = await withVersions()
   const answers = await Promise.all([1, 2, 3, 1, 2, 3].map((version) => tag('create', { tag: 'x', version })))
   expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
@@ -111,7 +111,7 @@ test('of many who make the same tag one succeeds', async () => {
   ])
 })
 
-test('a tag stands for its version where a table is described', async () => {
+it('a tag stands for its version where a table is described', async () => {
   const { tag, post } = await withVersions()
   await tag('create', { tag: 'old', version: 2 })
   const describe = (body: object) => post('/v1/table/t/describe', { load_detailed_metadata: true, ...body })

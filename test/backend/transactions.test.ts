@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 
@@ -17,7 +17,7 @@ async function withTransactions() {
   return { ...backend, location, describe, alter, uuid }
 }
 
-test('a commit is described by the version that it made, and by its UUID', async () => {
+it('a commit is described by the version that it made, and by its UUID', async () => {
   const { describe, uuid, location, post } = await withTransactions()
   const described = {
     status: 'Succeeded',
@@ -38,7 +38,7 @@ test('a commit is described by the version that it made, and by its UUID', async
   expect(await post(`/v1/transaction/n$u$${uuid}/describe`, {})).toEqual(answerOf(described))
 })
 
-test('a commit on a branch is found, too', async () => {
+it('a commit on a branch is found, too', async () => {
   const { describe, post, location } = await withTransactions()
   expect((await post('/v1/table/n$t/branches/create', { name: 'dev/one' })).status).toBe(200)
   await post('/v1/table/n$t/insert?branch=dev%2Fone', streamOf(orders(1)))
@@ -53,7 +53,7 @@ test('a commit on a branch is found, too', async () => {
   )
 })
 
-test('what is no transaction is not found', async () => {
+it('what is no transaction is not found', async () => {
   const { describe, post, uuid } = await withTransactions()
   await post('/v1/table/n$d/declare', {})
   const none = '00000000-0000-4000-8000-000000000000'
@@ -70,7 +70,7 @@ test('what is no transaction is not found', async () => {
   expect(await describe(uuid, { id: ['n', 't'] })).toEqual(errorOf('InvalidInput'))
 })
 
-test('alterations show in the description, and last', async () => {
+it('alterations show in the description, and last', async () => {
   const { describe, alter, uuid, restart } = await withTransactions()
   const own = { uuid, version: '2', read_version: '1', operation: 'Append' }
   const altered = answerOf({ status: 'Canceled', properties: { ...own, owner: 'ann', __proto__x: '1' } })
@@ -94,7 +94,7 @@ test('alterations show in the description, and last', async () => {
   )
 })
 
-test('one action that cannot be done prevents all', async () => {
+it('one action that cannot be done prevents all', async () => {
   const { describe, alter, post, uuid } = await withTransactions()
   await alter([{ setPropertyAction: { key: 'owner', value: 'ann' } }])
   const before = (await describe(uuid)).json

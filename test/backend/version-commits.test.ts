@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { copyFile, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from './running-backend.ts'
 import { committer } from './staged-manifests.ts'
@@ -21,7 +21,7 @@ async function stagingFiles(location: string): Promise<string[]> {
   return (await readdir(join(location, '_versions'))).filter((name) => name.includes('.manifest-'))
 }
 
-test('a staged version is committed, listed and described alike', async () => {
+it('a staged version is committed, listed and described alike', async () => {
   const { post, commit, location } = await withTable()
   const request = await (await committer(location)).stage()
   const { status, json } = await commit({ ...request, metadata: { author: 'ann' } })
@@ -46,7 +46,7 @@ test('a staged version is committed, listed and described alike', async () => {
   expect(await stagingFiles(location)).toEqual([])
 })
 
-test('versions are listed page by page, in both directions', async () => {
+it('versions are listed page by page, in both directions', async () => {
   const { post, commit, location } = await withTable()
   const client = await committer(location)
   for (let version = 2; version <= 5; version += 1) await commit(await client.stage())
@@ -66,7 +66,7 @@ test('versions are listed page by page, in both directions', async () => {
   expect(await post('/v1/table/t/version/list?branch=dev')).toEqual(errorOf('TableBranchNotFound'))
 })
 
-test('only the next version can be committed', async () => {
+it('only the next version can be committed', async () => {
   const { commit, location } = await withTable()
   const client = await committer(location)
   const [second, third] = [await client.stage(), await client.stage()]
@@ -76,7 +76,7 @@ test('only the next version can be committed', async () => {
   expect((await commit(third)).status).toBe(200)
 })
 
-test('of eight who commit the same version, exactly one wins, every time', async () => {
+it('of eight who commit the same version, exactly one wins, every time', async () => {
   const { commit, location, post } = await withTable()
   const clients = await Promise.all(Array.from({ length: 8 }, () => committer(location)))
   for (let round = 0; round < races; round += 1) {
@@ -96,7 +96,7 @@ test('of eight who commit the same version, exactly one wins, every time', async
   expect(versions).toHaveLength(races + 1)
 })
 
-test('a replay long after is still the first success', async () => {
+it('a replay long after is still the first success', async () => {
   const { commit, location, restart } = await withTable()
   const client = await committer(location)
   const request = await client.stage()
@@ -106,7 +106,7 @@ test('a replay long after is still the first success', async () => {
   expect((await commit(request)).json).toEqual(first.json)
 })
 
-test('the newest commits can be replayed, and the records do not grow without end', async () => {
+it('the newest commits can be replayed, and the records do not grow without end', async () => {
   const { commit, location, stop, openStore } = await withTable()
   const client = await committer(location)
   const requests = []
@@ -126,7 +126,7 @@ test('the newest commits can be replayed, and the records do not grow without en
   ])
 })
 
-test('commits and inserts of the catalog itself share one chain of versions', async () => {
+it('commits and inserts of the catalog itself share one chain of versions', async () => {
   const { commit, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   expect(await post('/v1/table/t/insert', streamOf(orders(2)))).toEqual(
@@ -139,7 +139,7 @@ test('commits and inserts of the catalog itself share one chain of versions', as
   expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(6))
 })
 
-test('the first commit of a declared table gives it its data', async () => {
+it('the first commit of a declared table gives it its data', async () => {
   const { post, commit, location } = await withTable()
   await commit(await (await committer(location)).stage())
   const declared = (await post('/v1/table/d/declare', {})).json as { location: string }
@@ -154,7 +154,7 @@ test('the first commit of a declared table gives it its data', async () => {
   )
 })
 
-test('a manifest outside of the table, or reached through a link, is never touched', async () => {
+it('a manifest outside of the table, or reached through a link, is never touched', async () => {
   const { post, commit, location, dataFolder } = await withTable()
   const request = await (await committer(location)).stage()
   const other = (await post('/v1/table/other/create', streamOf(orders(1)))).json as { location: string }
@@ -190,7 +190,7 @@ test('a manifest outside of the table, or reached through a link, is never touch
   expect(await commit(request)).toEqual(errorOf('InvalidInput'))
 })
 
-test('a manifest that is not what the request says is refused', async () => {
+it('a manifest that is not what the request says is refused', async () => {
   const { commit, location } = await withTable()
   const request = await (await committer(location)).stage()
   expect(await commit({ ...request, manifest_size: 7 })).toEqual(errorOf('InvalidInput'))
@@ -200,7 +200,7 @@ test('a manifest that is not what the request says is refused', async () => {
   expect(await commit(request)).toEqual(errorOf('InvalidInput'))
 })
 
-test('a commit to a table that is not there is not found', async () => {
+it('a commit to a table that is not there is not found', async () => {
   const { post, commit, location } = await withTable()
   const request = await (await committer(location)).stage()
   expect(await post('/v1/table/x/version/create', request)).toEqual(errorOf('TableNotFound'))

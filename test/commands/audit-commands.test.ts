@@ -1,6 +1,6 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { aRefusal, anIntent, committed, logOptions, segmentsOf } from '../audit/entries.ts'
 import { makeTemporaryFolder, removeFolder, runProgram, type ProgramEnd } from '../e2e/built-program.ts'
@@ -29,7 +29,7 @@ beforeAll(async () => {
 const audit = (...parameters: string[]): Promise<ProgramEnd> => runProgram(['audit', ...parameters])
 const linesOf = ({ output }: ProgramEnd): string[] => output.trimEnd().split('\n')
 
-test('verify checks the seals with a key, and says what the verdict rests on', async () => {
+it('verify checks the seals with a key, and says what the verdict rests on', async () => {
   const without = await audit('verify', folder)
   expect(without).toMatchObject({
     status: 0,
@@ -50,7 +50,7 @@ test('verify checks the seals with a key, and says what the verdict rests on', a
   expect(secret).toMatchObject({ status: 1, messages: expect.stringMatching(/holds a private key/) })
 })
 
-test.each([
+it.each([
   ['by table', ['--table', orders], ['intent', 'outcome', 'refusal']],
   ['by principal', ['--principal', 'corp:alice'], ['intent', 'outcome', 'refusal']],
   ['by operation', ['--operation', 'DropTable'], ['refusal']],
@@ -64,7 +64,7 @@ test.each([
   expect(records.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual(kinds)
 })
 
-test('query shows a table that no name can break', async () => {
+it('query shows a table that no name can break', async () => {
   const lines = linesOf(await audit('query', folder))
   expect(lines[0]).toMatch(/^TIME +CHAIN:SEQ +KIND +PRINCIPAL +OPERATION +OBJECT +RESULT$/)
   expect(lines).toHaveLength(9)
@@ -74,7 +74,7 @@ test('query shows a table that no name can break', async () => {
   expect(lines[5]).toMatch(/ intent +corp:bob\?\[2J /)
 })
 
-test('export prints OCSF and CloudEvents', async () => {
+it('export prints OCSF and CloudEvents', async () => {
   const select = ['--table', orders, '--operation', 'CreateTableVersion']
   const ocsf = linesOf(await audit('export', folder, '--format', 'ocsf', ...select))
   for (const line of ocsf) expect(JSON.parse(line)).toMatchObject({ class_uid: 6003, category_uid: 6 })
@@ -84,7 +84,7 @@ test('export prints OCSF and CloudEvents', async () => {
   expect((await audit('export', folder, '--format', 'xml')).status).toBe(2)
 })
 
-test('prove prints a history that verify-proof checks', async () => {
+it('prove prints a history that verify-proof checks', async () => {
   const file = join(folder, 'proof.jsonl')
   const { status, output } = await audit('prove', folder, '--table', orders)
   expect(status).toBe(0)
@@ -102,7 +102,7 @@ test('prove prints a history that verify-proof checks', async () => {
   expect((await audit('verify-proof', file)).status).toBe(1)
 })
 
-test('a broken log is named by file, line and record', async () => {
+it('a broken log is named by file, line and record', async () => {
   const [name = ''] = await segmentsOf(folder)
   const file = join(folder, name)
   const good = await readFile(file)

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { openAuditLog } from '../../src/audit/log.ts'
 import type { OutcomeEntry } from '../../src/audit/records.ts'
 import { anIntent, committed, logOptions } from '../audit/entries.ts'
@@ -43,7 +43,7 @@ beforeAll(async () => {
   return () => removeFolder(folder)
 })
 
-test('the result names the versions that were made past the log', async () => {
+it('the result names the versions that were made past the log', async () => {
   const { output } = await runProgram(['audit', 'query', folder])
   const results = output
     .split('\n')

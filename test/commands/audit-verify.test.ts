@@ -1,6 +1,6 @@
 import { appendFile, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { startDev } from '../e2e/running-dev.ts'
 
@@ -13,7 +13,7 @@ async function writtenLog(): Promise<{ folder: string; file: string }> {
   return { folder: dev.auditFolder, file: join(dev.auditFolder, segment) }
 }
 
-test('a log as the gateway wrote it is good; with any change it is broken', async () => {
+it('a log as the gateway wrote it is good; with any change it is broken', async () => {
   const { folder, file } = await writtenLog()
   const verify = () => runProgram(['audit', 'verify', folder])
   const text = await readFile(file, 'utf8')
@@ -39,7 +39,7 @@ test('a log as the gateway wrote it is good; with any change it is broken', asyn
   expect((await verify()).status).toBe(1)
 })
 
-test('a folder without a log is not good', async () => {
+it('a folder without a log is not good', async () => {
   const folder = await temporaryFolder()
   const empty = await runProgram(['audit', 'verify', folder])
   expect(empty).toMatchObject({ status: 1, messages: expect.stringMatching(/holds no audit log/) })

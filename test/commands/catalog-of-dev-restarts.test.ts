@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf } from '../e2e/process-tree.ts'
 import { eventually, startDev, type RunningDev } from '../e2e/running-dev.ts'
@@ -11,7 +11,7 @@ async function expectRestart(dev: RunningDev, catalog: number | undefined): Prom
   expect(await (await dev.send('GET', '/v1/namespace/$/list')).json()).toEqual({ namespaces: ['sales'] })
 }
 
-test('a catalog that was killed is started again, and dev says so', async () => {
+it('a catalog that was killed is started again, and dev says so', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   await dev.send('POST', '/v1/namespace/sales/create', {})
   for (let time = 0; time < 2; time += 1) {
@@ -34,7 +34,7 @@ test('a catalog that was killed is started again, and dev says so', async () => 
   })
 })
 
-test('a catalog that hangs is killed and started again, and dev is not ready meanwhile', async () => {
+it('a catalog that hangs is killed and started again, and dev is not ready meanwhile', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   await dev.send('POST', '/v1/namespace/sales/create', {})
   const [catalog] = await childrenOf(dev.program.pid)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { startScript, temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { eventually } from '../gateway/waiting.ts'
@@ -15,7 +15,7 @@ async function startBackend(port = 0) {
   return startScript(main, ['backend', '--config', file])
 }
 
-test('the process of the catalog ends with the one that started it, even when that is killed', async () => {
+it('the process of the catalog ends with the one that started it, even when that is killed', async () => {
   const program = await startBackend()
   const url = await program.announced(/^listening on (http:\S+)$/m)
   const children = await childrenOf(program.pid)
@@ -26,7 +26,7 @@ test('the process of the catalog ends with the one that started it, even when th
   await expect(fetch(`${url}/livez`)).rejects.toThrow()
 })
 
-test('what the process of the catalog says, and how it ends, is told on', async () => {
+it('what the process of the catalog says, and how it ends, is told on', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo

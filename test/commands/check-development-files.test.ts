@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { devFiles } from '../../src/commands/dev.ts'
 import { findDevelopmentFiles } from '../../src/commands/development-files.ts'
@@ -44,7 +44,7 @@ async function found(changes: object): Promise<readonly string[]> {
   return findDevelopmentFiles(await readGatewaySettings(await developmentSettings(changes), {}))
 }
 
-test.for(['check', 'serve'])('%s refuses the keys of dev', async (command) => {
+it.for(['check', 'serve'])('%s refuses the keys of dev', async (command) => {
   const file = await developmentSettings()
   const { status, output, messages } = await runProgram([command, '--config', file])
   expect({ status, output }).toEqual({ status: 1, output: '' })
@@ -53,7 +53,7 @@ test.for(['check', 'serve'])('%s refuses the keys of dev', async (command) => {
   )
 })
 
-test('policies of dev are found by their folder, also behind a link', async () => {
+it('policies of dev are found by their folder, also behind a link', async () => {
   for (const folder of [policies, 'linked']) {
     const changes = { policies: { folder }, unsafe: ['development-key'] }
     expect(await found(changes)).toEqual([
@@ -62,13 +62,13 @@ test('policies of dev are found by their folder, also behind a link', async () =
   }
 })
 
-test('the key of dev as a credential is found', async () => {
+it('the key of dev as a credential is found', async () => {
   const credential = { header: 'x-api-key', file: `.catalog-gateway/${devFiles.key}` }
   const changes = { upstream: { url: 'https://catalog.example', credential } }
   expect((await found(changes)).at(-1)).toMatch(/^the credential of catalog /)
 })
 
-test('what is accepted by name, or is none of dev, is not found', async () => {
+it('what is accepted by name, or is none of dev, is not found', async () => {
   expect(await found({ unsafe: ['development-key'] })).toEqual([])
   const all = { policies: { folder: policies }, unsafe: ['development-key', 'development-policies'] }
   expect(await found(all)).toEqual([])

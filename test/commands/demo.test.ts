@@ -1,11 +1,11 @@
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
 import { startDev } from '../e2e/running-dev.ts'
 
 const dev = await startDev()
 afterAll(() => dev.remove())
 
-test('the tour shows six steps, and can be taken again', async () => {
+it('the tour shows six steps, and can be taken again', async () => {
   const place = ['--url', dev.url, '--data-dir', dev.dataFolder, '--api-key', dev.key]
   for (let round = 0; round < 2; round += 1) {
     const { status, output, messages } = await runProgram(['demo', ...place, '--rows', '5000'])

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
 
 const policies = `apiVersion: catalog-gateway/v1
@@ -21,7 +21,7 @@ async function explain(...parameters: string[]) {
   return runProgram(['policy', 'explain', '--policies', folder, '--as', 'al', ...parameters])
 }
 
-test.for([
+it.for([
   [
     'a branch that is stated',
     ['InsertIntoTable', 'a/t', '--fact', 'branch=ci/7'],
@@ -38,7 +38,7 @@ test.for([
   expect(line).toContain(facts)
 })
 
-test('programs get the facts with their values, or why there is none', async () => {
+it('programs get the facts with their values, or why there is none', async () => {
   const { output } = await explain('RenameTable', 'a/t', '--fact', 'destination=b/u', '--json')
   expect((JSON.parse(output) as { facts: unknown }).facts).toEqual([
     { name: 'branch', unknown: 'every branch' },
@@ -46,7 +46,7 @@ test('programs get the facts with their values, or why there is none', async () 
   ])
 })
 
-test.for([
+it.for([
   ['DropTable', 'branch=ci/7', 'state no facts; "branch" is stated for write, '],
   ['DeleteFromTable', 'mode=append', 'state branch; "mode" is stated for CreateNamespace, '],
   [

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { makeFolder } from '../../src/make-folder.ts'
 
-test('dev ends at once when its data folder is one that nobody can make', async () => {
+it('dev ends at once when its data folder is one that nobody can make', async () => {
   for (const folder of ['/proc/x', '/proc/x/y/z', '/dev/null/x']) {
     const { status, messages } = await runProgram([
       'dev',
@@ -20,7 +20,7 @@ test('dev ends at once when its data folder is one that nobody can make', async 
   }
 })
 
-test('the catalog alone ends at once as well', async () => {
+it('the catalog alone ends at once as well', async () => {
   const file = join(await temporaryFolder(), 'catalog.yaml')
   await writeFile(file, 'listen: { port: 0 }\ndata: { folder: /proc/x }\n')
   const { status, messages } = await runProgram(['backend', '--config', file])
@@ -28,7 +28,7 @@ test('the catalog alone ends at once as well', async () => {
   expect(messages).toContain('/proc/x')
 })
 
-test('folders are made with those above them, and the first new one is named', async () => {
+it('folders are made with those above them, and the first new one is named', async () => {
   const root = await temporaryFolder()
   expect(await makeFolder(join(root, 'a/b/c'))).toBe(join(root, 'a'))
   expect(await makeFolder(join(root, 'a/b/c'))).toBeUndefined()

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { eventually, startDev } from '../e2e/running-dev.ts'
 import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
@@ -13,7 +13,7 @@ const logLine = (gateway: ServingGateway, msg: string) => {
   return linesOf(whole).find((line) => line['msg'] === msg)
 }
 
-test('SIGHUP reads every watched file again, also without a change, and the log says so', async () => {
+it('SIGHUP reads every watched file again, also without a change, and the log says so', async () => {
   const files = { 'jwks.json': JSON.stringify({ keys: [] }) }
   const issuer = { name: 'corp', issuer: 'https://idp.test', audience: 'a', jwks: { file: 'jwks.json' } }
   const keys = { store: 'keys.yaml', pepperFile: 'pepper' }
@@ -33,7 +33,7 @@ test('SIGHUP reads every watched file again, also without a change, and the log 
   await gateway.stop()
 })
 
-test('SIGHUP with policies that cannot be used says why, each time, and keeps those before', async () => {
+it('SIGHUP with policies that cannot be used says why, each time, and keeps those before', async () => {
   const gateway = await servingGateway({})
   await writeFile(join(gateway.folder, 'policies', 'policies.yaml'), 'kind: Nothing\n')
   const refused = 'policies not reloaded: the last good ones stay in force'
@@ -47,7 +47,7 @@ test('SIGHUP with policies that cannot be used says why, each time, and keeps th
   await gateway.stop()
 })
 
-test.skipIf(!hasOpenssl())('SIGHUP reads the certificates once (skipped without openssl)', async () => {
+it.skipIf(!hasOpenssl())('SIGHUP reads the certificates once (skipped without openssl)', async () => {
   const authority = await makeAuthority(await temporaryFolder(), 'own')
   const { certFile, keyFile } = await authority.issue('server', 'IP:127.0.0.1')
   const files = { 'tls.pem': await readFile(certFile, 'utf8'), 'tls.key': await readFile(keyFile, 'utf8') }
@@ -59,7 +59,7 @@ test.skipIf(!hasOpenssl())('SIGHUP reads the certificates once (skipped without 
   expect(lines.filter(({ msg }) => msg === 'certificates reloaded')).toHaveLength(1)
 })
 
-test('the primary process passes SIGHUP on to every worker', async () => {
+it('the primary process passes SIGHUP on to every worker', async () => {
   const upstream = await startRecordingUpstream()
   upstream.answering = answers(200, {})
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url, { log: { level: 'info' } })
@@ -73,7 +73,7 @@ test('the primary process passes SIGHUP on to every worker', async () => {
   await upstream.close()
 })
 
-test('SIGHUP to a worker alone, SIGUSR1 and SIGUSR2 end nothing and open no debugger', async () => {
+it('SIGHUP to a worker alone, SIGUSR1 and SIGUSR2 end nothing and open no debugger', async () => {
   const upstream = await startRecordingUpstream()
   upstream.answering = answers(200, {})
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
@@ -92,7 +92,7 @@ test('SIGHUP to a worker alone, SIGUSR1 and SIGUSR2 end nothing and open no debu
   await upstream.close()
 })
 
-test('dev reads policies and keys again on SIGHUP, and goes on', async () => {
+it('dev reads policies and keys again on SIGHUP, and goes on', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   dev.program.signal('SIGHUP')
   await dev.program.announced(/^(read policies and keys again)/m)
@@ -100,7 +100,7 @@ test('dev reads policies and keys again on SIGHUP, and goes on', async () => {
   expect(await dev.stop()).toMatchObject({ status: 0, messages: '' })
 })
 
-test('backend has nothing to read again on SIGHUP, says so, and goes on', async () => {
+it('backend has nothing to read again on SIGHUP, says so, and goes on', async () => {
   const folder = await temporaryFolder()
   const file = join(folder, 'catalog.yaml')
   await writeFile(file, 'listen: {port: 0}\ndata: {folder: data}\n')
@@ -113,7 +113,7 @@ test('backend has nothing to read again on SIGHUP, says so, and goes on', async 
   expect(await program.ended).toMatchObject({ status: 0 })
 })
 
-test('SIGQUIT ends a gateway in order', async () => {
+it('SIGQUIT ends a gateway in order', async () => {
   const gateway = await servingGateway({})
   expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
   gateway.program.signal('SIGQUIT')

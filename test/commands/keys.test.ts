@@ -1,6 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
 import { eventually, startDev } from '../e2e/running-dev.ts'
 
@@ -15,7 +15,7 @@ async function statusWith(key: string): Promise<number> {
   return answer.status
 }
 
-test('a key is created, listed, accepted by the running gateway, revoked and refused', async () => {
+it('a key is created, listed, accepted by the running gateway, revoked and refused', async () => {
   await dev.send('POST', '/v1/namespace/demo/create', {})
   const key = await dev.createKey(
     'ada',
@@ -39,7 +39,7 @@ test('a key is created, listed, accepted by the running gateway, revoked and ref
   expect((await runProgram(['keys', 'list', '--store', store])).output).toMatch(/ {2}revoked \S+/)
 })
 
-test('a key is printed once, alone on standard output, and stands nowhere', async () => {
+it('a key is printed once, alone on standard output, and stands nowhere', async () => {
   const { status, output, messages } = await runProgram(['keys', 'create', ...files, '--principal', 'grace'])
   expect(status).toBe(0)
   expect(output).toMatch(/^\S+\n$/)
@@ -50,14 +50,14 @@ test('a key is printed once, alone on standard output, and stands nowhere', asyn
   expect((await runProgram(['keys', 'list', '--store', store])).output).not.toContain(secret)
 })
 
-test('a key that would have expired already is not made', async () => {
+it('a key that would have expired already is not made', async () => {
   const past = ['--expires', '2020-01-31T00:00:00Z']
   const created = await runProgram(['keys', 'create', ...files, '--principal', 'old', ...past])
   expect(created).toMatchObject({ status: 2, output: '' })
   expect(created.messages).toContain('a time to come')
 })
 
-test('a key that begins later is refused until then', async () => {
+it('a key that begins later is refused until then', async () => {
   const later = ['--not-before', '2099-01-31T00:00:00Z', '--for', 'corp:alice']
   const made = await runProgram(['keys', 'create', ...files, '--principal', 'later', ...later])
   // The gateway has read the store again when it knows a key that was made later.
@@ -68,7 +68,7 @@ test('a key that begins later is refused until then', async () => {
   )
 })
 
-test('a key is rotated: both are good, until the old one ends', async () => {
+it('a key is rotated: both are good, until the old one ends', async () => {
   const old = await dev.createKey('turning')
   const listed = (await runProgram(['keys', 'list', '--store', store])).output
   const id =
@@ -89,7 +89,7 @@ test('a key is rotated: both are good, until the old one ends', async () => {
   expect(refused).toMatchObject({ status: 2, output: '' })
 })
 
-test('when keys were last used is listed from the file of the gateway', async () => {
+it('when keys were last used is listed from the file of the gateway', async () => {
   const lastUsed = join(dev.dataFolder, 'last-used')
   const list = () => runProgram(['keys', 'list', '--store', store, '--last-used', lastUsed])
   expect(await list()).toMatchObject({
@@ -104,7 +104,7 @@ test('when keys were last used is listed from the file of the gateway', async ()
   expect(lines[1]).toContain(`  never used as of ${(await stat(lastUsed)).mtime.toISOString()}`)
 })
 
-test('a key that is not there is not revoked', async () => {
+it('a key that is not there is not revoked', async () => {
   const { status, messages } = await runProgram(['keys', 'revoke', '--store', store, 'nobody'])
   expect(status).toBe(1)
   expect(messages).toContain('nobody')

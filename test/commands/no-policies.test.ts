@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { eventually } from '../e2e/running-dev.ts'
@@ -52,7 +52,7 @@ describe('a place that holds no policy is refused', () => {
       ],
     ],
   ]
-  test.for(commands)('by policy %s', async ([, parameters]) => {
+  it.for(commands)('by policy %s', async ([, parameters]) => {
     for (const [place, message] of await places()) {
       const { status, output, messages } = await runProgram(['policy', ...parameters(place)])
       expect({ place, status, output }).toEqual({ place, status: 1, output: '' })
@@ -60,7 +60,7 @@ describe('a place that holds no policy is refused', () => {
     }
   })
 
-  test('by check, for the policies in force and for candidates', async () => {
+  it('by check, for the policies in force and for candidates', async () => {
     const folder = await temporaryFolder()
     await mkdir(join(folder, 'good'))
     await writeFile(join(folder, 'good', 'a.yaml'), policy)
@@ -83,7 +83,7 @@ describe('a place that holds no policy is refused', () => {
     }
   })
 
-  test('by dev and serve, if it is a file', async () => {
+  it('by dev and serve, if it is a file', async () => {
     const file = join(await temporaryFolder(), 'a.yaml')
     await writeFile(file, policy)
     const ports = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
@@ -93,7 +93,7 @@ describe('a place that holds no policy is refused', () => {
   })
 })
 
-test('a gateway without any policy starts, and warns that it denies every request', async () => {
+it('a gateway without any policy starts, and warns that it denies every request', async () => {
   const gateway = await servingGateway({}, { 'policies/policies.yaml': '# nothing yet\n' })
   expect((await gateway.post('/v1/namespace/a/create')).status).toBe(403)
   const lines = linesOf(await gateway.stop())
@@ -102,7 +102,7 @@ test('a gateway without any policy starts, and warns that it denies every reques
   })
 })
 
-test('a folder of decision tables that holds none is refused', async () => {
+it('a folder of decision tables that holds none is refused', async () => {
   const folder = await temporaryFolder()
   await mkdir(join(folder, 'policies'))
   await writeFile(join(folder, 'policies', 'a.yaml'), policy)
@@ -114,7 +114,7 @@ test('a folder of decision tables that holds none is refused', async () => {
   })
 })
 
-test('a running dev warns that no policy is in force', async () => {
+it('a running dev warns that no policy is in force', async () => {
   const folder = await temporaryFolder()
   const ports = ['--port', '0', '--admin-port', '0', '--data-dir', join(folder, 'data')]
   await mkdir(join(folder, 'policies'))

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { aRefusal, logOptions } from '../audit/entries.ts'
 import { projectFolder, startProgram, temporaryFolder } from '../e2e/built-program.ts'
@@ -23,7 +23,7 @@ async function endInFrontOf(reader: 'none' | 'head', parameters: readonly string
   return { status: status as number | null, messages }
 }
 
-test.for(['none', 'head'] as const)(
+it.for(['none', 'head'] as const)(
   'audit query and export end quietly in front of a reader that closes the pipe: %s',
   async (reader) => {
     const folder = await temporaryFolder()
@@ -40,7 +40,7 @@ test.for(['none', 'head'] as const)(
   },
 )
 
-test('a command says by its status what it found, also when nobody reads its output', async () => {
+it('a command says by its status what it found, also when nobody reads its output', async () => {
   expect(await endInFrontOf('none', ['--help'])).toEqual({ status: 0, messages: '' })
   const policies = join(projectFolder, 'policies', 'development')
   expect(await endInFrontOf('none', ['policy', 'lint', '--policies', policies])).toEqual({
@@ -51,7 +51,7 @@ test('a command says by its status what it found, also when nobody reads its out
   expect(await endInFrontOf('none', missing)).toMatchObject({ status: 1 })
 })
 
-test.skipIf(process.platform !== 'linux')('output that cannot be written is a failure', async () => {
+it.skipIf(process.platform !== 'linux')('output that cannot be written is a failure', async () => {
   const child = spawn(process.execPath, [join(projectFolder, 'dist', 'main.js'), '--help'], {
     stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
   })
@@ -64,7 +64,7 @@ test.skipIf(process.platform !== 'linux')('output that cannot be written is a fa
   })
 })
 
-test('a gateway goes on when nobody reads its log any more, and counts the lines', async () => {
+it('a gateway goes on when nobody reads its log any more, and counts the lines', async () => {
   const gateway = await servingGateway({})
   gateway.program.stopReading()
   await eventually(async () => {
@@ -76,7 +76,7 @@ test('a gateway goes on when nobody reads its log any more, and counts the lines
   expect(await gateway.program.ended).toMatchObject({ status: 0 })
 })
 
-test('a gateway starts when nobody reads its output', async () => {
+it('a gateway starts when nobody reads its output', async () => {
   const adminPort = String(await freePort())
   const places = ['--port', '0', '--admin-port', adminPort, '--data-dir', await temporaryFolder()]
   const program = startProgram(['dev', ...places])

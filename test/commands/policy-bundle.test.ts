@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from '../policy/temporary-folder.ts'
 
-test('policies are signed and verified as the page about policies says, and a changed bundle is found out', async () => {
+it('policies are signed and verified as the page about policies says, and a changed bundle is found out', async () => {
   const folder = await temporaryFolder()
   await writeFiles(join(folder, 'policies'), { 'a.yaml': readerPolicy('a', 'alice') })
   const at = (name: string): string => join(folder, name)

@@ -1,6 +1,6 @@
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { projectFolder, runProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { startDev } from '../e2e/running-dev.ts'
@@ -20,7 +20,7 @@ interface Report {
   readonly undecided: readonly { readonly count: number; readonly missing: readonly string[] }[]
 }
 
-test('the log of a gateway is decided anew by other policies, and what it does not tell is not guessed', async () => {
+it('the log of a gateway is decided anew by other policies, and what it does not tell is not guessed', async () => {
   const dataFolder = await temporaryFolder()
   const dev = await startDev({ dataFolder })
   const analyst = await dev.createKey('ann', '--group', 'analysts')

@@ -1,6 +1,6 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { projectFolder, runProgram, temporaryFolder } from '../e2e/built-program.ts'
 
@@ -31,7 +31,7 @@ const sales = {
   ],
 }
 
-test.concurrent.for(['development', 'examples'])(
+it.concurrent.for(['development', 'examples'])(
   'policies/%s decide what their tests expect, every rule',
   async (name) => {
     const folder = join(projectFolder, 'policies', name)
@@ -47,7 +47,7 @@ test.concurrent.for(['development', 'examples'])(
   },
 )
 
-test.concurrent.for(['development', 'examples'])(
+it.concurrent.for(['development', 'examples'])(
   'there is nothing to say against policies/%s',
   async (name, { expect }) => {
     const folder = join(projectFolder, 'policies', name)
@@ -59,7 +59,7 @@ test.concurrent.for(['development', 'examples'])(
   },
 )
 
-test('the tests of a shadow policy are decided as if it were in force, those of others without it', async () => {
+it('the tests of a shadow policy are decided as if it were in force, those of others without it', async () => {
   const object = { as: { user: 'eve' }, operations: ['InsertIntoTable'], table: ['sales', 'orders'] }
   const shadow = {
     ...sales,
@@ -76,7 +76,7 @@ test('the tests of a shadow policy are decided as if it were in force, those of 
   })
 })
 
-test('a failed test says what was expected, what was decided, and where both stand', async () => {
+it('a failed test says what was expected, what was decided, and where both stand', async () => {
   const object = { operations: ['InsertIntoTable'], table: ['sales', 'orders'] }
   const tests = [
     { as: { user: 'sam', groups: ['engineers'] }, ...object, expect: 'allow', rule: 'write' },
@@ -94,7 +94,7 @@ test('a failed test says what was expected, what was decided, and where both sta
   expect(report).toContain('decided deny by sales/no-dev at policies.yaml:16"/>')
 })
 
-test('decision tables stand in files of their own, and count towards the coverage', async () => {
+it('decision tables stand in files of their own, and count towards the coverage', async () => {
   const folder = await folderOf(sales)
   const missing = await policy('test', '--policies', folder)
   expect(missing).toMatchObject({ status: 1, messages: expect.stringContaining('there are no tests in') })
@@ -117,7 +117,7 @@ test('decision tables stand in files of their own, and count towards the coverag
   })
 })
 
-test('a test that is not understood is a fault of the policies, with its place', async () => {
+it('a test that is not understood is a fault of the policies, with its place', async () => {
   const tests = [
     { operations: ['DropNamespace'], table: ['sales', 'orders'], expect: 'allow' },
     { operations: ['read'], expect: 'maybe', given: { brunch: 'main' } },
@@ -135,7 +135,7 @@ test('a test that is not understood is a fault of the policies, with its place',
   }
 })
 
-test('explain shows the deciding rule and what became of all others on the way', async () => {
+it('explain shows the deciding rule and what became of all others on the way', async () => {
   const rita = ['--policies', examples, '--as', 'rita', '--group', 'break-glass']
   const call = ['InsertIntoTable', 'payments/booked']
   const denied = await policy('explain', ...rita, ...call)
@@ -153,7 +153,7 @@ test('explain shows the deciding rule and what became of all others on the way',
   })
 })
 
-test('who-can names everybody, with the conditions and what denies them', async () => {
+it('who-can names everybody, with the conditions and what denies them', async () => {
   const folder = await folderOf(sales)
   const { output } = await policy('who-can', '--policies', folder, 'InsertIntoTable', 'sales/orders')
   expect(output).toMatch(
@@ -164,7 +164,7 @@ test('who-can names everybody, with the conditions and what denies them', async 
   expect(nobody.output).toBe('DropTable on sales/orders: nobody\n')
 })
 
-test('what-can tells what somebody may do, and where', async () => {
+it('what-can tells what somebody may do, and where', async () => {
   const groups = ['--group', 'employees', '--group', 'model-owners']
   const { output } = await policy('what-can', '--policies', examples, ...groups)
   expect(output).toMatch(/^company and beneath\n {2}read {2}by company\/employees-read /)
@@ -176,7 +176,7 @@ test('what-can tells what somebody may do, and where', async () => {
   expect(stranger.output).toBe('stranger may do nothing\n')
 })
 
-test('lint tells errors from warnings, each with its place', async () => {
+it('lint tells errors from warnings, each with its place', async () => {
   const folder = await folderOf(
     {
       metadata: { name: 'top' },
@@ -217,7 +217,7 @@ function rule(id: string, rest: object): object {
   return { id, effect: 'allow', operations: ['DropTable'], ...rest }
 }
 
-test('diff tells who gains and who loses what, and where', async () => {
+it('diff tells who gains and who loses what, and where', async () => {
   const before = await folderOf(sales)
   expect((await policy('diff', before, before)).output).toBe('no decision changes\n')
   const [write, deny] = sales.rules
@@ -231,7 +231,7 @@ test('diff tells who gains and who loses what, and where', async () => {
   )
 })
 
-test('a diff says where a change does not reach', async () => {
+it('a diff says where a change does not reach', async () => {
   const walled = { metadata: { name: 'wall' }, namespace: ['sales', 'hr'], inherit: false, rules: [] }
   const [write] = sales.rules
   const before = await folderOf({ ...sales, rules: [] }, walled)
@@ -240,7 +240,7 @@ test('a diff says where a change does not reach', async () => {
   expect(output).toMatch(/gains {2}sales and what no policy names beneath: read, write\n/)
 })
 
-test('policies that cannot be used are told by every command', async () => {
+it('policies that cannot be used are told by every command', async () => {
   const folder = await temporaryFolder()
   await cp(examples, join(folder, 'good'), { recursive: true })
   await mkdir(join(folder, 'bad'))

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { eventually, startDev } from '../e2e/running-dev.ts'
 import { everyInTheLongForm, isThorough } from '../thorough.ts'
 
-test.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
+it.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
   '%s stops the gateway and its catalog',
   async (signal) => {
     const dev = await startDev({ dataFolder: await temporaryFolder() })
@@ -16,7 +16,7 @@ test.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
   },
 )
 
-test.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both too', async () => {
+it.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both too', async () => {
   const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
   const program = startProgram(['dev', ...places], { ownGroup: true })
   await program.announced(/^admin on (http:\S+)$/m)
@@ -26,7 +26,7 @@ test.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both 
   expect(await isRunning(Number(catalog))).toBe(false)
 })
 
-test('without --api-key a key is made, and it and the data are there again after a restart', async () => {
+it('without --api-key a key is made, and it and the data are there again after a restart', async () => {
   const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
   const keys: string[] = []
   for (let run = 0; run < 2; run += 1) {
@@ -44,7 +44,7 @@ test('without --api-key a key is made, and it and the data are there again after
   expect(keys[1]).toBe(keys[0])
 })
 
-test('a catalog that hangs does not keep a dev that is stopped', async () => {
+it('a catalog that hangs does not keep a dev that is stopped', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const [catalog] = await childrenOf(dev.program.pid)
   process.kill(Number(catalog), 'SIGSTOP')
@@ -53,7 +53,7 @@ test('a catalog that hangs does not keep a dev that is stopped', async () => {
   expect(await isRunning(Number(catalog))).toBe(false)
 })
 
-test('the catalog of a killed dev ends by itself', async () => {
+it('the catalog of a killed dev ends by itself', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const [catalog] = await childrenOf(dev.program.pid)
   dev.program.signal('SIGKILL')

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf, isRunning } from '../e2e/process-tree.ts'
 import { eventually } from '../e2e/running-dev.ts'
@@ -15,7 +15,7 @@ async function expectFailure(parameters: readonly string[], message: RegExp): Pr
   expect(messages).not.toMatch(/^ {4}at |Error: |node:internal/m)
 }
 
-test.for(everyInTheLongForm(['serve', 'backend', 'check'], 2))(
+it.for(everyInTheLongForm(['serve', 'backend', 'check'], 2))(
   '%s without its settings file',
   async (command) => {
     const file = join(await temporaryFolder(), 'settings.yaml')
@@ -23,36 +23,36 @@ test.for(everyInTheLongForm(['serve', 'backend', 'check'], 2))(
   },
 )
 
-test('keys of a store that is not there', async () => {
+it('keys of a store that is not there', async () => {
   const store = join(await temporaryFolder(), 'keys.yaml')
   await expectFailure(['keys', 'list', '--store', store], /keys\.yaml does not exist/)
 })
 
-test('a store that is none', async () => {
+it('a store that is none', async () => {
   const store = join(await temporaryFolder(), 'keys.yaml')
   await writeFile(store, 'keys: 7\n')
   await expectFailure(['keys', 'list', '--store', store], /the keys cannot be listed/)
 })
 
-test('a tour where nothing answers', async () => {
+it('a tour where nothing answers', async () => {
   const place = ['--url', `http://127.0.0.1:${await silentPort()}`, '--api-key', 'some-key']
   await expectFailure(['demo', ...place], /is the stack running.*\n {2}fetch failed: ./)
   await expectFailure(['demo', '--data-dir', await temporaryFolder()], /start the stack first/)
 })
 
-test('policies that are not there, and no catalog is left behind', async () => {
+it('policies that are not there, and no catalog is left behind', async () => {
   const folder = await temporaryFolder()
   const dev = ['dev', '--port', '0', '--admin-port', '0', '--data-dir', folder]
   await expectFailure([...dev, '--policies', join(folder, 'none')], /the gateway cannot start:\n.*none/)
 })
 
-test('a data folder that cannot be one', async () => {
+it('a data folder that cannot be one', async () => {
   const file = join(await temporaryFolder(), 'file')
   await writeFile(file, '')
   await expectFailure(['dev', '--data-dir', join(file, 'data')], /the data folder cannot be used/)
 })
 
-test.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
+it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
   '%s in use, and no catalog is left behind',
   async (option) => {
     const taken = await silentPort()
@@ -76,7 +76,7 @@ test.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
   },
 )
 
-test('a second dev on the same data folder, and the first goes on', async () => {
+it('a second dev on the same data folder, and the first goes on', async () => {
   const dataFolder = await temporaryFolder()
   const places = ['--port', '0', '--admin-port', '0', '--data-dir', dataFolder]
   const first = startProgram(['dev', ...places])

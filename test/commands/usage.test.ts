@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runProgram } from '../e2e/built-program.ts'
 import { everyInTheLongForm } from '../thorough.ts'
 
@@ -28,7 +28,7 @@ const commands: [command: string, names: string[]][] = [
   ['audit verify', ['<dir>']],
 ]
 
-test.concurrent.for(everyInTheLongForm(commands, 4))(
+it.concurrent.for(everyInTheLongForm(commands, 4))(
   '"%s --help" names what it takes',
   async ([command, names], { expect }) => {
     const { status, output, messages } = await runProgram([...words(command), '--help'])
@@ -38,7 +38,7 @@ test.concurrent.for(everyInTheLongForm(commands, 4))(
   },
 )
 
-test('--version prints the version', async () => {
+it('--version prints the version', async () => {
   const { status, output } = await runProgram(['--version'])
   expect({ status, output }).toEqual({ status: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
 })
@@ -74,7 +74,7 @@ const mistakes: [line: string, message: RegExp][] = [
   ['audit verify', /missing required argument 'dir'/],
 ]
 
-test.concurrent.for(everyInTheLongForm(mistakes, 4))(
+it.concurrent.for(everyInTheLongForm(mistakes, 4))(
   '"%s" is bad usage',
   async ([line, message], { expect }) => {
     const { status, output, messages } = await runProgram(words(line))

@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runningBackend } from '../backend/running-backend.ts'
 import { runConformance } from './conformance.ts'
 import { faultsOf } from './faults.ts'
 
 const patience = 180_000
 
-test('the bundled catalog does what the interface says', { timeout: patience }, async () => {
+it('the bundled catalog does what the interface says', { timeout: patience }, async () => {
   const accessToken = 'correct-horse-battery-staple'
   const { url, get } = await runningBackend({ accessToken })
   const authorization = `Bearer ${accessToken}`

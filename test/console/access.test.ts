@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { accessTo, namespacesBeneath } from '../../src/console/access.ts'
 import { permissionNames } from '../../src/interface/permissions.ts'
 import { kindOf } from '../../src/policy/object-kind.ts'
@@ -32,7 +32,7 @@ const documents = documentsOf([
   },
 ])
 
-test.for([
+it.for([
   ['prod', 'sales', 'orders'],
   ['prod', 'sales', 'secret_one'],
   ['prod', 'raw', 't'],
@@ -50,7 +50,7 @@ test.for([
   }
 })
 
-test('of a namespace it tells rules for tables apart, and conditions with the grants', () => {
+it('of a namespace it tells rules for tables apart, and conditions with the grants', () => {
   const { callers, forTables } = accessTo(documents, 'namespace', ['prod', 'sales'])
   expect(forTables).toMatchObject([{ rule: { policy: 'sales', rule: 'secret' }, tables: ['secret_*'] }])
   const writer = callers.find(({ subject }) => subject.name === 'etl')
@@ -58,7 +58,7 @@ test('of a namespace it tells rules for tables apart, and conditions with the gr
   expect(writer?.grants.every((grant) => grant.if === 'mode == "append"')).toBe(true)
 })
 
-test('the tree has the namespaces that policies speak of, level by level', () => {
+it('the tree has the namespaces that policies speak of, level by level', () => {
   expect(namespacesBeneath(documents, [])).toEqual({
     nodes: [{ name: 'prod', policies: [], leadsOn: true }],
     leftOut: 0,

@@ -1,6 +1,6 @@
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { everything, openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
 import { answers, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
 import { hasBrowser, startBrowser } from './browser.ts'
@@ -8,7 +8,7 @@ import { hasBrowser, startBrowser } from './browser.ts'
 const isThere = hasBrowser()
 if (!isThere)
   console.warn('SKIPPED: the tests of the console in a browser, as there is no Chromium on this machine.')
-const inBrowser = test.skipIf(!isThere)
+const inBrowser = it.skipIf(!isThere)
 
 /** A name that would be markup, if anything made it so. */
 const hostile = '<img src=x onerror=document.title=1>'

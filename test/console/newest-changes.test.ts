@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { openAuditLog, type AuditLog } from '../../src/audit/log.ts'
 import { followNewestChanges, type RecordedChange } from '../../src/console/newest-changes.ts'
 import {
@@ -17,7 +17,7 @@ async function openLog(folder: string, changed = {}): Promise<AuditLog> {
 
 const requests = (changes: readonly RecordedChange[]) => changes.map(({ requestId }) => requestId)
 
-test('a change is told with the places and hashes of its records, as they stand in the log', async () => {
+it('a change is told with the places and hashes of its records, as they stand in the log', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder)
   const newest = followNewestChanges(folder, () => log.durableEnd())
@@ -48,7 +48,7 @@ test('a change is told with the places and hashes of its records, as they stand 
   })
 })
 
-test('the newest 50 are kept over all segments of a chain, however seldom somebody looks', async () => {
+it('the newest 50 are kept over all segments of a chain, however seldom somebody looks', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder, { segmentBytes: 64 * 1024 })
   const newest = followNewestChanges(folder, () => log.durableEnd())
@@ -63,7 +63,7 @@ test('the newest 50 are kept over all segments of a chain, however seldom somebo
   expect(changes.every(({ outcome }) => outcome?.result === 'committed')).toBe(true)
 })
 
-test('after a start, what was before is told, with what became of it', async () => {
+it('after a start, what was before is told, with what became of it', async () => {
   const folder = await temporaryFolder()
   const before = await openLog(folder)
   await before.outcome(await before.intent(anIntent('done')), committed)

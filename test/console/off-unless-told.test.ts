@@ -1,16 +1,16 @@
 import { request } from 'undici'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { startDev } from '../e2e/running-dev.ts'
 import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
 
-test('a gateway has no console unless its settings say so', async () => {
+it('a gateway has no console unless its settings say so', async () => {
   const { gateway } = await gatewayAndUpstream()
   const { statusCode, body } = await request(`${gateway.adminUrl}/console`)
   await body.dump()
   expect(statusCode).toBe(404)
 })
 
-test('dev has one, and says where', async () => {
+it('dev has one, and says where', async () => {
   const dev = await startDev()
   try {
     const url = await dev.program.announced(/^console on (http:\S+)$/m)

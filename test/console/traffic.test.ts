@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createTraffic, type RefusedRequest } from '../../src/console/traffic.ts'
 
 interface Ended {
@@ -18,7 +18,7 @@ const ended: fc.Arbitrary<Ended> = fc.record({
   durationMs: fc.nat(5_000),
 })
 
-test('it tells of the last 120 seconds what all requests together say', () => {
+it('it tells of the last 120 seconds what all requests together say', () => {
   fc.assert(
     fc.property(fc.array(ended, { maxLength: 60 }), fc.nat(200_000), (requests, pauseMs) => {
       let now = 12_345
@@ -55,7 +55,7 @@ test('it tells of the last 120 seconds what all requests together say', () => {
   )
 })
 
-test('it keeps the newest requests and refusals, and no more', () => {
+it('it keeps the newest requests and refusals, and no more', () => {
   const traffic = createTraffic()
   for (let index = 0; index < 10_000; index += 1) {
     traffic.ended(index < 5_000 ? 'Old' : 'New', 200, 'allow', index)

@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { backendSettings } from '../backend/backend-settings.ts'
 import { runCampaign } from './campaign.ts'
 import { amount } from './extent.ts'
@@ -13,7 +13,7 @@ import { isThorough } from '../thorough.ts'
 
 const count = amount(isThorough ? 5_000 : 600)
 
-test(
+it(
   'hostile requests neither read nor change what is forbidden in the bundled catalog',
   { timeout: 120_000 + count * 40 },
   async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runCampaign } from './campaign.ts'
 import { differencesOf } from './differences.ts'
 import { amount } from './extent.ts'
@@ -8,7 +8,7 @@ import { isThorough } from '../thorough.ts'
 
 const count = amount(isThorough ? 20_000 : 1_500)
 
-test(
+it(
   'however leniently an upstream reads a request, it is the one that was authorized',
   { timeout: 60_000 + count * 20 },
   async () => {

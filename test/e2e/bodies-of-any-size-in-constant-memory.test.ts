@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { everything } from '../gateway/open-gateway.ts'
@@ -145,7 +145,7 @@ const works: [what: string, work: (bytes: number) => Promise<Ended>][] = [
   ],
 ]
 
-test.each(works)(
+it.each(works)(
   '%s of any size takes no more than 64 MiB above idle',
   async (_what, work) => {
     const idle = await residentBytes()

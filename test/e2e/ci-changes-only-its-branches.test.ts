@@ -1,6 +1,6 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { operationNamed, operationNames, type OperationName } from '../../src/interface/operations.ts'
 import { committer } from '../backend/staged-manifests.ts'
 import { runningBackend } from '../backend/running-backend.ts'
@@ -241,11 +241,11 @@ function madeBy(branch: string): string {
 
 const changing = operationNames.filter((name) => operationNamed(name).effect !== 'read')
 
-test('every operation that changes something has its forms', () => {
+it('every operation that changes something has its forms', () => {
   expect(Object.keys(forms).toSorted()).toEqual([...changing].toSorted())
 })
 
-test('CI changes only its branches, whatever it sends', async () => {
+it('CI changes only its branches, whatever it sends', async () => {
   const catalog = await runningBackend()
   const gateway = await gatewayBefore(catalog.url(), { users: ['required', 'allowed'], policies })
   const send = async ({ path, ...parts }: Form, as = 'dev') => {

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { appendConcurrently, inOrder, type AppendedRow, type WriterClient } from './appending-writers.ts'
 import { auditedChanges } from './audited-changes.ts'
 import { startDev } from './running-dev.ts'
@@ -22,7 +22,7 @@ const races: Race[] = [
 ]
 
 // Eight writers that conflict with each other take long on a busy machine.
-test.for(races)(
+it.for(races)(
   'no commit of %s is lost or made twice',
   { timeout: 120_000 },
   async ([name, clients, appends]) => {

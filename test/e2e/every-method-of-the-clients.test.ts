@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { Index, MatchQuery, type Connection, type Table } from '@lancedb/lancedb'
 import type * as Arrow from 'apache-arrow'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDev } from './running-dev.ts'
 
 // The client library holds the CommonJS build of apache-arrow, and takes schemas of no other instance.
@@ -282,11 +282,11 @@ describe.each(['remote', 'catalog'] as const)('of the %s client', (client) => {
     }
   })
 
-  test.each(Object.entries(ofTables))('the method %s of tables', async (_name, trial) => {
+  it.each(Object.entries(ofTables))('the method %s of tables', async (_name, trial) => {
     await trial(subject, client)
   })
 
-  test.each(Object.entries(ofConnections))('the method %s of connections', async (_name, trial) => {
+  it.each(Object.entries(ofConnections))('the method %s of connections', async (_name, trial) => {
     await trial(subject, client)
   })
 })

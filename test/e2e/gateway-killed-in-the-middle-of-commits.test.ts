@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { isThorough } from '../thorough.ts'
 import { startWriter } from './appending-writers.ts'
 import { auditedChanges } from './audited-changes.ts'
@@ -19,7 +19,7 @@ interface WriterLines {
 
 // In the short form, outcomes-after-kills.test.ts kills a gateway; here a client of the catalog commits meanwhile.
 const killed = 'the gateway is killed in the middle of commits, and nothing it acknowledged is lost'
-test.runIf(isThorough)(
+it.runIf(isThorough)(
   killed,
   async () => {
     const dataFolder = await temporaryFolder()

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from '@lancedb/lancedb'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { stringify } from 'yaml'
 import {
   makeProviderKey,
@@ -79,7 +79,7 @@ async function statusOf(url: string, token: string, route = '/v1/namespace/stagi
   return answer.status
 }
 
-test('who has a token of the provider may do what the policies grant, and no more', async () => {
+it('who has a token of the provider may do what the policies grant, and no more', async () => {
   const provider = await startProvider()
   const url = await startGateway(provider)
   const token = await provider.issueToken(audience)
@@ -96,7 +96,7 @@ test('who has a token of the provider may do what the policies grant, and no mor
   expect(await table.countRows()).toBe(1)
 })
 
-test('the provider changes its keys, and the gateway follows without a restart', async () => {
+it('the provider changes its keys, and the gateway follows without a restart', async () => {
   const provider = await startProvider()
   const url = await startGateway(provider)
   const before = await provider.issueToken(audience)

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { startDev } from './running-dev.ts'
 
 const dev = await startDev()
@@ -6,7 +6,7 @@ afterAll(() => dev.remove())
 
 const names = ['заказы', '注文', 'طلبات', 'הזמנות', 'ऑर्डर', 'Größe', 'e\u0301', '\u00e9', '📦', 'a.b-c_d']
 
-test.for([...names, 'with a space'])('the remote client works with the name %s', async (name) => {
+it.for([...names, 'with a space'])('the remote client works with the name %s', async (name) => {
   const client = await dev.remoteClient()
   await client.createNamespace([name])
   const created = await client.createTable(name, [{ text: name }], [name])
@@ -18,7 +18,7 @@ test.for([...names, 'with a space'])('the remote client works with the name %s',
   expect(await table.countRows()).toBe(2)
 })
 
-test.for(names)('the catalog client works with the name %s', async (name) => {
+it.for(names)('the catalog client works with the name %s', async (name) => {
   const client = await dev.catalogClient()
   const namespace = [`of the catalog client ${names.indexOf(name)}`.replaceAll(' ', '-')]
   await client.createNamespace(namespace)

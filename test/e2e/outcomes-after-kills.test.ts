@@ -3,7 +3,7 @@ import { copyFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { committer, type VersionRequest } from '../backend/staged-manifests.ts'
 import { recordsOf, ofKind } from '../audit/entries.ts'
@@ -26,7 +26,7 @@ interface Clients {
   readonly manifests: Map<string, bigint>
 }
 
-test(
+it(
   `after ${kills} kills the log says what became of every change`,
   async () => {
     const gateway = await killableGateway(1.5)

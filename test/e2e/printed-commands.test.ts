@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { projectFolder } from './built-program.ts'
 import { startDev } from './running-dev.ts'
 
 const dev = await startDev()
 afterAll(() => dev.remove())
 
-test('the commands that dev prints work as they are', async () => {
+it('the commands that dev prints work as they are', async () => {
   await dev.program.announced(/^(Ctrl-C stops it)/m)
   const pasted = dev.program
     .output()

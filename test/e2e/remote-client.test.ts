@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as Arrow from 'apache-arrow'
 import type { Connection, Table } from '@lancedb/lancedb'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { startDev } from './running-dev.ts'
 
 // The client library holds the CommonJS build of apache-arrow, and takes schemas of no other instance.
@@ -35,7 +35,7 @@ async function namesIn(table: Table): Promise<string[]> {
   return rows.map(({ name }) => name).toSorted()
 }
 
-test('namespaces are created, listed, described and dropped', async () => {
+it('namespaces are created, listed, described and dropped', async () => {
   const parent = await newNamespace()
   await client.createNamespace([...parent, 'b'], { properties: { owner: 'sales' } })
   await client.createNamespace([...parent, 'a'])
@@ -46,13 +46,13 @@ test('namespaces are created, listed, described and dropped', async () => {
   await expect(client.describeNamespace([...parent, 'a'])).rejects.toThrow(/404/)
 })
 
-test('a namespace that is there is refused, unless the client says that it may be there', async () => {
+it('a namespace that is there is refused, unless the client says that it may be there', async () => {
   const namespace = await newNamespace()
   await expect(client.createNamespace(namespace)).rejects.toThrow(/already exists/)
   await client.createNamespace(namespace, { mode: 'exist_ok' })
 })
 
-test('a namespace with tables is dropped with all of them, or not at all', async () => {
+it('a namespace with tables is dropped with all of them, or not at all', async () => {
   const namespace = await newNamespace()
   await client.createTable('people', people('Ada'), namespace)
   await expect(client.dropNamespace(namespace)).rejects.toThrow(/not empty/)
@@ -61,7 +61,7 @@ test('a namespace with tables is dropped with all of them, or not at all', async
   await expect(client.tableNames(namespace)).rejects.toThrow(/404/)
 })
 
-test('what goes into a table comes out of it', async () => {
+it('what goes into a table comes out of it', async () => {
   const namespace = await newNamespace()
   await client.createTable('people', people('Ada', 'Grace'), namespace)
   const table = await client.openTable('people', namespace)
@@ -69,7 +69,7 @@ test('what goes into a table comes out of it', async () => {
   expect(rows.map(({ id, name }) => ({ id, name }))).toEqual(people('Ada', 'Grace'))
 })
 
-test('an empty table has the schema it was created with, and takes rows', async () => {
+it('an empty table has the schema it was created with, and takes rows', async () => {
   const namespace = await newNamespace()
   const schema = new Schema([new Field('id', new Int64(), false), new Field('name', new Utf8(), true)])
   const table = await client.createEmptyTable('people', schema, namespace)
@@ -83,7 +83,7 @@ test('an empty table has the schema it was created with, and takes rows', async 
   expect(await namesIn(table)).toEqual(['Ada'])
 })
 
-test('rows are appended, or replace those that are there', async () => {
+it('rows are appended, or replace those that are there', async () => {
   const namespace = await newNamespace()
   const table = await client.createTable('people', people('Ada'), namespace)
   await table.add(people('Grace'))
@@ -93,13 +93,13 @@ test('rows are appended, or replace those that are there', async () => {
   expect(await table.version()).toBe(3)
 })
 
-test('rows are counted, all of them or those of a filter', async () => {
+it('rows are counted, all of them or those of a filter', async () => {
   const table = await client.createTable('people', people('Ada', 'Grace', 'Alan'), await newNamespace())
   expect(await table.countRows()).toBe(3)
   expect(await table.countRows("name LIKE 'A%'")).toBe(2)
 })
 
-test('a query filters, selects, skips and limits', async () => {
+it('a query filters, selects, skips and limits', async () => {
   const rows = Array.from({ length: 50 }, (_, id) => ({ id, name: `person ${id}`, even: id % 2 === 0 }))
   const table = await client.createTable('people', rows, await newNamespace())
   const found = await table
@@ -114,7 +114,7 @@ test('a query filters, selects, skips and limits', async () => {
   )
 })
 
-test('the nearest vectors are those that a search of all of them finds', async () => {
+it('the nearest vectors are those that a search of all of them finds', async () => {
   const rows = Array.from({ length: 500 }, (_, id) => ({ id, team: id % 3, vector: vectorOf(id) }))
   const table = await client.createTable('vectors', rows, await newNamespace())
   for (const wanted of [vectorOf(7), vectorOf(1000.5), [0, 0, 0, 0, 0, 0, 0, 1]]) {
@@ -133,7 +133,7 @@ test('the nearest vectors are those that a search of all of them finds', async (
   }
 })
 
-test('the names of tables come in pages that miss none and repeat none', async () => {
+it('the names of tables come in pages that miss none and repeat none', async () => {
   const namespace = await newNamespace()
   const names = ['a', 'b', 'c', 'd', 'e']
   for (const name of names.toReversed()) await client.createTable(name, people('Ada'), namespace)
@@ -148,7 +148,7 @@ test('the names of tables come in pages that miss none and repeat none', async (
   expect((await client.tableNames(namespace)).toSorted()).toEqual(names)
 })
 
-test('a table is found in its own namespace only', async () => {
+it('a table is found in its own namespace only', async () => {
   const [one, other] = [await newNamespace(), await newNamespace()]
   await client.createTable('people', people('Ada'), one)
   expect(await client.tableNames(one)).toEqual(['people'])
@@ -156,7 +156,7 @@ test('a table is found in its own namespace only', async () => {
   await expect(client.openTable('people', other)).rejects.toThrow(/^Table 'people' was not found/)
 })
 
-test('a dropped table is gone, and its name is free', async () => {
+it('a dropped table is gone, and its name is free', async () => {
   const namespace = await newNamespace()
   const table = await client.createTable('people', people('Ada'), namespace)
   await client.dropTable('people', namespace)
@@ -166,7 +166,7 @@ test('a dropped table is gone, and its name is free', async () => {
   expect(await namesIn(await client.createTable('people', people('Grace'), namespace))).toEqual(['Grace'])
 })
 
-test('a table that is there is kept, unless it is to be replaced', async () => {
+it('a table that is there is kept, unless it is to be replaced', async () => {
   const namespace = await newNamespace()
   await client.createTable('people', people('Ada'), namespace)
   await expect(client.createTable('people', people('Grace'), namespace)).rejects.toThrow(
@@ -178,7 +178,7 @@ test('a table that is there is kept, unless it is to be replaced', async () => {
   expect(await namesIn(replaced)).toEqual(['Alan'])
 })
 
-test('a table can be read as it was', async () => {
+it('a table can be read as it was', async () => {
   const table = await client.createTable('people', people('Ada'), await newNamespace())
   await table.add(people('Grace'))
   await table.checkout(1)
@@ -187,7 +187,7 @@ test('a table can be read as it was', async () => {
   expect(await namesIn(table)).toEqual(['Ada', 'Grace'])
 })
 
-test('a renamed table keeps its rows', async () => {
+it('a renamed table keeps its rows', async () => {
   const namespace = await newNamespace()
   await client.createTable('people', people('Ada'), namespace)
   await client.renameTable('people', 'pioneers', { namespacePath: namespace })
@@ -195,7 +195,7 @@ test('a renamed table keeps its rows', async () => {
   expect(await namesIn(await client.openTable('pioneers', namespace))).toEqual(['Ada'])
 })
 
-test('who may only read is told 403, and nothing is changed', async () => {
+it('who may only read is told 403, and nothing is changed', async () => {
   await client.createNamespace(['demo'])
   await client.createTable('people', people('Ada'), ['demo'])
   const analyst = await dev.remoteClient(await dev.createKey('somebody', '--group', 'analysts'))
@@ -210,7 +210,7 @@ test('who may only read is told 403, and nothing is changed', async () => {
   expect(await table.countRows()).toBe(1)
 })
 
-test('a wrong key is told 401', async () => {
+it('a wrong key is told 401', async () => {
   const stranger = await dev.remoteClient(`${dev.key}!`)
   await expect(stranger.tableNames()).rejects.toThrow(/401/)
 })

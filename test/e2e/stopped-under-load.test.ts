@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { auditedChanges } from './audited-changes.ts'
 import { runProgram, temporaryFolder } from './built-program.ts'
 import { startDev } from './running-dev.ts'
@@ -11,7 +11,7 @@ interface ClientLog {
   failure: unknown
 }
 
-test('a gateway that is stopped under load answers what it took, and its audit log is whole', async () => {
+it('a gateway that is stopped under load answers what it took, and its audit log is whole', async () => {
   const dev = await startDev({ dataFolder: await temporaryFolder() })
   const pool = new Pool(dev.url, { connections: 8 })
   const clients = Array.from({ length: 8 }, (_, number) => runClient(pool, dev.key, number))

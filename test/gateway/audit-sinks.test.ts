@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { redactionSchema } from '../../src/audit/redaction.ts'
 import { sinksSchema } from '../../src/audit/sinks/sink-settings.ts'
 import { httpSettings, linesInLog } from '../audit/sinks/log-with-sinks.ts'
@@ -11,7 +11,7 @@ async function metricsOf(adminUrl: string): Promise<string> {
   return (await fetch(`${adminUrl}/metrics`)).text()
 }
 
-test('a sink that stalls stops no change, shows in the metrics, and gets all of it later', async () => {
+it('a sink that stalls stops no change, shows in the metrics, and gets all of it later', async () => {
   const receiver = await startReceiver()
   receiver.receiving = stalls
   const sinks = sinksSchema.parse([httpSettings(receiver.url, { timeoutMs: 200 })])
@@ -47,7 +47,7 @@ test('a sink that stalls stops no change, shows in the metrics, and gets all of 
   expect(lines.join('\n')).not.toMatch(/planted|acme/)
 })
 
-test('context entries and filters are recorded where the settings ask for them', async () => {
+it('context entries and filters are recorded where the settings ask for them', async () => {
   const redaction = redactionSchema.parse({ contextKeys: ['tenant'], filters: 'plain' })
   const { gateway } = await gatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, redaction } }),

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runningBackend } from '../backend/running-backend.ts'
 import { openApiText } from '../../src/interface/openapi.ts'
 import { operationNamed, operationNames } from '../../src/interface/operations.ts'
@@ -10,14 +10,14 @@ async function fetchDocument(url: string) {
   return { status: answer.status, text: await answer.text() }
 }
 
-test('the gateway tells everybody the interface, and asks no upstream for it', async () => {
+it('the gateway tells everybody the interface, and asks no upstream for it', async () => {
   const { gateway, upstream } = await gatewayAndUpstream()
   expect(await fetchDocument(gateway.url)).toEqual({ status: 200, text: openApiText() })
   expect(upstream.arrivals).toHaveLength(0)
   expect((await gateway.post('/openapi.json')).status).toBe(405)
 })
 
-test('so does the reference catalog, also where it wants a token', async () => {
+it('so does the reference catalog, also where it wants a token', async () => {
   const { url } = await runningBackend({ accessToken: 'correct-horse-battery-staple' })
   expect(await fetchDocument(url())).toEqual({ status: 200, text: openApiText() })
 })
@@ -31,7 +31,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
 }
 
-test.each([...operationNames])('%s lists its facts, each where a request can state it', (name) => {
+it.each([...operationNames])('%s lists its facts, each where a request can state it', (name) => {
   const { path, method, facts } = operationNamed(name)
   const document = JSON.parse(openApiText()) as Document
   const described = document.paths[path]?.[method.toLowerCase()]
@@ -45,7 +45,7 @@ test.each([...operationNames])('%s lists its facts, each where a request can sta
   }
 })
 
-test('a fact is listed with every place that states it, the one of the interface first', () => {
+it('a fact is listed with every place that states it, the one of the interface first', () => {
   const { paths } = JSON.parse(openApiText()) as Document
   const created = paths['/v1/table/{id}/create']?.['post']
   expect(created?.['x-facts']).toMatchObject({

@@ -4,6 +4,7 @@ import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
 import { openGateway, type TestedGateway } from './open-gateway.ts'
 import { healthPath, startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
+import { eventually } from './waiting.ts'
 
 /** `rest` serves what lies at no other; ids have another delimiter and a path in front at `lake`. */
 const namespaces = { lake: [['prod', 'lake'], ['archive']], raw: [['prod', 'lake', 'raw']], rest: undefined }
@@ -126,8 +127,10 @@ it('what one upstream does is not held against another', async () => {
   const good = raw?.answering
   if (raw === undefined || good === undefined) throw new Error('There is no such upstream.')
   raw.answering = (_arrival, response) => response.socket?.destroy()
-  for (let count = 0; count < 8; count += 1) await gateway.post('/v1/table/prod$lake$raw$events/describe')
-  expect(await gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({ status: 503 })
+  raw.healthStatus = 503
+  await eventually(async () =>
+    expect(await gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({ status: 503 }),
+  )
   expect(await gateway.post('/v1/table/prod$lake$orders/describe')).toMatchObject({ status: 200 })
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const broken = metrics.split('\n').filter((line) => /^catalog_gateway_upstream_breaker.* 1$/.test(line))
@@ -140,4 +143,8 @@ it('what one upstream does is not held against another', async () => {
     /^catalog_gateway_upstream_duration_seconds_count\{upstream="lake",operation="DescribeTable"\} /m,
   )
   raw.answering = good
+  raw.healthStatus = 200
+  await eventually(async () =>
+    expect(await gateway.post('/v1/table/prod$lake$raw$events/describe')).toMatchObject({ status: 200 }),
+  )
 })

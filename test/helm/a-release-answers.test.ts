@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { startProgram, temporaryFolder, type Program } from '../e2e/built-program.ts'
 import { chartFolder, goldenManifests, podsOf } from './chart.ts'
 import { mountPod, secretsOf, type Contents } from './mounted-pod.ts'
@@ -40,7 +40,7 @@ async function helmTest(
   }
 }
 
-test('the gateway and the catalog of a release pass its own test, which a wrong key does not', async () => {
+it('the gateway and the catalog of a release pass its own test, which a wrong key does not', async () => {
   const root = await temporaryFolder()
   const secrets = await secretsOf(root)
   const catalog = await startPod(root, 'catalog', secrets)

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import type { Manifest } from './chart.ts'
@@ -12,7 +12,7 @@ const readProject = (file: string): Promise<string> => readFile(join(projectFold
 const readmes = ['README.md', 'helm/catalog-gateway/README.md']
 
 describe.skipIf(helms.length === 0).each(readmes)('the commands of %s', (file) => {
-  test('installs what it says, with the Secrets that it makes', async () => {
+  it('installs what it says, with the Secrets that it makes', async () => {
     const readme = await readProject(file)
     const [, values] = /```yaml values\n(.*?)```/s.exec(readme) ?? []
     const [, policy] = /```yaml policy\n(.*?)```/s.exec(await readProject('README.md')) ?? []

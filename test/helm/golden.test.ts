@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { chartFolder, goldenFile, render, valuesFile, valuesNames, type Manifest } from './chart.ts'
 import { everyInTheLongForm, isThorough } from '../thorough.ts'
@@ -22,12 +22,12 @@ const programs = isThorough ? helms : helms.slice(-1)
 describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : programs)(
   'the chart with %s',
   (program) => {
-    test.each(valuesNames)('renders %s as expected', async (name) => {
+    it.each(valuesNames)('renders %s as expected', async (name) => {
       const manifests = await render(['--values', valuesFile(name)], program)
       await expect(textOf(manifests)).toMatchFileSnapshot(goldenFile(name))
     })
 
-    test('finds nothing wrong with the chart', async () => {
+    it('finds nothing wrong with the chart', async () => {
       const each = everyInTheLongForm(valuesNames, 6).map((name) =>
         helm(['lint', '--strict', chartFolder, '-f', valuesFile(name)], program),
       )
@@ -37,7 +37,7 @@ describe.skipIf(programs.length === 0).each(programs.length === 0 ? ['helm'] : p
   },
 )
 
-test('nothing is expected of values that are not there', async () => {
+it('nothing is expected of values that are not there', async () => {
   const golden = await readdir(dirname(goldenFile('any')))
   expect(new Set(golden)).toEqual(new Set(valuesNames.map((name) => `${name}.yaml`)))
 })

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import { isThorough } from '../thorough.ts'
 
@@ -33,7 +33,7 @@ const { packages } = JSON.parse(await read('package-lock.json')) as {
 }
 const ofDevelopment = Object.fromEntries(Object.entries(packages).filter(([, { dev }]) => dev === true))
 
-test('the image is made of what lies here, and of nothing else', async () => {
+it('the image is made of what lies here, and of nothing else', async () => {
   const copied = steps
     .filter(({ instruction, text }) => instruction === 'COPY' && !text.startsWith('--from='))
     .flatMap(({ words }) => words.slice(0, -1))
@@ -45,7 +45,7 @@ test('the image is made of what lies here, and of nothing else', async () => {
   for (const name of copied) expect(existsSync(join(projectFolder, name)), name).toBe(true)
 })
 
-test('the image runs the program as nobody in particular, on the newest Node that is tested', () => {
+it('the image runs the program as nobody in particular, on the newest Node that is tested', () => {
   expect(starts).toHaveLength(2)
   expect(
     new Set(steps.filter(({ instruction }) => instruction === 'FROM').map(({ words }) => words[0])),
@@ -56,7 +56,7 @@ test('the image runs the program as nobody in particular, on the newest Node tha
   expect(last.get('EXPOSE')).toBe('2333 2334')
 })
 
-test.skipIf(!isThorough)(
+it.skipIf(!isThorough)(
   'the steps of the Dockerfile make a program without the packages of development, and say what is in it',
   async () => {
     const first = await run(build ?? [])

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import { goldenManifests, valuesNames, type Manifest } from './chart.ts'
 
@@ -11,11 +11,11 @@ const compiler = join(projectFolder, 'node_modules', 'typescript', 'bin', 'tsc')
 
 const all = valuesNames.flatMap((name) => goldenManifests(name))
 
-test('what the chart makes has no member that Kubernetes does not know, and each that it needs', async () => {
+it('what the chart makes has no member that Kubernetes does not know, and each that it needs', async () => {
   expect(await complaintsAbout(all)).toBe('')
 })
 
-test('a member in the wrong place, and a value of the wrong type, would be found', async () => {
+it('a member in the wrong place, and a value of the wrong type, would be found', async () => {
   const [service] = all.filter(({ kind }) => kind === 'Service')
   if (service === undefined) throw new Error('the chart makes no Service')
   const spec = service.spec as object

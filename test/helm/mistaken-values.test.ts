@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { render } from './chart.ts'
@@ -19,7 +19,7 @@ async function refusalOf(values: object): Promise<string> {
 }
 
 describe.skipIf(helms.length === 0)('values', () => {
-  test('that do not go together are refused, all at once', async () => {
+  it('that do not go together are refused, all at once', async () => {
     const refusal = await refusalOf({
       autoscaling: { enabled: true },
       persistence: { enabled: false },
@@ -45,14 +45,14 @@ describe.skipIf(helms.length === 0)('values', () => {
     expect(refusal).not.toContain('modes.admin')
   })
 
-  test('of a catalog that would lose its tables with its pod are refused', async () => {
+  it('of a catalog that would lose its tables with its pod are refused', async () => {
     const refusal = await refusalOf({
       catalog: { enabled: true, accessToken: { existingSecret: 'token' }, persistence: { enabled: false } },
     })
     expect(refusal).toContain('without a volume, tables in a folder and a catalog in SQLite go with the pod')
   })
 
-  test('that the schema does not know, or not in this form, are refused', async () => {
+  it('that the schema does not know, or not in this form, are refused', async () => {
     const refusal = await refusalOf({
       replicas: 2,
       image: { registry: 'images.example' },

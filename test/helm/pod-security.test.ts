@@ -1,20 +1,20 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { goldenManifests, podsOf, valuesNames, type Container, type PodSpec } from './chart.ts'
 
 const pods = valuesNames.flatMap((name) =>
   podsOf(goldenManifests(name)).map(({ component, pod }) => [`${component} of ${name}`, pod] as const),
 )
 
-test.each(pods)('the pod %s meets the profile "restricted", and more', (_name, pod) => {
+it.each(pods)('the pod %s meets the profile "restricted", and more', (_name, pod) => {
   expect(faultsOf(pod)).toEqual([])
 })
 
-test('gateways, catalogs and the test of a release are among the pods', () => {
+it('gateways, catalogs and the test of a release are among the pods', () => {
   const components = new Set(pods.map(([name]) => name.split(' ')[0]))
   expect(components).toEqual(new Set(['gateway', 'catalog', 'test']))
 })
 
-test('a pod without a security context would be found', () => {
+it('a pod without a security context would be found', () => {
   const container = { name: 'x', args: [], ports: [{ name: 'http', containerPort: 80, hostPort: 80 }] }
   const pod = {
     containers: [container],

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { backendSettingsSchema } from '../../src/backend/configuration.ts'
 import { readGatewaySettings } from '../../src/config.ts'
 import { readSettings } from '../../src/settings.ts'
@@ -25,7 +25,7 @@ async function mounted(name: string, component: string) {
   return { ...pod, file }
 }
 
-test.each(valuesNames.filter((name) => name !== 'tls' || hasOpenssl()))(
+it.each(valuesNames.filter((name) => name !== 'tls' || hasOpenssl()))(
   'a gateway starts with the settings of %s, and listens where its pod says',
   async (name) => {
     const { container, file, environment } = await mounted(name, 'gateway')
@@ -43,7 +43,7 @@ test.each(valuesNames.filter((name) => name !== 'tls' || hasOpenssl()))(
   },
 )
 
-test.each(checked.filter((name) => name !== 'tls' || hasOpenssl()))(
+it.each(checked.filter((name) => name !== 'tls' || hasOpenssl()))(
   'catalog-gateway check finds nothing wrong with the pod of %s',
   async (name) => {
     const { file, environment } = await mounted(name, 'gateway')
@@ -54,7 +54,7 @@ test.each(checked.filter((name) => name !== 'tls' || hasOpenssl()))(
   },
 )
 
-test.each(withCatalog)(
+it.each(withCatalog)(
   'a catalog starts with the settings of %s, and listens where its pod says',
   async (name) => {
     const { container, file, environment } = await mounted(name, 'catalog')
@@ -65,7 +65,7 @@ test.each(withCatalog)(
   },
 )
 
-test('what the user says wins over the chart, also where it is nothing', async () => {
+it('what the user says wins over the chart, also where it is nothing', async () => {
   const { file } = await mounted('autoscaling', 'gateway')
   expect((await readGatewaySettings(file, {})).timeouts).toMatchObject({
     drainDelayMs: 0,
@@ -73,7 +73,7 @@ test('what the user says wins over the chart, also where it is nothing', async (
   })
 })
 
-test.each([
+it.each([
   ['one-upstream', 'warn'],
   ['autoscaling', 'off'],
   ['without-volumes', 'off'],

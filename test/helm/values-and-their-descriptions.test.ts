@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { projectFolder, temporaryFolder } from '../e2e/built-program.ts'
 import { chartFolder } from './chart.ts'
@@ -21,7 +21,7 @@ const values = parse(await read('values.yaml')) as Readonly<Record<string, unkno
 /** What helm adds to the values of a chart that is part of another one. */
 const valuesOfHelm = ['global']
 
-test('the schema knows each value and no other, and refuses what it does not know', () => {
+it('the schema knows each value and no other, and refuses what it does not know', () => {
   compare(root, values, '')
 })
 
@@ -42,7 +42,7 @@ function resolved(schema: Schema): Schema {
   return name === undefined ? schema : (root.definitions?.[name] ?? {})
 }
 
-test('the README lists each value with its default, as npm run chart-readme writes it', async () => {
+it('the README lists each value with its default, as npm run chart-readme writes it', async () => {
   const copy = join(await temporaryFolder(), 'README.md')
   await copyFile(join(chartFolder, 'README.md'), copy)
   const generator = join(projectFolder, 'node_modules/@bitnami/readme-generator-for-helm/bin/index.js')
@@ -50,13 +50,13 @@ test('the README lists each value with its default, as npm run chart-readme writ
   expect(await readFile(copy, 'utf8')).toBe(await read('README.md'))
 })
 
-test('no value is without a description', async () => {
+it('no value is without a description', async () => {
   const rows = (await read('README.md')).split('\n').filter((line) => line.startsWith('| `'))
   expect(rows.length).toBeGreaterThan(100)
   for (const row of rows) expect(row).toMatch(/^\| `\S+` +\| \S.* \| `.*` +\|$/)
 })
 
-test('the chart is of the version of the program', async () => {
+it('the chart is of the version of the program', async () => {
   const { version } = JSON.parse(await readFile(join(projectFolder, 'package.json'), 'utf8')) as {
     version: string
   }

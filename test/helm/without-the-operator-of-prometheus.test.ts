@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { chartFolder, goldenManifests, valuesFile } from './chart.ts'
 import { helm, helms } from './helm-programs.ts'
 
 const kindsOfTheOperator = ['PrometheusRule', 'ServiceMonitor']
 
-test.skipIf(helms.length === 0)('a cluster without the operator is not asked for its kinds', async () => {
+it.skipIf(helms.length === 0)('a cluster without the operator is not asked for its kinds', async () => {
   const text = await helm(['template', 'release', chartFolder, '--values', valuesFile('monitoring')])
   const kinds = goldenManifests('monitoring').map(({ kind }) => kind)
   for (const kind of kindsOfTheOperator) {

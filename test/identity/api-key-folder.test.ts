@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { apiKey, eventually, makeFolder, openAuthenticator, reason } from './authenticating.ts'
 
@@ -31,7 +31,7 @@ async function oneKey(principal: string) {
   return { stored: await readFile(file, 'utf8'), text }
 }
 
-test('its files are read together, and followed when they are exchanged', async () => {
+it('its files are read together, and followed when they are exchanged', async () => {
   const { mount, publish } = await mountSecret()
   const [sales, research, later] = [await oneKey('sales'), await oneKey('research'), await oneKey('later')]
   await publish({ 'sales.yaml': sales.stored, 'research.yml': research.stored, 'notes.txt': 'no keys' })
@@ -45,7 +45,7 @@ test('its files are read together, and followed when they are exchanged', async 
   expect(await reason(apiKey(authenticator, sales.text))).toBe('unknown_key')
 })
 
-test('faults of all its files are told at once, and one key in two files is a fault', async () => {
+it('faults of all its files are told at once, and one key in two files is a fault', async () => {
   const { mount, publish } = await mountSecret()
   const { stored } = await oneKey('sales')
   await publish({ 'a.yaml': stored, 'b.yaml': stored, 'c.yaml': 'keys: {', 'd.yaml': 'keys: 1' })
@@ -55,7 +55,7 @@ test('faults of all its files are told at once, and one key in two files is a fa
   )
 })
 
-test('a folder without files of keys', async () => {
+it('a folder without files of keys', async () => {
   const { mount } = await mountSecret()
   await expect(openAuthenticator({ apiKeys: { file: mount, pepper } })).rejects.toThrow('holds no .yaml')
 })

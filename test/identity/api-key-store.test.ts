@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { ApiKeyStoreError, parseKeyStore } from '../../src/identity/api-key-document.ts'
 import { createKey, listKeys, revokeKey, rotateKey } from '../../src/identity/api-key-store.ts'
 import { makeFolder } from './authenticating.ts'
@@ -19,7 +19,7 @@ function problemsOf(text: string): readonly string[] {
   }
 }
 
-test('keys are listed as they were made, without their secrets', async () => {
+it('keys are listed as they were made, without their secrets', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const expiresAt = new Date('2099-01-01T00:00:00Z')
   const { text, key } = await createKey(file, pepper, { ...loader, expiresAt, description: 'nightly: load' })
@@ -37,7 +37,7 @@ test('keys are listed as they were made, without their secrets', async () => {
 })
 
 // So deep, the library that reads YAML ends the process.
-test.each(['[', '{ a: ', '- '])(
+it.each(['[', '{ a: ', '- '])(
   'a store that nests %s without end is one problem, with its line',
   (opening) => {
     expect(problemsOf(`# keys\nkeys:\n  ${opening.repeat(20_000)}`)).toEqual([
@@ -46,13 +46,13 @@ test.each(['[', '{ a: ', '- '])(
   },
 )
 
-test('only its owner can read the store', async () => {
+it('only its owner can read the store', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 })
 
-test('the comments of an operator stay', async () => {
+it('the comments of an operator stay', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   await writeFile(file, '# ask team-data before you touch this\nkeys: [] # none yet\n')
   const { key } = await createKey(file, pepper, loader)
@@ -62,7 +62,7 @@ test('the comments of an operator stay', async () => {
   expect(stored).toContain(`\n  - id: `)
 })
 
-test('revoking again keeps the first time; an unknown id is an error', async () => {
+it('revoking again keeps the first time; an unknown id is an error', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const { key } = await createKey(file, pepper, loader)
   await revokeKey(file, key.id)
@@ -73,7 +73,7 @@ test('revoking again keeps the first time; an unknown id is an error', async () 
   await expect(revokeKey(file, 'AAAAAAAAAAAA')).rejects.toThrow('no key has the id')
 })
 
-test('rotation makes a like key, and ends the old one after a while', async () => {
+it('rotation makes a like key, and ends the old one after a while', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const request = { ...loader, subject: 'corp:alice', description: 'nightly' }
   const { key } = await createKey(file, pepper, request)
@@ -86,7 +86,7 @@ test('rotation makes a like key, and ends the old one after a while', async () =
   expect(await listKeys(file)).toEqual([{ ...key, expiresAt: endsAt.toISOString() }, made.key])
 })
 
-test('a rotated key lives as long as the old one was made to, which never lives longer for it', async () => {
+it('a rotated key lives as long as the old one was made to, which never lives longer for it', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const expiresAt = new Date(Date.now() + 3_600_000)
   const { key } = await createKey(file, pepper, { ...loader, expiresAt })
@@ -97,7 +97,7 @@ test('a rotated key lives as long as the old one was made to, which never lives 
   expect((await listKeys(file))[0]).toEqual(key)
 })
 
-test('what is revoked or has expired cannot be rotated', async () => {
+it('what is revoked or has expired cannot be rotated', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const revoked = await createKey(file, pepper, loader)
   await revokeKey(file, revoked.key.id)
@@ -113,7 +113,7 @@ test('what is revoked or has expired cannot be rotated', async () => {
   expect(await readFile(file, 'utf8')).toBe(before)
 })
 
-test('a principal that is no name is refused before anything is written', async () => {
+it('a principal that is no name is refused before anything is written', async () => {
   const folder = await makeFolder()
   const file = join(folder, 'keys.yaml')
   await expect(createKey(file, pepper, { principal: 'corp:alice', groups: ['a b'] })).rejects.toThrow(
@@ -122,7 +122,7 @@ test('a principal that is no name is refused before anything is written', async 
   expect(await readdir(folder)).toEqual([])
 })
 
-test('commands that run at the same time do not undo each other', async () => {
+it('commands that run at the same time do not undo each other', async () => {
   const folder = await makeFolder()
   const file = join(folder, 'keys.yaml')
   const { key } = await createKey(file, pepper, loader)
@@ -136,7 +136,7 @@ test('commands that run at the same time do not undo each other', async () => {
   expect(await readdir(folder)).toEqual(['keys.yaml'])
 })
 
-test('what a crashed command left behind is named, and the store stays as it was', async () => {
+it('what a crashed command left behind is named, and the store stays as it was', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   await createKey(file, pepper, loader)
   const before = await readFile(file, 'utf8')
@@ -145,7 +145,7 @@ test('what a crashed command left behind is named, and the store stays as it was
   expect(await readFile(file, 'utf8')).toBe(before)
 })
 
-test('a link to the store stays a link', async () => {
+it('a link to the store stays a link', async () => {
   const folder = await makeFolder()
   const [file, link] = [join(folder, 'keys.yaml'), join(folder, 'link.yaml')]
   await createKey(file, pepper, loader)
@@ -155,7 +155,7 @@ test('a link to the store stays a link', async () => {
   expect(await listKeys(link)).toHaveLength(2)
 })
 
-test('all faults of a store are told at once, each with its line, none with a value', () => {
+it('all faults of a store are told at once, each with its line, none with a value', () => {
   const secret = 'cgk_pasted_here'
   const problems = problemsOf(`keys:
   - id: short
@@ -184,7 +184,7 @@ test('all faults of a store are told at once, each with its line, none with a va
   expect(problems.join('\n')).not.toContain(secret)
 })
 
-test.each([
+it.each([
   ['nothing', '', 'keys.yaml:1: '],
   ['a list', '- a', 'keys.yaml:1: '],
   ['not YAML', 'keys:\n  - id: "x', 'keys.yaml:2: '],
@@ -197,7 +197,7 @@ test.each([
   expect(problems[0]).toContain(problem)
 })
 
-test('no two keys have one id', () => {
+it('no two keys have one id', () => {
   const key = `id: ABCDEFGHIJKL, principal: a, hash: ${'0a'.repeat(32)}, createdAt: 2026-01-01T00:00:00Z`
   expect(problemsOf(`keys:\n - {${key}}\n - {${key}}\n`)).toEqual([
     'keys.yaml:3: keys[1].id: another key above has the same id',

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { makeApiKey, readApiKey, writeApiKey } from '../../src/identity/api-key-text.ts'
 
-test('what is written can be read', () => {
+it('what is written can be read', () => {
   for (let count = 0; count < 200; count++) {
     const parts = makeApiKey()
     const text = writeApiKey(parts)
@@ -11,7 +11,7 @@ test('what is written can be read', () => {
   }
 })
 
-test('a mistyped or cut key is told apart', () => {
+it('a mistyped or cut key is told apart', () => {
   const text = writeApiKey({ id: 'ABCDEFGHIJKL', secret: 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ' })
   expect(readApiKey(text)).toBeDefined()
   const edit = fc.record({

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createKey, revokeKey, type NewKey } from '../../src/identity/api-key-store.ts'
 import type { AuthenticatorOptions } from '../../src/identity/authenticate.ts'
 import { apiKey, eventually, makeFolder, openAuthenticator, reason } from './authenticating.ts'
@@ -17,7 +17,7 @@ async function makeStore(request: Partial<NewKey> = {}) {
   return { file, text, key, options }
 }
 
-test('a key names its principal', async () => {
+it('a key names its principal', async () => {
   const { text, key, options } = await makeStore()
   expect(await apiKey(await openAuthenticator(options), text)).toEqual({
     name: 'loader',
@@ -27,7 +27,7 @@ test('a key names its principal', async () => {
   })
 })
 
-test('the answer comes at once, and the principal is made once', async () => {
+it('the answer comes at once, and the principal is made once', async () => {
   const { text, options } = await makeStore()
   const authenticator = await openAuthenticator(options)
   const credentials = { apiKey: text, authorization: undefined }
@@ -35,7 +35,7 @@ test('the answer comes at once, and the principal is made once', async () => {
   expect(authenticator.authenticate(credentials)).not.toBeInstanceOf(Promise)
 })
 
-test('keys that were never issued', async () => {
+it('keys that were never issued', async () => {
   const { file, text, key, options } = await makeStore()
   const authenticator = await openAuthenticator(options)
   const { text: other } = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
@@ -46,19 +46,19 @@ test('keys that were never issued', async () => {
   expect(key.hash).not.toContain(text.split('_')[2])
 })
 
-test('another pepper refuses', async () => {
+it('another pepper refuses', async () => {
   const { file, text } = await makeStore()
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper: randomBytes(32) } })
   expect(await reason(apiKey(authenticator, text))).toBe('wrong_secret')
 })
 
-test('a short pepper is refused', async () => {
+it('a short pepper is refused', async () => {
   const { file } = await makeStore()
   await expect(openAuthenticator({ apiKeys: { file, pepper: randomBytes(16) } })).rejects.toThrow('32 bytes')
   await expect(createKey(file, randomBytes(16), loader)).rejects.toThrow('32 bytes')
 })
 
-test('a key expires', async () => {
+it('a key expires', async () => {
   const expiresAt = new Date(Date.now() + 60_000)
   const { text, options } = await makeStore({ expiresAt })
   let time = Date.now()
@@ -68,7 +68,7 @@ test('a key expires', async () => {
   expect(await reason(apiKey(authenticator, text))).toBe('expired')
 })
 
-test('rotation: a second key of the same principal, then the first is revoked', async () => {
+it('rotation: a second key of the same principal, then the first is revoked', async () => {
   const { file, text, key, options } = await makeStore()
   const authenticator = await openAuthenticator(options)
   const second = await createKey(file, pepper, loader)
@@ -80,7 +80,7 @@ test('rotation: a second key of the same principal, then the first is revoked', 
   expect((await apiKey(authenticator, second.text)).name).toBe('loader')
 })
 
-test('a store that turns bad leaves the last good keys in force', async () => {
+it('a store that turns bad leaves the last good keys in force', async () => {
   const { file, text, options } = await makeStore()
   const failures: unknown[] = []
   const authenticator = await openAuthenticator({
@@ -97,7 +97,7 @@ test('a store that turns bad leaves the last good keys in force', async () => {
   expect(await reason(apiKey(authenticator, text))).toBe('unknown_key')
 })
 
-test('the development key, beside the store', async () => {
+it('the development key, beside the store', async () => {
   const { text, options } = await makeStore()
   const staticKey = { text: 'dev-key-1', principal: 'dev', groups: ['everything'] }
   const authenticator = await openAuthenticator({ ...options, staticKey })
@@ -106,7 +106,7 @@ test('the development key, beside the store', async () => {
   expect(await reason(apiKey(authenticator, 'dev-key-2'))).toBe('malformed_key')
 })
 
-test.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long', ''])(
+it.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long', ''])(
   'the development key cannot be "%s"',
   async (text) => {
     const staticKey = { text, principal: 'dev', groups: [] }
@@ -114,12 +114,12 @@ test.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-lon
   },
 )
 
-test('no keys at all', async () => {
+it('no keys at all', async () => {
   const { text } = await makeStore()
   expect(await reason(apiKey(await openAuthenticator({}), text))).toBe('unknown_key')
 })
 
-test('a key that begins later', async () => {
+it('a key that begins later', async () => {
   const notBefore = new Date(Date.now() + 60_000)
   const { text, options } = await makeStore({ notBefore })
   let time = notBefore.getTime() - 1

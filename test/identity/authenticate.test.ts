@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/identity/api-key-store.ts'
 import type { Authenticator } from '../../src/identity/authenticate.ts'
 import { apiKey, bearer, makeFolder, openAuthenticator, reason, refusal } from './authenticating.ts'
@@ -24,7 +24,7 @@ async function authenticate(
   return await authenticator.authenticate({ apiKey: key, authorization })
 }
 
-test('no credential is 401 with a bare challenge', async () => {
+it('no credential is 401 with a bare challenge', async () => {
   const authenticator = await openAuthenticator({})
   expect(await refusal(authenticate(authenticator, undefined, undefined))).toMatchObject({
     status: 401,
@@ -34,7 +34,7 @@ test('no credential is 401 with a bare challenge', async () => {
   })
 })
 
-test.each([
+it.each([
   'Bearer',
   'bearer ',
   'Bearer a b',
@@ -55,7 +55,7 @@ test.each([
   })
 })
 
-test.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
+it.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
   'scheme of "%s": 401',
   async (authorization) => {
     const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
@@ -67,7 +67,7 @@ test.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
   },
 )
 
-test('the scheme may be written in any case', async () => {
+it('the scheme may be written in any case', async () => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   const token = await signToken(issuer.key)
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR  ']) {
@@ -75,7 +75,7 @@ test('the scheme may be written in any case', async () => {
   }
 })
 
-test('a bad token is 401 with invalid_token', async () => {
+it('a bad token is 401 with invalid_token', async () => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   for (const token of ['abc', 'a.b.c', await signToken(await makeSigningKey('first'))]) {
     expect(await refusal(bearer(authenticator, token))).toMatchObject({
@@ -85,7 +85,7 @@ test('a bad token is 401 with invalid_token', async () => {
   }
 })
 
-test('a key and a token together disagree, whichever of them is good', async () => {
+it('a key and a token together disagree, whichever of them is good', async () => {
   const staticKey = { text: 'development', principal: 'alice', groups: [] }
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration], staticKey })
   const good = `Bearer ${await signToken(issuer.key)}`
@@ -100,7 +100,7 @@ test('a key and a token together disagree, whichever of them is good', async () 
   }
 })
 
-test('keys that are unknown, wrong, revoked or expired are answered alike, and nothing is echoed', async () => {
+it('keys that are unknown, wrong, revoked or expired are answered alike, and nothing is echoed', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const loader = { principal: 'loader', groups: [] }
   const elsewhere = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
@@ -123,13 +123,13 @@ test('keys that are unknown, wrong, revoked or expired are answered alike, and n
   expect(new Set(answers).size).toBe(1)
 })
 
-test('the cause of a refused token does not hold the token or its claims', async () => {
+it('the cause of a refused token does not hold the token or its claims', async () => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   const token = await signToken(issuer.key, { aud: 'another', sub: 'private-name' })
   const { cause } = await refusal(bearer(authenticator, token))
   expect(cause).toBe('unexpected "aud" claim value')
 })
 
-test('a token where no issuer is configured', async () => {
+it('a token where no issuer is configured', async () => {
   expect(await reason(bearer(await openAuthenticator({}), await signToken(issuer.key)))).toBe('wrong_issuer')
 })

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TlsOptions } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import { createAuthenticator, type AuthenticatorOptions } from '../../src/identity/authenticate.ts'
 import { AuthenticationRefused } from '../../src/identity/refusal.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority, type TestCertificate } from './certificates.ts'
@@ -77,7 +77,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     })
   }
 
-  test('a certificate names its caller by its URI', async () => {
+  it('a certificate names its caller by its URI', async () => {
     const port = await listen({ clientCertificates: mesh })
     expect(await ask(port, good)).toEqual({
       name: `mesh:${spiffe}`,
@@ -88,7 +88,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     })
   })
 
-  test('by its DNS name or its mail address, where that is configured', async () => {
+  it('by its DNS name or its mail address, where that is configured', async () => {
     const both = await own.issue('both', 'DNS:Loader.Example, email:ada@corp.example')
     const dns = await listen({ clientCertificates: { name: 'hosts', subject: 'dns' } })
     expect(await ask(dns, both)).toMatchObject({ name: 'hosts:loader.example' })
@@ -96,7 +96,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     expect(await ask(email, both)).toMatchObject({ name: 'people:ada@corp.example' })
   })
 
-  test.each([
+  it.each([
     ['none', ''],
     ['only of another kind', 'DNS:loader.example'],
     ['two', 'URI:spiffe://a/b, URI:spiffe://a/c'],
@@ -109,15 +109,15 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     expect(await ask(port, await own.issue('odd', names))).toBe('bad_certificate_name')
   })
 
-  test('no certificate is no credential', async () => {
+  it('no certificate is no credential', async () => {
     expect(await ask(await listen({ clientCertificates: mesh }))).toBe('missing')
   })
 
-  test('a certificate says nothing where it is not configured to', async () => {
+  it('a certificate says nothing where it is not configured to', async () => {
     expect(await ask(await listen({}), good)).toBe('missing')
   })
 
-  test('untrusted, expired, revoked and made for servers: refused, also where TLS lets them pass', async () => {
+  it('untrusted, expired, revoked and made for servers: refused, also where TLS lets them pass', async () => {
     const foreign = await makeAuthority(folder, 'foreign')
     const revoked = await own.issue('revoked', `URI:${spiffe}`)
     const bad = [
@@ -137,12 +137,12 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       expect(await ask(port, good)).toMatchObject({ name: `mesh:${spiffe}` })
   })
 
-  test('a certificate that ends while its connection is open', async () => {
+  it('a certificate that ends while its connection is open', async () => {
     const port = await listen({ clientCertificates: mesh, now: () => Date.now() + 3 * 86_400_000 })
     expect(await ask(port, good)).toBe('expired_certificate')
   })
 
-  test('an authority whose certificate ends while a connection is open', async () => {
+  it('an authority whose certificate ends while a connection is open', async () => {
     const lasting = await own.issue('lasting', `URI:${spiffe}`, { days: 10 })
     const port = await listen({ clientCertificates: mesh, now: () => Date.now() + 3 * 86_400_000 })
     expect(await ask(port, lasting)).toBe('expired_certificate')
@@ -160,7 +160,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       return { issuers: [{ ...issuer, algorithms: ['ES256'] }], clientCertificates: mesh }
     }
 
-    test('they agree where the token is bound to the certificate (RFC 8705)', async () => {
+    it('they agree where the token is bound to the certificate (RFC 8705)', async () => {
       const port = await listen(await options())
       expect(await ask(port, good, bearing(boundTo(good)))).toMatchObject({
         name: 'corp:alice',
@@ -169,7 +169,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       expect(await ask(port, good, bearing({}))).toBe('disagree')
     })
 
-    test('a bound token is refused without its certificate, or with another', async () => {
+    it('a bound token is refused without its certificate, or with another', async () => {
       const other = await own.issue('other', 'URI:spiffe://cluster.example/other')
       for (const severalCredentials of ['agree', 'bearer'] as const) {
         const port = await listen({ ...(await options()), severalCredentials })
@@ -178,7 +178,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       }
     })
 
-    test('one of them alone counts where that is configured', async () => {
+    it('one of them alone counts where that is configured', async () => {
       const bearer = await listen({ ...(await options()), severalCredentials: 'bearer' })
       expect(await ask(bearer, good, bearing({}))).toMatchObject({ name: 'corp:alice' })
       const certificate = await listen({ ...(await options()), severalCredentials: 'certificate' })

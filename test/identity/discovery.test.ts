@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import type { TokenIssuerInput } from '../../src/identity/issuers.ts'
 import { bearer, openAuthenticator, reason } from './authenticating.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
@@ -29,7 +29,7 @@ const trust = (issuer: string): TokenIssuerInput => ({
 
 const wellKnown = '/.well-known/openid-configuration'
 
-test('a real OpenID provider is asked where its keys are', async () => {
+it('a real OpenID provider is asked where its keys are', async () => {
   const provider = await startIdentityProvider([await makeProviderKey('one')])
   onTestFinished(() => provider.stop())
   const issuers = [{ ...trust(provider.issuer), audience: 'urn:catalog' }]
@@ -37,7 +37,7 @@ test('a real OpenID provider is asked where its keys are', async () => {
   expect((await bearer(authenticator, await provider.issueToken('urn:catalog'))).name).toBe('corp:loader')
 })
 
-test.each(['', '/realms/corp', '/tenant/'])('an issuer with the path "%s"', async (path) => {
+it.each(['', '/realms/corp', '/tenant/'])('an issuer with the path "%s"', async (path) => {
   const { url, documents, asked } = await startDocuments()
   const issuer = url + path
   const document = path.replace(/\/$/, '') + wellKnown
@@ -48,7 +48,7 @@ test.each(['', '/realms/corp', '/tenant/'])('an issuer with the path "%s"', asyn
   expect((await bearer(authenticator, signed(key, claimsWith({ iss: issuer })))).name).toBe('corp:alice')
 })
 
-test('an issuer that moves its keys is followed', async () => {
+it('an issuer that moves its keys is followed', async () => {
   const { url, documents } = await startDocuments()
   documents[wellKnown] = { issuer: url, jwks_uri: `${url}/keys` }
   documents['/keys'] = { keys: [] }
@@ -58,7 +58,7 @@ test('an issuer that moves its keys is followed', async () => {
   expect((await bearer(authenticator, signed(key, claimsWith({ iss: url })))).name).toBe('corp:alice')
 })
 
-test.each<[string, (url: string) => unknown]>([
+it.each<[string, (url: string) => unknown]>([
   ['of another issuer', (url) => ({ issuer: 'https://other.example', jwks_uri: `${url}/keys` })],
   ['whose issuer ends in a slash', (url) => ({ issuer: `${url}/`, jwks_uri: `${url}/keys` })],
   ['without an issuer', (url) => ({ jwks_uri: `${url}/keys` })],

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import type { TokenIssuerInput } from '../../src/identity/issuers.ts'
 import { bearer, eventually, openAuthenticator, reason, refusal } from './authenticating.ts'
 import { makeProviderKey, startIdentityProvider, type IdentityProvider } from './identity-provider.ts'
@@ -21,28 +21,28 @@ function trust(provider: IdentityProvider, jwks: { refreshSeconds?: number } = {
   }
 }
 
-test('a token of the provider names its client', async () => {
+it('a token of the provider names its client', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   const principal = await bearer(authenticator, await provider.issueToken(audience))
   expect(principal).toMatchObject({ name: 'corp:loader', method: 'token', issuer: 'corp' })
 })
 
-test('a token for another audience is refused', async () => {
+it('a token for another audience is refused', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   const token = await provider.issueToken('urn:another')
   expect(await reason(bearer(authenticator, token))).toBe('wrong_audience')
 })
 
-test('a token of another provider is refused', async () => {
+it('a token of another provider is refused', async () => {
   const [provider, stranger] = [await startProvider('one'), await startProvider('one')]
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   const token = await stranger.issueToken(audience)
   expect(await reason(bearer(authenticator, token))).toBe('wrong_issuer')
 })
 
-test('a new key is accepted without a restart', async () => {
+it('a new key is accepted without a restart', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   await bearer(authenticator, await provider.issueToken(audience))
@@ -51,7 +51,7 @@ test('a new key is accepted without a restart', async () => {
   expect(principal.name).toBe('corp:loader')
 })
 
-test('tokens of a removed key are refused, also those that were remembered', async () => {
+it('tokens of a removed key are refused, also those that were remembered', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider, { refreshSeconds: 0.05 })] })
   const token = await provider.issueToken(audience)
@@ -60,7 +60,7 @@ test('tokens of a removed key are refused, also those that were remembered', asy
   await eventually(async () => expect(await reason(bearer(authenticator, token))).toBe('unknown_kid'))
 })
 
-test('while the provider is down its last keys serve, until they are too old', async () => {
+it('while the provider is down its last keys serve, until they are too old', async () => {
   const provider = await startProvider('one')
   let ahead = 0
   const now = (): number => Date.now() + ahead

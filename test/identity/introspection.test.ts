@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, it } from 'vitest'
 import { introspectionSchema, type IntrospectionSettings } from '../../src/identity/introspection-settings.ts'
 import { bearer, makeFolder, openAuthenticator, reason, refusal } from './authenticating.ts'
 import { deferred } from '../gateway/waiting.ts'
@@ -60,7 +60,7 @@ async function startTrustedProvider() {
 }
 
 describe('with a real OpenID provider', () => {
-  test('an opaque token names its client; after its revocation it is refused', async () => {
+  it('an opaque token names its client; after its revocation it is refused', async () => {
     const { provider, introspection, issuers } = await startTrustedProvider()
     let ahead = 0
     const authenticator = await openAuthenticator({ introspection, issuers, now: () => Date.now() + ahead })
@@ -73,7 +73,7 @@ describe('with a real OpenID provider', () => {
     expect(await reason(bearer(authenticator, token))).toBe('inactive_token')
   })
 
-  test('signed tokens of the same provider are verified by its keys, and not asked about', async () => {
+  it('signed tokens of the same provider are verified by its keys, and not asked about', async () => {
     const { provider, introspection, issuers } = await startTrustedProvider()
     const authenticator = await openAuthenticator({ introspection, issuers })
     const token = await provider.issueToken(audience)
@@ -82,14 +82,14 @@ describe('with a real OpenID provider', () => {
     expect(provider.requests()).toBe(before)
   })
 
-  test('an opaque token for another audience', async () => {
+  it('an opaque token for another audience', async () => {
     const { provider, introspection } = await startTrustedProvider()
     const authenticator = await openAuthenticator({ introspection })
     const token = await provider.issueToken('urn:another', 'opaque')
     expect(await reason(bearer(authenticator, token))).toBe('wrong_audience')
   })
 
-  test('a wrong secret is the fault of the gateway: 503', async () => {
+  it('a wrong secret is the fault of the gateway: 503', async () => {
     const { provider, introspection } = await startTrustedProvider()
     await writeFile(introspection.clientSecretFile, 'wrong')
     const authenticator = await openAuthenticator({ introspection })
@@ -99,7 +99,7 @@ describe('with a real OpenID provider', () => {
   })
 })
 
-test('the question: client and secret by HTTP Basic, the token in the body', async () => {
+it('the question: client and secret by HTTP Basic, the token in the body', async () => {
   let question: unknown
   const { authenticator } = await answering(
     (request, response) => {
@@ -122,7 +122,7 @@ test('the question: client and secret by HTTP Basic, the token in the body', asy
 })
 
 describe('answers', () => {
-  test.each<[string, string, object]>([
+  it.each<[string, string, object]>([
     ['not active', 'inactive_token', { active: false }],
     ['of another issuer', 'wrong_issuer', active({ iss: 'https://other.example' })],
     ['without an audience', 'wrong_audience', active({ aud: undefined })],
@@ -146,7 +146,7 @@ describe('answers', () => {
     expect(server.requests()).toBe(2)
   })
 
-  test.each<[string, RequestListener]>([
+  it.each<[string, RequestListener]>([
     ['an error', (_request, response) => response.writeHead(500).end('{"active":true}')],
     ['no JSON', (_request, response) => response.end('<html>')],
     ['no verdict', says({ sub: 'alice' })],
@@ -163,7 +163,7 @@ describe('answers', () => {
   })
 })
 
-test('many who send the same token wait for one answer', async () => {
+it('many who send the same token wait for one answer', async () => {
   const { authenticator, server } = await answering(says(active()))
   const principals = await Promise.all(Array.from({ length: 50 }, () => bearer(authenticator, 'opaque')))
   expect(new Set(principals.map(({ name }) => name))).toEqual(new Set(['corp:alice']))
@@ -173,7 +173,7 @@ test('many who send the same token wait for one answer', async () => {
   ).not.toBeInstanceOf(Promise)
 })
 
-test('an answer holds no longer than its token', async () => {
+it('an answer holds no longer than its token', async () => {
   const { authenticator, server, advance } = await answering(says(active({ exp: seconds() + 30 })), {
     clockSkewSeconds: 0,
   })
@@ -183,7 +183,7 @@ test('an answer holds no longer than its token', async () => {
   expect(server.requests()).toBe(2)
 })
 
-test('a flood of random tokens is bounded, and does not drive out a good one', async () => {
+it('a flood of random tokens is bounded, and does not drive out a good one', async () => {
   const gate = deferred()
   let isOpen = true
   const { authenticator, server } = await answering(
@@ -204,7 +204,7 @@ test('a flood of random tokens is bounded, and does not drive out a good one', a
   expect(server.requests()).toBe(6)
 })
 
-test('a token that looks signed is never asked about', async () => {
+it('a token that looks signed is never asked about', async () => {
   const { authenticator, server } = await answering(says(active()))
   for (const token of [
     'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.AAAA',
@@ -216,7 +216,7 @@ test('a token that looks signed is never asked about', async () => {
   expect(server.requests()).toBe(0)
 })
 
-test('a secret that is not there stops the start', async () => {
+it('a secret that is not there stops the start', async () => {
   const introspection = await settingsFor('https://corp.example/introspect', { clientSecretFile: '/nowhere' })
   await expect(openAuthenticator({ introspection })).rejects.toThrow('ENOENT')
 })

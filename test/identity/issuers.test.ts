@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { tokenIssuersSchema } from '../../src/identity/issuers.ts'
 
 const good = {
@@ -9,7 +9,7 @@ const good = {
   jwks: { url: 'https://corp.example/keys' },
 }
 
-test('the defaults of an issuer', () => {
+it('the defaults of an issuer', () => {
   expect(tokenIssuersSchema.parse([good])).toEqual([
     {
       ...good,
@@ -27,7 +27,7 @@ test('the defaults of an issuer', () => {
   ])
 })
 
-test.each<[string, Record<string, unknown>]>([
+it.each<[string, Record<string, unknown>]>([
   ['HS256', { algorithms: ['RS256', 'HS256'] }],
   ['none', { algorithms: ['none'] }],
   ['no algorithms', { algorithms: [] }],
@@ -49,13 +49,13 @@ test.each<[string, Record<string, unknown>]>([
   expect(tokenIssuersSchema.safeParse([{ ...good, ...changes }]).success).toBe(false)
 })
 
-test('keys in clear from this machine', () => {
+it('keys in clear from this machine', () => {
   for (const url of ['http://localhost:1/keys', 'http://127.0.0.1/keys', 'http://[::1]:8080/keys']) {
     expect(tokenIssuersSchema.safeParse([{ ...good, jwks: { url } }]).success).toBe(true)
   }
 })
 
-test('no two issuers have one name or one iss', () => {
+it('no two issuers have one name or one iss', () => {
   const result = tokenIssuersSchema.safeParse([
     good,
     { ...good, name: 'other' },

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import type { Authenticator } from '../../src/identity/authenticate.ts'
 import { createAuthenticator } from '../../src/identity/authenticate.ts'
 import { bearer, openAuthenticator, reason, refusal } from './authenticating.ts'
@@ -31,24 +31,24 @@ afterAll(async () => {
   await issuer.stop()
 })
 
-test('the attacks differ from tokens that are good', async () => {
+it('the attacks differ from tokens that are good', async () => {
   for (const key of [tools.rsa, tools.ec, tools.ed]) {
     expect((await bearer(authenticator, signed(key))).name).toBe('corp:alice')
   }
 })
 
-test.each([...joseAttacks, ...claimAttacks])('refuses with 401: %s', async (_name, expected, forge) => {
+it.each([...joseAttacks, ...claimAttacks])('refuses with 401: %s', async (_name, expected, forge) => {
   const refused = await refusal(bearer(authenticator, forge(tools)))
   expect(refused.reason).toMatch(expected)
   expect(refused.status).toBe(401)
 })
 
-test.each(noBearerTokens)('%s is no bearer token', async (text) => {
+it.each(noBearerTokens)('%s is no bearer token', async (text) => {
   expect(await reason(bearer(authenticator, text))).toBe('malformed_header')
 })
 
 describe('a key of the issuer that must not verify', () => {
-  test.each(keyAttacks)('verifies no token: %s', async (_name, make) => {
+  it.each(keyAttacks)('verifies no token: %s', async (_name, make) => {
     const { published, token } = make()
     const server = await startServer((_request, response) => {
       response.end(JSON.stringify({ keys: [published] }))

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, it } from 'vitest'
 import { createAuthenticator, type AuthenticatorOptions } from '../../src/identity/authenticate.ts'
 import type { IdentityEvent } from '../../src/identity/event.ts'
 import { bearer, eventually, makeFolder, openAuthenticator, reason } from './authenticating.ts'
@@ -42,7 +42,7 @@ async function keepKeys(): Promise<void> {
   await server.stop()
 }
 
-test('a start while the issuer is down serves the last good keys, for as long as they are not too old', async () => {
+it('a start while the issuer is down serves the last good keys, for as long as they are not too old', async () => {
   await keepKeys()
   let ahead = 23 * hourMs
   const authenticator = await openAuthenticator(options({ now: () => Date.now() + ahead }))
@@ -53,7 +53,7 @@ test('a start while the issuer is down serves the last good keys, for as long as
   expect(await reason(bearer(authenticator, token()))).toBe('keys_unavailable')
 })
 
-test('an unknown key is not refused for good before the issuer was asked', async () => {
+it('an unknown key is not refused for good before the issuer was asked', async () => {
   await keepKeys()
   const authenticator = await openAuthenticator(options())
   const fresh = makeIssuerKey('ES256', 'two')
@@ -64,7 +64,7 @@ test('an unknown key is not refused for good before the issuer was asked', async
   expect(await reason(bearer(authenticator, signed(key)))).toBe('unknown_kid')
 })
 
-test('keys that the issuer has now win over the kept ones', async () => {
+it('keys that the issuer has now win over the kept ones', async () => {
   await keepKeys()
   published = [makeIssuerKey('ES256', 'two')]
   await server.start()
@@ -72,14 +72,14 @@ test('keys that the issuer has now win over the kept ones', async () => {
   expect(await reason(bearer(authenticator, signed(key)))).toBe('unknown_kid')
 })
 
-test('they are kept for their owner alone, and nothing else is left behind', async () => {
+it('they are kept for their owner alone, and nothing else is left behind', async () => {
   await keepKeys()
   expect(await readdir(keyFolder)).toEqual(['corp.keys.json'])
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(keyFolder)).mode & 0o777).toBe(0o700)
 })
 
-test.each<[string, (kept: Record<string, unknown>) => string]>([
+it.each<[string, (kept: Record<string, unknown>) => string]>([
   ['are of another issuer', (kept) => JSON.stringify({ ...kept, issuer: 'https://was.example' })],
   ['are too old', (kept) => JSON.stringify({ ...kept, fetchedAt: '2020-01-01T00:00:00.000Z' })],
   ['come from the future', (kept) => JSON.stringify({ ...kept, fetchedAt: '2099-01-01T00:00:00.000Z' })],
@@ -93,7 +93,7 @@ test.each<[string, (kept: Record<string, unknown>) => string]>([
   expect(await reason(bearer(authenticator, signed(key)))).toBe('keys_unavailable')
 })
 
-test('keys that cannot be kept are told, and used all the same', async () => {
+it('keys that cannot be kept are told, and used all the same', async () => {
   const events: IdentityEvent[] = []
   // Nobody can replace a folder by a file, not even root.
   const blocked = join(await makeFolder(), 'blocked')

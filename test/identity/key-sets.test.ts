@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RequestListener } from 'node:http'
 import { exportJWK } from 'jose'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import type { IdentityEvent } from '../../src/identity/event.ts'
 import { bearer, eventually, makeFolder, openAuthenticator, reason, refusal } from './authenticating.ts'
 import { makeSigningKey, signToken, startIssuer, startServer, type SigningKey } from './token-issuer.ts'
@@ -29,7 +29,7 @@ async function reasonWithAnswer(answer: RequestListener, timeoutSeconds = 5): Pr
   return await reason(bearer(authenticator, await signToken(await makeSigningKey('first'))))
 }
 
-test('many tokens with a new key wait for one fetch, and are accepted', async () => {
+it('many tokens with a new key wait for one fetch, and are accepted', async () => {
   const rotating = await issuer()
   const authenticator = await openAuthenticator({ issuers: [rotating.configuration] })
   const second = await makeSigningKey('second')
@@ -41,7 +41,7 @@ test('many tokens with a new key wait for one fetch, and are accepted', async ()
   expect(rotating.requests()).toBe(2)
 })
 
-test('after the cooldown an unknown key is looked for again', async () => {
+it('after the cooldown an unknown key is looked for again', async () => {
   let ahead = 0
   const rotating = await issuer()
   const authenticator = await openAuthenticator({
@@ -58,7 +58,7 @@ test('after the cooldown an unknown key is looked for again', async () => {
   expect(rotating.requests()).toBe(3)
 })
 
-test('an unknown key while the issuer is down is 503, a known one is served', async () => {
+it('an unknown key while the issuer is down is 503, a known one is served', async () => {
   const down = await issuer()
   const authenticator = await openAuthenticator({ issuers: [down.configuration] })
   await down.stop()
@@ -67,7 +67,7 @@ test('an unknown key while the issuer is down is 503, a known one is served', as
   expect((await bearer(authenticator, await signToken(down.key))).name).toBe('corp:alice')
 })
 
-test('an issuer that is down at the start is found when it is up', async () => {
+it('an issuer that is down at the start is found when it is up', async () => {
   const late = await issuer()
   await late.stop()
   const events: IdentityEvent[] = []
@@ -83,7 +83,7 @@ test('an issuer that is down at the start is found when it is up', async () => {
   expect(events.at(-1)).toEqual({ source: 'corp', outcome: 'changed' })
 })
 
-test('keys are fetched in the background; the same keys in another order change nothing', async () => {
+it('keys are fetched in the background; the same keys in another order change nothing', async () => {
   const refreshed = await issuer()
   const second = await makeSigningKey('second')
   refreshed.published = [refreshed.key.publicKey, second.publicKey]
@@ -99,7 +99,7 @@ test('keys are fetched in the background; the same keys in another order change 
   expect(authenticator.status().issuers[0]).toMatchObject({ keys: 2, usable: true, failuresInARow: 0 })
 })
 
-test('an answer that is no key set leaves the last keys in force', async () => {
+it('an answer that is no key set leaves the last keys in force', async () => {
   const broken = await issuer()
   const authenticator = await openAuthenticator({
     issuers: [{ ...broken.configuration, jwks: { url: broken.url, refreshSeconds: 0.01 } }],
@@ -109,7 +109,7 @@ test('an answer that is no key set leaves the last keys in force', async () => {
   await bearer(authenticator, await signToken(broken.key))
 })
 
-test('a redirect is not followed', async () => {
+it('a redirect is not followed', async () => {
   const target = await issuer()
   const outcome = await reasonWithAnswer((_request, response) => {
     response.writeHead(302, { location: target.url }).end()
@@ -118,7 +118,7 @@ test('a redirect is not followed', async () => {
   expect(target.requests()).toBe(0)
 })
 
-test.each<[string, RequestListener]>([
+it.each<[string, RequestListener]>([
   ['too large', (_request, response) => response.end(`{"keys":[],"padding":"${'x'.repeat(600_000)}"}`)],
   ['endless', (_request, response) => setInterval(() => response.write(' '.repeat(60_000)), 1).unref()],
   ['not JSON', (_request, response) => response.end('<html>')],
@@ -129,11 +129,11 @@ test.each<[string, RequestListener]>([
   expect(await reasonWithAnswer(answer)).toBe('keys_unavailable')
 })
 
-test('a key set that does not come', async () => {
+it('a key set that does not come', async () => {
   expect(await reasonWithAnswer(() => undefined, 0.05)).toBe('keys_unavailable')
 })
 
-test('keys that must not verify: private, symmetric, for encryption', async () => {
+it('keys that must not verify: private, symmetric, for encryption', async () => {
   const key = await makeSigningKey('first')
   const bad = [
     await exportJWK(key.privateKey),
@@ -149,7 +149,7 @@ test('keys that must not verify: private, symmetric, for encryption', async () =
   }
 })
 
-test('a file of keys is followed, and a broken one ignored', async () => {
+it('a file of keys is followed, and a broken one ignored', async () => {
   const file = join(await makeFolder(), 'keys.json')
   const publish = async (...keys: SigningKey[]): Promise<void> => {
     await writeFile(`${file}.next`, JSON.stringify({ keys: keys.map((key) => key.publicKey) }))
@@ -171,7 +171,7 @@ test('a file of keys is followed, and a broken one ignored', async () => {
   await bearer(authenticator, fresh)
 })
 
-test('a file that is not there stops the start', async () => {
+it('a file that is not there stops the start', async () => {
   const jwks = { file: join(await makeFolder(), 'none.json') }
   await expect(openAuthenticator({ issuers: [{ ...configuration, jwks }] })).rejects.toThrow('ENOENT')
 })

@@ -3,7 +3,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
 import { kubernetesSchema, type KubernetesSettings } from '../../src/identity/kubernetes.ts'
 import { bearer, eventually, openAuthenticator, reason } from './authenticating.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority, type TestCertificate } from './certificates.ts'
@@ -92,7 +92,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     })
   })
 
-  test('a service account is a principal with the groups that Kubernetes gives it', async () => {
+  it('a service account is a principal with the groups that Kubernetes gives it', async () => {
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await bearer(authenticator, projectedToken())).toEqual({
       name: 'cluster:system:serviceaccount:etl:loader',
@@ -108,7 +108,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     ])
   })
 
-  test.each<[string, string, Record<string, unknown>]>([
+  it.each<[string, string, Record<string, unknown>]>([
     ['for the API server', 'wrong_audience', { aud: [clusterIssuer] }],
     ['without an audience', 'wrong_audience', { aud: undefined }],
     ['of another cluster', 'wrong_issuer', { iss: 'https://other.svc.cluster.local' }],
@@ -131,7 +131,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     expect(await reason(bearer(authenticator, projectedToken(changes)))).toBe(expected)
   })
 
-  test('an API server of another authority is not believed', async () => {
+  it('an API server of another authority is not believed', async () => {
     const { certFile } = await makeAuthority(folder, 'another')
     const authenticator = await openAuthenticator({
       kubernetes: { ...settings, certificateAuthority: certFile },
@@ -140,13 +140,13 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     expect(asked).toEqual([])
   })
 
-  test('an API server of another cluster is not believed', async () => {
+  it('an API server of another cluster is not believed', async () => {
     issuerOfDiscovery = 'https://other.svc.cluster.local'
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await reason(bearer(authenticator, projectedToken()))).toBe('keys_unavailable')
   })
 
-  test('the token of the pod is read again when it is exchanged', async () => {
+  it('the token of the pod is read again when it is exchanged', async () => {
     await writeFile(settings.tokenFile, 'token-that-ended')
     const authenticator = await openAuthenticator({ kubernetes: settings })
     expect(await reason(bearer(authenticator, projectedToken()))).toBe('keys_unavailable')

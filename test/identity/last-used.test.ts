@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { createAuthenticator } from '../../src/identity/authenticate.ts'
 import { readLastUsed } from '../../src/identity/last-used.ts'
@@ -22,7 +22,7 @@ async function open(lastUsedFile: string, store: { readonly file: string }, now:
   return await createAuthenticator({ apiKeys, now, lastUsedIntervalMs: 10, reloadIntervalMs: 10 })
 }
 
-test('times of last use are kept on disk beside the requests, for keys that were accepted', async () => {
+it('times of last use are kept on disk beside the requests, for keys that were accepted', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const unused = await createKey(store.file, pepper, loader)
@@ -36,7 +36,7 @@ test('times of last use are kept on disk beside the requests, for keys that were
   expect((await readdir(join(store.file, '..'))).toSorted()).toEqual(['keys.yaml', 'keys.yaml.last-used'])
 })
 
-test('the last times of use are written when the gateway closes; later ones of others stay', async () => {
+it('the last times of use are written when the gateway closes; later ones of others stay', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   for (const time of ['2026-05-02T00:00:00.000Z', '2026-05-01T00:00:00.000Z', '2026-05-03T00:00:00.000Z']) {
@@ -49,7 +49,7 @@ test('the last times of use are written when the gateway closes; later ones of o
   )
 })
 
-test('gateways that write at the same time keep the times of each other', async () => {
+it('gateways that write at the same time keep the times of each other', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const other = await createKey(store.file, pepper, loader)
@@ -66,7 +66,7 @@ test('gateways that write at the same time keep the times of each other', async 
   }
 })
 
-test('keys that are no longer in the store are forgotten', async () => {
+it('keys that are no longer in the store are forgotten', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   await writeFile(file, JSON.stringify({ ABCDEFGHIJKL: '2026-01-01T00:00:00.000Z' }))
@@ -76,7 +76,7 @@ test('keys that are no longer in the store are forgotten', async () => {
   expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id])
 })
 
-test('a disk that cannot be written is told, and refuses nobody', async () => {
+it('a disk that cannot be written is told, and refuses nobody', async () => {
   const store = await makeStore()
   const outcomes: string[] = []
   const authenticator = await openAuthenticator({
@@ -89,7 +89,7 @@ test('a disk that cannot be written is told, and refuses nobody', async () => {
   expect((await apiKey(authenticator, store.text)).name).toBe('loader')
 })
 
-test('the file is there from the start, and the first use of a key is in it at once', async () => {
+it('the file is there from the start, and the first use of a key is in it at once', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const apiKeys = { file: store.file, pepper, lastUsedFile: file }
@@ -100,7 +100,7 @@ test('the file is there from the start, and the first use of a key is in it at o
   await eventually(async () => expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id]))
 })
 
-test('the file says as of when its times are, also if no key is used', async () => {
+it('the file says as of when its times are, also if no key is used', async () => {
   const store = await makeStore()
   const file = `${store.file}.last-used`
   const authenticator = await open(file, store, Date.now)

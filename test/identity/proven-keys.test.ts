@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createKey, type NewKey } from '../../src/identity/api-key-store.ts'
 import { makeApiKey, readApiKey, writeApiKey } from '../../src/identity/api-key-text.ts'
 import { createProvenKeys } from '../../src/identity/proven-keys.ts'
@@ -10,7 +10,7 @@ import { apiKey, eventually, makeFolder, openAuthenticator, reason } from './aut
 const pepper = randomBytes(32)
 const loader: NewKey = { principal: 'loader', groups: [] }
 
-test('a key that was proven is asked for its secret again when the store has changed', async () => {
+it('a key that was proven is asked for its secret again when the store has changed', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text, key } = await createKey(file, pepper, loader)
   const other = await createKey(file, pepper, { ...loader, principal: 'other' })
@@ -21,7 +21,7 @@ test('a key that was proven is asked for its secret again when the store has cha
   await eventually(async () => expect(await reason(apiKey(authenticator, text))).toBe('wrong_secret'))
 })
 
-test('a key that was proven does not prove what only begins with it, nor another secret of its id', async () => {
+it('a key that was proven does not prove what only begins with it, nor another secret of its id', async () => {
   const file = join(await makeFolder(), 'keys.yaml')
   const { text } = await createKey(file, pepper, loader)
   const other = await createKey(file, pepper, { ...loader, principal: 'other' })
@@ -36,7 +36,7 @@ test('a key that was proven does not prove what only begins with it, nor another
   expect((await apiKey(authenticator, other.text)).name).toBe('other')
 })
 
-test('keys are remembered by a digest that differs from one process to the next, and not without bound', () => {
+it('keys are remembered by a digest that differs from one process to the next, and not without bound', () => {
   const proven = createProvenKeys<{ readonly number: number }>()
   const digest = proven.digestOf('cgk_a_secret')
   expect(digest).toBe(proven.digestOf('cgk_a_secret'))

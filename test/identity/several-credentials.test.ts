@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import type { AuthenticatorOptions } from '../../src/identity/authenticate.ts'
 import type { Precedence } from '../../src/identity/several-credentials.ts'
@@ -40,18 +40,18 @@ async function open(severalCredentials?: Precedence, more: AuthenticatorOptions 
 }
 
 describe('by default they must agree', () => {
-  test('a key that is bound to the subject of the token: the caller is that of the token', async () => {
+  it('a key that is bound to the subject of the token: the caller is that of the token', async () => {
     const { send, bound } = await open()
     expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice', method: 'token' })
   })
 
-  test('each of them alone is what it is', async () => {
+  it('each of them alone is what it is', async () => {
     const { send, bound } = await open()
     expect(await send(bound, undefined)).toMatchObject({ name: 'laptop', groups: new Set(['eu']) })
     expect(await send(undefined, alice())).toMatchObject({ name: 'corp:alice' })
   })
 
-  test('whatever is wrong, the answer is the same', async () => {
+  it('whatever is wrong, the answer is the same', async () => {
     const { send, bound, free } = await open()
     const bob = `Bearer ${signed(signer, claimsWith({ sub: 'bob' }))}`
     const forged = `Bearer ${signed(stranger)}`
@@ -74,7 +74,7 @@ describe('by default they must agree', () => {
     }
   })
 
-  test('a token that cannot be verified now is 503, not a disagreement', async () => {
+  it('a token that cannot be verified now is 503, not a disagreement', async () => {
     const jwks = { url: 'http://127.0.0.1:9/keys', timeoutSeconds: 1 }
     const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', jwks }
     const { send, bound } = await open('agree', { issuers: [{ ...issuer, algorithms: ['ES256'] }] })
@@ -83,7 +83,7 @@ describe('by default they must agree', () => {
 })
 
 describe('where one takes precedence, it alone is read', () => {
-  test('the API key', async () => {
+  it('the API key', async () => {
     const { send, free } = await open('apiKey')
     expect(await send(free, alice())).toMatchObject({ name: 'loader' })
     expect(await send(free, 'Bearer nonsense')).toMatchObject({ name: 'loader' })
@@ -91,7 +91,7 @@ describe('where one takes precedence, it alone is read', () => {
     expect(await send(undefined, alice())).toMatchObject({ name: 'corp:alice' })
   })
 
-  test('the token', async () => {
+  it('the token', async () => {
     const { send, free } = await open('bearer')
     expect(await send(free, alice())).toMatchObject({ name: 'corp:alice' })
     expect(await send('nonsense', alice())).toMatchObject({ name: 'corp:alice' })
@@ -99,7 +99,7 @@ describe('where one takes precedence, it alone is read', () => {
     expect(await send(free, undefined)).toMatchObject({ name: 'loader' })
   })
 
-  test('the certificate: without one, key and token must agree', async () => {
+  it('the certificate: without one, key and token must agree', async () => {
     const { send, bound, free } = await open('certificate')
     expect(await reason(send(free, alice()))).toBe('disagree')
     expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice' })

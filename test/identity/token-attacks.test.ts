@@ -1,5 +1,5 @@
 import { createSign, KeyObject } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
 import type { Authenticator } from '../../src/identity/authenticate.ts'
 import { bearer, openAuthenticator, reason } from './authenticating.ts'
 import {
@@ -33,12 +33,12 @@ beforeEach(async () => {
 
 const payload = (changes: Record<string, unknown> = {}): string => JSON.stringify(goodClaims(changes))
 
-test('the token that the attacks are made from is good', async () => {
+it('the token that the attacks are made from is good', async () => {
   expect((await bearer(authenticator, await signToken(issuer.key))).name).toBe('corp:alice')
 })
 
 describe('a key that the token brings along is neither fetched nor used', () => {
-  test.each([
+  it.each([
     ['jku', () => ({ jku: attacker.url })],
     ['x5u', () => ({ x5u: attacker.url })],
     ['jwk', () => ({ jwk: attackersKey.publicKey })],
@@ -52,7 +52,7 @@ describe('a key that the token brings along is neither fetched nor used', () => 
   })
 })
 
-test('two keys with one kid, both of the issuer, and a third of somebody else', async () => {
+it('two keys with one kid, both of the issuer, and a third of somebody else', async () => {
   const [twin, duplicated] = [await makeSigningKey('first'), await startIssuer()]
   onTestFinished(() => duplicated.stop())
   duplicated.published = [duplicated.key.publicKey, twin.publicKey]
@@ -63,7 +63,7 @@ test('two keys with one kid, both of the issuer, and a third of somebody else', 
   expect(await reason(bearer(trusting, await signToken(attackersKey)))).toBe('bad_signature')
 })
 
-test('a storm of random kids causes one fetch', async () => {
+it('a storm of random kids causes one fetch', async () => {
   const before = issuer.requests()
   const reasons = await Promise.all(
     Array.from({ length: 200 }, async (_, index) => {
@@ -90,12 +90,12 @@ describe('a token with two issuers', () => {
     both = await openAuthenticator({ issuers: [issuer.configuration, other.configuration] })
   })
 
-  test('as a list', async () => {
+  it('as a list', async () => {
     const token = await signToken(issuer.key, { iss: ['https://corp.example', 'https://other.example'] })
     expect(await reason(bearer(both, token))).toBe('wrong_issuer')
   })
 
-  test('as a claim that stands twice', async () => {
+  it('as a claim that stands twice', async () => {
     const twice = payload().replace(/}$/, ',"iss":"https://other.example"}')
     const token = forgeToken({ alg: 'RS256', kid: 'first' }, twice, (input) =>
       createSign('sha256').update(input).sign(KeyObject.from(issuer.key.privateKey), 'base64url'),
@@ -103,12 +103,12 @@ describe('a token with two issuers', () => {
     expect(await reason(bearer(both, token))).toBe('malformed_token')
   })
 
-  test('signed by one in the name of the other', async () => {
+  it('signed by one in the name of the other', async () => {
     const token = await signToken(issuer.key, { iss: 'https://other.example' })
     expect(await reason(bearer(both, token))).toBe('bad_signature')
   })
 
-  test('almost the name of one', async () => {
+  it('almost the name of one', async () => {
     for (const iss of [
       'https://corp.example/',
       'https://CORP.example',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import type { TokenIssuerInput } from '../../src/identity/issuers.ts'
 import { bearer, openAuthenticator, reason, refusal } from './authenticating.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
@@ -15,7 +15,7 @@ async function open(changes: Partial<TokenIssuerInput> = {}, now: () => number =
   return await openAuthenticator({ issuers: [{ ...issuer.configuration, ...changes }], now })
 }
 
-test('principal, groups and id of the token', async () => {
+it('principal, groups and id of the token', async () => {
   const authenticator = await open({ groupsClaim: 'groups' })
   const token = await signToken(issuer.key, { groups: ['sales', 'eu'], jti: 'token-1' })
   expect(await bearer(authenticator, token)).toEqual({
@@ -28,7 +28,7 @@ test('principal, groups and id of the token', async () => {
   })
 })
 
-test('a token without a fitting jti is known by its digest', async () => {
+it('a token without a fitting jti is known by its digest', async () => {
   const authenticator = await open()
   for (const jti of [undefined, '', 'two words', 'x'.repeat(200), 7]) {
     const principal = await bearer(authenticator, await signToken(issuer.key, { jti }))
@@ -36,7 +36,7 @@ test('a token without a fitting jti is known by its digest', async () => {
   }
 })
 
-test('a token that was verified before is answered at once, with the same principal', async () => {
+it('a token that was verified before is answered at once, with the same principal', async () => {
   const authenticator = await open()
   const token = await signToken(issuer.key)
   const first = await bearer(authenticator, token)
@@ -45,7 +45,7 @@ test('a token that was verified before is answered at once, with the same princi
   expect(authenticator.status().rememberedTokens).toBe(1)
 })
 
-test('the memory is bounded in entries and in bytes', async () => {
+it('the memory is bounded in entries and in bytes', async () => {
   const configuration = { ...issuer.configuration, groupsClaim: 'groups' }
   const few = await openAuthenticator({ issuers: [configuration], tokenMemory: { maxEntries: 2 } })
   const small = await openAuthenticator({ issuers: [configuration], tokenMemory: { maxBytes: 8000 } })
@@ -59,7 +59,7 @@ test('the memory is bounded in entries and in bytes', async () => {
   expect(small.status().rememberedTokens).toBe(2)
 })
 
-test('a token ends at exp and the skew, remembered or not', async () => {
+it('a token ends at exp and the skew, remembered or not', async () => {
   let ahead = 0
   const authenticator = await open({ clockSkewSeconds: 10 }, () => Date.now() + ahead)
   const exp = seconds() + 60
@@ -72,7 +72,7 @@ test('a token ends at exp and the skew, remembered or not', async () => {
   expect(refused).toMatchObject({ status: 401, reason: 'expired_token' })
 })
 
-test('a token that is not valid yet', async () => {
+it('a token that is not valid yet', async () => {
   const authenticator = await open()
   expect(await reason(bearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 120 })))).toBe(
     'not_yet_valid',
@@ -80,7 +80,7 @@ test('a token that is not valid yet', async () => {
   await bearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 10 }))
 })
 
-test('tokens that live longer than their issuer may make them', async () => {
+it('tokens that live longer than their issuer may make them', async () => {
   const authenticator = await open({ maxLifetimeSeconds: 600 })
   const attempt = (claims: Record<string, unknown>) =>
     signToken(issuer.key, claims).then((token) => reason(bearer(authenticator, token)))
@@ -90,16 +90,16 @@ test('tokens that live longer than their issuer may make them', async () => {
   await bearer(authenticator, await signToken(issuer.key, { exp: seconds() + 500 }))
 })
 
-test.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt', undefined])('type %s is accepted', async (typ) => {
+it.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt', undefined])('type %s is accepted', async (typ) => {
   const token = await signToken(issuer.key, {}, typ === undefined ? {} : { typ })
   expect((await bearer(await open(), token)).name).toBe('corp:alice')
 })
 
-test.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', ''])('type "%s" is refused', async (typ) => {
+it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', ''])('type "%s" is refused', async (typ) => {
   expect(await reason(bearer(await open(), await signToken(issuer.key, {}, { typ })))).toBe('wrong_type')
 })
 
-test('one of several audiences is enough, on either side', async () => {
+it('one of several audiences is enough, on either side', async () => {
   const authenticator = await open({ audience: ['catalog', 'catalog-old'] })
   await bearer(authenticator, await signToken(issuer.key, { aud: ['another', 'catalog-old'] }))
   for (const aud of [undefined, [], 'Catalog', ['another'], 7]) {
@@ -108,7 +108,7 @@ test('one of several audiences is enough, on either side', async () => {
   }
 })
 
-test('tokens without kid are tried with the keys of their issuer', async () => {
+it('tokens without kid are tried with the keys of their issuer', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())
   const [second, unpublished] = [await makeSigningKey('second'), await makeSigningKey('third')]
@@ -125,7 +125,7 @@ test('tokens without kid are tried with the keys of their issuer', async () => {
   expect(await reason(bearer(authenticator, forged))).toBe('bad_signature')
 })
 
-test('a token of a later time is not taken for a forged one, whichever of several keys signed it', async () => {
+it('a token of a later time is not taken for a forged one, whichever of several keys signed it', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())
   const second = await makeSigningKey('second')
@@ -144,7 +144,7 @@ test('a token of a later time is not taken for a forged one, whichever of severa
   }
 })
 
-test('a forged token is refused again from memory, until the keys change', async () => {
+it('a forged token is refused again from memory, until the keys change', async () => {
   const rotating = await startIssuer()
   onTestFinished(() => rotating.stop())
   const authenticator = await openAuthenticator({
@@ -165,24 +165,16 @@ test('a forged token is refused again from memory, until the keys change', async
 })
 
 describe('subjects', () => {
-  test.each([
-    undefined,
-    '',
-    7,
-    null,
-    ['alice'],
-    'a\u0000b',
-    'a\nb',
-    'a\u0085b',
-    'a\u2028b',
-    'x'.repeat(3000),
-  ])('%j is refused', async (sub) => {
-    expect(await reason(bearer(await open(), await signToken(issuer.key, { sub })))).toMatch(
-      /^bad_subject|malformed_token$/,
-    )
-  })
+  it.each([undefined, '', 7, null, ['alice'], 'a\u0000b', 'a\nb', 'a\u0085b', 'a\u2028b', 'x'.repeat(3000)])(
+    '%j is refused',
+    async (sub) => {
+      expect(await reason(bearer(await open(), await signToken(issuer.key, { sub })))).toMatch(
+        /^bad_subject|malformed_token$/,
+      )
+    },
+  )
 
-  test('from another claim, also inside an object', async () => {
+  it('from another claim, also inside an object', async () => {
     const email = await open({ subjectClaim: 'email' })
     expect((await bearer(email, await signToken(issuer.key, { email: 'a@b' }))).name).toBe('corp:a@b')
     const inside = await open({ subjectClaim: 'user.login' })
@@ -202,7 +194,7 @@ describe('groups', () => {
     ['a claim named by a URL', 'https://c.example/groups', { 'https://c.example/groups': ['a'] }, ['corp:a']],
     ['with the prefix of another issuer', 'groups', { groups: ['other:admins'] }, ['corp:other:admins']],
   ]
-  test.each(cases)(
+  it.each(cases)(
     'of the claim become groups of the issuer: %s',
     async (_name, groupsClaim, claims, expected) => {
       const principal = await bearer(await open({ groupsClaim }), await signToken(issuer.key, claims))
@@ -210,18 +202,18 @@ describe('groups', () => {
     },
   )
 
-  test.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('%j is refused', async (groups) => {
+  it.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('%j is refused', async (groups) => {
     const token = await signToken(issuer.key, { groups })
     expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('bad_groups')
   })
 
-  test('kept elsewhere by the issuer, because they are too many', async () => {
+  it('kept elsewhere by the issuer, because they are too many', async () => {
     const token = await signToken(issuer.key, { _claim_names: { groups: 'src1' } })
     expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('bad_groups')
   })
 })
 
-test('other algorithms: ES256 and EdDSA', async () => {
+it('other algorithms: ES256 and EdDSA', async () => {
   for (const algorithm of ['ES256', 'EdDSA'] as const) {
     const other = await startIssuer({ algorithms: [algorithm] })
     onTestFinished(() => other.stop())

@@ -1,6 +1,6 @@
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { watchFile } from '../../src/identity/watch-file.ts'
 import { eventually, makeFolder } from './authenticating.ts'
 
@@ -17,7 +17,7 @@ async function watch(path: string) {
   return { texts, failures, watched }
 }
 
-test('a file that is written, or replaced by a rename', async () => {
+it('a file that is written, or replaced by a rename', async () => {
   const path = join(await makeFolder(), 'file')
   await writeFile(path, 'one')
   const { texts } = await watch(path)
@@ -28,7 +28,7 @@ test('a file that is written, or replaced by a rename', async () => {
   await eventually(() => expect(texts.at(-1)).toBe('six'))
 })
 
-test('a link above the file that is swapped, as Kubernetes does', async () => {
+it('a link above the file that is swapped, as Kubernetes does', async () => {
   const folder = await makeFolder()
   for (const version of ['v1', 'v2']) {
     await mkdir(join(folder, version))
@@ -42,7 +42,7 @@ test('a link above the file that is swapped, as Kubernetes does', async () => {
   await eventually(() => expect(texts).toEqual(['v1', 'v2']))
 })
 
-test('a file that goes away or turns bad is reported once, and taken when it is good again', async () => {
+it('a file that goes away or turns bad is reported once, and taken when it is good again', async () => {
   const path = join(await makeFolder(), 'file')
   await writeFile(path, 'one')
   const { texts, failures } = await watch(path)
@@ -60,7 +60,7 @@ test('a file that goes away or turns bad is reported once, and taken when it is 
   await eventually(() => expect(texts.at(-1)).toBe('three'))
 })
 
-test('a file that cannot be taken at first is an error', async () => {
+it('a file that cannot be taken at first is an error', async () => {
   const path = join(await makeFolder(), 'file')
   await expect(watch(path)).rejects.toThrow('ENOENT')
   await writeFile(path, 'bad')

@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { openApiText } from '../../src/interface/openapi.ts'
 import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
@@ -22,7 +22,7 @@ const read = () => JSON.parse(openApiText()) as Document & Record<string, unknow
 /** Operations of which neither the request nor the answer is described: the reference catalog has none of them. */
 const plain = ['AlterTableBackfillColumns', 'RefreshMaterializedView', 'CreateMaterializedView']
 
-test('the document is OpenAPI 3.1, and refers to nothing that is not there', async () => {
+it('the document is OpenAPI 3.1, and refers to nothing that is not there', async () => {
   const validator = new Validator()
   expect(await validator.validate(read())).toEqual({ valid: true })
   expect(validator.version).toBe('3.1')
@@ -30,7 +30,7 @@ test('the document is OpenAPI 3.1, and refers to nothing that is not there', asy
   expect(openApiText()).not.toContain('#/$defs/')
 })
 
-test('it has every operation at every path and method that is served, and no other', () => {
+it('it has every operation at every path and method that is served, and no other', () => {
   const expected = operationNames.flatMap((name) => {
     const { method, alsoGet, path, aliases } = operationNamed(name)
     const routes = [path, ...aliases].map((route) => `${method} ${route}`)
@@ -47,11 +47,11 @@ test('it has every operation at every path and method that is served, and no oth
   expect(ids).toEqual(expect.arrayContaining([...operationNames]))
 })
 
-test('only what the reference catalog has not is described as a plain object', () => {
+it('only what the reference catalog has not is described as a plain object', () => {
   expect(operationNames.filter((name) => !(name in operationSchemas)).toSorted()).toEqual(plain.toSorted())
 })
 
-test.each([...operationNames])('%s has its parameters, its body, its answer and its errors', (name) => {
+it.each([...operationNames])('%s has its parameters, its body, its answer and its errors', (name) => {
   const operation = operationNamed(name)
   const described = read().paths[operation.path]?.[operation.method.toLowerCase()]
   const parameters = described?.parameters.map(({ name, $ref }) => name ?? $ref?.split('/').at(-1))
@@ -72,7 +72,7 @@ test.each([...operationNames])('%s has its parameters, its body, its answer and 
   expect(errors).toEqual(expect.arrayContaining([...operation.errors, ...everywhere]))
 })
 
-test('modes are told by name', () => {
+it('modes are told by name', () => {
   expect(JSON.stringify(read().components.schemas['DropNamespaceRequest'])).toContain(
     'One of Restrict, Cascade',
   )

@@ -1,11 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { startRecordingUpstream } from '../gateway/recording-upstream.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { isThorough } from '../thorough.ts'
 import { startTwoWorkers } from './running-workers.ts'
 
-test.runIf(isThorough)('a worker that hangs is killed, and another one takes its place', async () => {
+it.runIf(isThorough)('a worker that hangs is killed, and another one takes its place', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const settings = { timeouts: { workerHangMs: 5_000 } }

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { logFolders } from '../../src/audit/log-folders.ts'
 import { verifyAuditLogs } from '../../src/audit/verify-logs.ts'
 import { auditedChanges } from '../e2e/audited-changes.ts'
@@ -10,7 +10,7 @@ import { startTwoWorkers, type WorkerClient } from './running-workers.ts'
 
 const kills = 6
 
-test.runIf(isThorough)('workers that are killed under load lose nothing that was acknowledged', async () => {
+it.runIf(isThorough)('workers that are killed under load lose nothing that was acknowledged', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)

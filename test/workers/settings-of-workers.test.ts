@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, it, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../../src/config.ts'
 import { workerSettings } from '../../src/workers/worker-settings.ts'
@@ -44,7 +44,7 @@ const allLimits = {
   audit: { folder: '/var/audit', reserveBytes: 9, retention: { bytes: 100 * 1024 * 1024 } },
 }
 
-test('what is allowed in all is divided so that the shares are the total, or the least that each must have', async () => {
+it('what is allowed in all is divided so that the shares are the total, or the least that each must have', async () => {
   const settings = await read(allLimits)
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 }), (workers) => {
@@ -64,13 +64,13 @@ test('what is allowed in all is divided so that the shares are the total, or the
   )
 })
 
-test('rates are counted together, and so are as they were; the first worker is as one without others', async () => {
+it('rates are counted together, and so are as they were; the first worker is as one without others', async () => {
   const settings = await read(allLimits)
   expect(workerSettings(settings, 2, 3).limits.rates).toEqual(settings.limits.rates)
   expect(workerSettings(settings, 1, 1)).toEqual(settings)
 })
 
-test('each worker has a log of its own, which is signed and redacted with the same keys', async () => {
+it('each worker has a log of its own, which is signed and redacted with the same keys', async () => {
   const settings = await read({})
   expect(workerSettings(settings, 1, 3).audit).toMatchObject({ folder: '/var/audit', sealKeyFile: undefined })
   expect(workerSettings(settings, 3, 3).audit).toMatchObject({

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { logFolders } from '../../src/audit/log-folders.ts'
 import { verifyAuditLogs } from '../../src/audit/verify-logs.ts'
 import { auditedChanges } from '../e2e/audited-changes.ts'
@@ -72,7 +72,7 @@ async function dropsLetIn(client: WorkerClient, pauseMs: number): Promise<number
   return count
 }
 
-test('connections are shared out, each worker records its own changes, and metrics are those of all', async () => {
+it('connections are shared out, each worker records its own changes, and metrics are those of all', async () => {
   for (const client of clients) {
     for (const name of ['one', 'two']) {
       expect(await client.post(`/v1/namespace/${name}/create`)).toMatchObject({ status: 200 })
@@ -99,7 +99,7 @@ test('connections are shared out, each worker records its own changes, and metri
   expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
 })
 
-test('a version that another worker made is not taken for one that was made past the gateway', async () => {
+it('a version that another worker made is not taken for one that was made past the gateway', async () => {
   for (const [index, version] of [7, 8, 9, 10].entries()) {
     upstream.answering = answers(200, { version: { ...staged, version } })
     const body = { ...staged, version }
@@ -109,7 +109,7 @@ test('a version that another worker made is not taken for one that was made past
   expect(await gateway.metric('catalog_gateway_out_of_band_versions_total')).toEqual({ '': 0 })
 })
 
-test('a page token of one worker is good for the other', async () => {
+it('a page token of one worker is good for the other', async () => {
   upstream.answering = lists({ tables: { sales: ['a', 'b', 'c'] } })
   const list = '/v1/namespace/sales/table/list?limit=2'
   const first = await clients[0].get(list)
@@ -120,13 +120,13 @@ test('a page token of one worker is good for the other', async () => {
   upstream.answering = answers(200, {})
 })
 
-test('a rate is one for all workers', async () => {
+it('a rate is one for all workers', async () => {
   expect(await dropsLetIn(clients[0], 0)).toBe(20)
   // By itself it would let in 20 more, in two seconds; what is passed on takes a moment.
   expect(await dropsLetIn(clients[1], 100)).toBeLessThan(15)
 })
 
-test('a change of the policies reaches every worker', async () => {
+it('a change of the policies reaches every worker', async () => {
   const exists = '/v1/table/sales$orders/exists'
   const statuses = () => Promise.all(clients.map(async (client) => (await client.post(exists)).status))
   expect(await statuses()).toEqual([200, 200])
@@ -136,7 +136,7 @@ test('a change of the policies reaches every worker', async () => {
   await eventually(async () => expect(await statuses()).toEqual([200, 200]))
 })
 
-test('a worker that is killed leaves the others alone, and its successor takes up its log', async () => {
+it('a worker that is killed leaves the others alone, and its successor takes up its log', async () => {
   const counted = (await gateway.metric('catalog_gateway_audit_records_total'))[''] ?? 0
   const arrived = deferred()
   upstream.answering = () => arrived.resolve(undefined)
@@ -164,7 +164,7 @@ test('a worker that is killed leaves the others alone, and its successor takes u
   expect((await clients[1].post('/v1/namespace/again/create')).status).toBe(200)
 })
 
-test('connections beyond what all workers together may hold take the place of idle ones', async () => {
+it('connections beyond what all workers together may hold take the place of idle ones', async () => {
   const held = Array.from({ length: 60 }, () => openRaw(gateway.url))
   for (const connection of held) connection.write(rawRequest(['GET /v1/table HTTP/1.1', 'host: g']))
   await eventually(() => {
@@ -181,7 +181,7 @@ test('connections beyond what all workers together may hold take the place of id
   })
 })
 
-test('SIGTERM lets every worker finish what it has begun, and the logs are whole', async () => {
+it('SIGTERM lets every worker finish what it has begun, and the logs are whole', async () => {
   const workers = await gateway.workers()
   const arrived = deferred()
   let begun = 0
@@ -209,7 +209,7 @@ test('SIGTERM lets every worker finish what it has begun, and the logs are whole
   expect((await readdir(gateway.auditFolder)).filter((name) => name.endsWith('.lock'))).toEqual([])
 })
 
-test('the commands of the audit log read that of every worker', async () => {
+it('the commands of the audit log read that of every worker', async () => {
   const folder = gateway.auditFolder
   const publicKey = join(folder, 'seal-public-key.pem')
   const { logs } = await verifyAuditLogs(folder)

@@ -1,6 +1,6 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { isRunning } from '../e2e/process-tree.ts'
 import { answers, startRecordingUpstream } from '../gateway/recording-upstream.ts'
@@ -15,7 +15,7 @@ async function upstreamOfTest() {
 }
 
 const killed = 'a primary process that is killed leaves no worker behind, and nobody without an answer'
-test.runIf(isThorough)(killed, async () => {
+it.runIf(isThorough)(killed, async () => {
   const upstream = await upstreamOfTest()
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
   const client = gateway.client()
@@ -37,7 +37,7 @@ test.runIf(isThorough)(killed, async () => {
   for (const worker of workers) await eventually(async () => expect(await isRunning(worker)).toBe(false))
 })
 
-test('what only shows in a worker is told once, and ends the program', async () => {
+it('what only shows in a worker is told once, and ends the program', async () => {
   const folder = await temporaryFolder()
   const { file } = await workerFiles(folder, 'http://127.0.0.1:9', { workers: 2 })
   await writeFile(join(folder, 'policies', 'policies.yaml'), 'kind: Nothing\n')
@@ -47,7 +47,7 @@ test('what only shows in a worker is told once, and ends the program', async () 
   expect(messages.match(/cannot start/g)).toHaveLength(1)
 })
 
-test.runIf(isThorough)('a worker that cannot start ends those that serve already', async () => {
+it.runIf(isThorough)('a worker that cannot start ends those that serve already', async () => {
   const folder = await temporaryFolder()
   const { file } = await workerFiles(folder, 'http://127.0.0.1:9', { workers: 3 })
   await mkdir(join(folder, 'audit'))
@@ -60,7 +60,7 @@ test.runIf(isThorough)('a worker that cannot start ends those that serve already
   expect((await readdir(join(folder, 'audit'))).filter((name) => name.endsWith('.lock'))).toEqual([])
 })
 
-test.runIf(isThorough)('Ctrl-C reaches every process at once, and ends them as one', async () => {
+it.runIf(isThorough)('Ctrl-C reaches every process at once, and ends them as one', async () => {
   const upstream = await upstreamOfTest()
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
   const workers = await gateway.workers()
@@ -69,7 +69,7 @@ test.runIf(isThorough)('Ctrl-C reaches every process at once, and ends them as o
   for (const worker of workers) expect(await isRunning(worker)).toBe(false)
 })
 
-test.runIf(isThorough)('a second signal does not wait for what is under way', async () => {
+it.runIf(isThorough)('a second signal does not wait for what is under way', async () => {
   const upstream = await upstreamOfTest()
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
   const client = gateway.client()

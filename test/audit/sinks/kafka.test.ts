@@ -2,7 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { eventually } from '../../gateway/waiting.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/certificates.ts'
 import { anIntent, committed, temporaryFolder } from '../entries.ts'
@@ -60,7 +60,7 @@ async function startBroker(): Promise<Broker> {
   }
 }
 
-test.skipIf(!hasBroker)(
+it.skipIf(!hasBroker)(
   'a broker gets every record; those of one table in one partition, in order',
   async () => {
     const [folder, broker] = [await temporaryFolder(), await startBroker()]
@@ -87,7 +87,7 @@ test.skipIf(!hasBroker)(
   },
 )
 
-test.skipIf(!hasBroker)('records that no broker takes stay in the log until one does', async () => {
+it.skipIf(!hasBroker)('records that no broker takes stay in the log until one does', async () => {
   const folder = await temporaryFolder()
   const { log, failures, close } = await openLogWithSinks(folder, [settingsFor('127.0.0.1:9')])
   await log.intent(anIntent('while it is away'))
@@ -119,7 +119,7 @@ async function startSecureBroker(password?: string) {
   return { folder: join(folder, 'log'), front, trusting, tls, passwordFile, isThere }
 }
 
-test.skipIf(isWithoutTls)(
+it.skipIf(isWithoutTls)(
   'a broker over TLS is trusted by its authority, and shown a certificate',
   async () => {
     const { folder, front, trusting, tls, isThere } = await startSecureBroker()
@@ -139,7 +139,7 @@ test.skipIf(isWithoutTls)(
   },
 )
 
-test.skipIf(isWithoutTls).each(['plain', 'scram-sha-256', 'scram-sha-512'])(
+it.skipIf(isWithoutTls).each(['plain', 'scram-sha-256', 'scram-sha-512'])(
   'a broker that wants a login by %s gets it, with the password that the file holds then',
   async (mechanism) => {
     const { folder, front, tls, passwordFile, isThere } = await startSecureBroker('correct horse')

@@ -18,7 +18,7 @@ import {
 } from 'apache-arrow'
 import type { DataType } from 'apache-arrow'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { joinFiles, streamToFile } from '../../../src/backend/engine/arrow-file.ts'
 import { orders, rowsOf, schemaOnly, streamOf } from './sample-tables.ts'
 
@@ -55,7 +55,7 @@ const tables = fc.constantFrom(...columns).chain(([type, values]) =>
     }),
 )
 
-test('a stream and the file made of it hold the same', () => {
+it('a stream and the file made of it hold the same', () => {
   fc.assert(
     fc.property(tables, (table) => {
       const { file, rows, batches } = streamToFile(streamOf(table), limit)
@@ -68,7 +68,7 @@ test('a stream and the file made of it hold the same', () => {
   )
 })
 
-test('files of one batch each join to one file', async () => {
+it('files of one batch each join to one file', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat({ max: 50 }), { minLength: 1, maxLength: 5 }), async (counts) => {
       const parts = counts.map((count, index) => orders(count + 1, index * 100))
@@ -79,25 +79,25 @@ test('files of one batch each join to one file', async () => {
   )
 })
 
-test('a file whose magic is padded to 64 bytes joins as well', async () => {
+it('a file whose magic is padded to 64 bytes joins as well', async () => {
   const file = fileOf(orders(3))
   const padded = Buffer.concat([file.subarray(0, 8), Buffer.alloc(56), file.subarray(8)])
   expect(rowsOf(tableFromIPC(await join([padded])))).toEqual(rowsOf(orders(3)))
 })
 
-test('a schema alone makes a file without rows', async () => {
+it('a schema alone makes a file without rows', async () => {
   const { file, batches } = streamToFile(schemaOnly(), limit)
   expect(batches).toBe(0)
   expect(tableFromIPC(file).schema.names).toEqual(['id', 'name', 'embedding'])
   expect(tableFromIPC(await join([file])).numRows).toBe(0)
 })
 
-test('the end-of-stream mark may be missing', () => {
+it('the end-of-stream mark may be missing', () => {
   const stream = streamOf(orders(3))
   expect(streamToFile(stream.subarray(0, stream.length - 8), limit).rows).toBe(3)
 })
 
-test('bytes that are no whole stream are refused', () => {
+it('bytes that are no whole stream are refused', () => {
   const stream = Buffer.from(streamOf(orders(3)))
   const schemaLength = stream.readInt32LE(4) + 8
   const refused = [

@@ -1,5 +1,5 @@
 import { Field, Null, RecordBatch, Schema, Struct, Table, makeData } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { streamToFile } from '../../../src/backend/engine/arrow-file.ts'
 import { readFrames } from '../../../src/backend/engine/arrow-frames.ts'
 import { int64Field, structVector } from '../../../src/interface/flatbuffer.ts'
@@ -8,7 +8,7 @@ import { orders, streamOf } from './sample-tables.ts'
 
 // An engine that believes these asks for more memory than there is, which ends the whole process.
 
-test('a few bytes that claim a trillion rows of type null are refused', () => {
+it('a few bytes that claim a trillion rows of type null are refused', () => {
   const schema = new Schema([new Field('nothing', new Null(), true)])
   const children = [makeData({ type: new Null(), length: 5 })]
   const struct = makeData({ type: new Struct(schema.fields), length: 5, children })
@@ -20,7 +20,7 @@ test('a few bytes that claim a trillion rows of type null are refused', () => {
   expect(() => streamToFile(stream, 1e9)).toThrow(/claims 1000000000000 values/)
 })
 
-test('a batch that claims more rows than its columns hold is refused', () => {
+it('a batch that claims more rows than its columns hold is refused', () => {
   const stream = Buffer.from(streamOf(orders(10)))
   const batch = batchOf(stream)
   const rows = structVector(batch.header, 1, 16)
@@ -28,7 +28,7 @@ test('a batch that claims more rows than its columns hold is refused', () => {
   expect(() => streamToFile(stream, 1e9)).toThrow(/claims 1125899906842624 values/)
 })
 
-test('a buffer outside of its body is refused', () => {
+it('a buffer outside of its body is refused', () => {
   const stream = Buffer.from(streamOf(orders(10)))
   const batch = batchOf(stream)
   const buffers = structVector(batch.header, 2, 16)
@@ -36,7 +36,7 @@ test('a buffer outside of its body is refused', () => {
   expect(() => streamToFile(stream, 1e9)).toThrow(/lies outside of its body/)
 })
 
-test('a compressed buffer that claims a terabyte is refused', async () => {
+it('a compressed buffer that claims a terabyte is refused', async () => {
   const stream = Buffer.from(await remoteUpload(orders(5000)))
   const batch = batchOf(stream)
   const buffers = structVector(batch.header, 2, 16)

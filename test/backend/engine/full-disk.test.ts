@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { temporaryFolder } from '../running-backend.ts'
 
 const program = fileURLToPath(new URL('full-disk-process.ts', import.meta.url))
@@ -23,7 +23,7 @@ function canMount(): boolean {
   }
 }
 
-test.skipIf(!mayMount)('a full disk refuses changes, spoils nothing, and heals', async () => {
+it.skipIf(!mayMount)('a full disk refuses changes, spoils nothing, and heals', async () => {
   const disk = join(await temporaryFolder(), 'disk')
   await mkdir(disk)
   const parameters = ['--map-root-user', '--mount', 'bash', '-c', withSmallDisk, disk]

@@ -1,12 +1,12 @@
 import { tableFromIPC } from 'apache-arrow'
 import type { Table } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
 import { freshEngine, orders, streamOf } from './sample-tables.ts'
 
 const count = 100_000
 
-test('100,000 rows with vectors come in many pieces and equal what was stored', async () => {
+it('100,000 rows with vectors come in many pieces and equal what was stored', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(count)), 'create')
   const chunks: Uint8Array[] = []
@@ -25,7 +25,7 @@ test('100,000 rows with vectors come in many pieces and equal what was stored', 
   }
 })
 
-test('a reader that stops early stops the query', async () => {
+it('a reader that stops early stops the query', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(count)), 'create')
   const answer = await engine.query(location, queryTableRequest.parse({}))

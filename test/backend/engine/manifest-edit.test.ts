@@ -1,7 +1,7 @@
 import { copyFile, readFile, readdir, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { editSchemaMetadata } from '../../../src/backend/engine/manifest-edit.ts'
 import { nameManifest } from '../../../src/backend/engine/manifest-names.ts'
 import { readManifest } from '../../../src/backend/engine/manifest.ts'
@@ -18,7 +18,7 @@ async function tableAtVersionTwo() {
   return { engine, location, versions, file: await readFile(path.join(versions, nameManifest(2, 'V2'))) }
 }
 
-test('the next manifest says the same but for the version, the metadata and the transaction', async () => {
+it('the next manifest says the same but for the version, the metadata and the transaction', async () => {
   const { file } = await tableAtVersionTwo()
   const { next, version, metadata } = editSchemaMetadata(file, { 'ä\n': '"', b: '' }, writer)
   expect([version, metadata]).toEqual([3, { 'ä\n': '"', b: '' }])
@@ -34,7 +34,7 @@ test('the next manifest says the same but for the version, the metadata and the 
   expect(editSchemaMetadata(file, { b: null }, writer).next).toBeUndefined()
 })
 
-test('manifests do not grow with every edit', async () => {
+it('manifests do not grow with every edit', async () => {
   const { file } = await tableAtVersionTwo()
   let current: Uint8Array = file
   const sizes = Array.from({ length: 20 }, (_, index) => {
@@ -45,7 +45,7 @@ test('manifests do not grow with every edit', async () => {
   expect(Math.max(...sizes) - Math.min(...sizes)).toBe(1)
 })
 
-test('edits of a branch go on in its own chain', async () => {
+it('edits of a branch go on in its own chain', async () => {
   const { engine, location, versions } = await tableAtVersionTwo()
   await engine.branches.create({ location }, 'dev')
   const onBranch = { location, branch: 'dev' }
@@ -60,7 +60,7 @@ test('edits of a branch go on in its own chain', async () => {
   expect((await readdir(versions)).includes(nameManifest(3, 'V2'))).toBe(true)
 })
 
-test('edits of a table with names of the first scheme keep to it', async () => {
+it('edits of a table with names of the first scheme keep to it', async () => {
   const { engine, location, versions } = await tableAtVersionTwo()
   for (const version of [1, 2]) {
     await rename(
@@ -74,7 +74,7 @@ test('edits of a table with names of the first scheme keep to it', async () => {
   expect((await engine.describe(location)).metadata).toEqual({ a: '1' })
 })
 
-test('a damaged manifest is refused, or edited within its bounds', async () => {
+it('a damaged manifest is refused, or edited within its bounds', async () => {
   const { file } = await tableAtVersionTwo()
   const mutations = fc.array(fc.tuple(fc.nat(file.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 })
   fc.assert(
@@ -92,7 +92,7 @@ test('a damaged manifest is refused, or edited within its bounds', async () => {
   )
 })
 
-test('a table that needs a newer writer is not written', async () => {
+it('a table that needs a newer writer is not written', async () => {
   const { engine, location, versions, file } = await tableAtVersionTwo()
   const flags = Buffer.from([(10 << 3) | 0, 0x80, 0x01])
   const trailer = file.subarray(file.length - 16)

@@ -1,6 +1,6 @@
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { StoredVersion } from '../../../src/backend/engine/engine.ts'
 import { nameManifest } from '../../../src/backend/engine/manifest-names.ts'
 import { openManifestStore } from '../../../src/backend/engine/manifest-store.ts'
@@ -9,7 +9,7 @@ import { tableWithStaging } from './staged-tables.ts'
 
 const store = openManifestStore()
 
-test('the versions of a table are listed newest first, as object-store keys', async () => {
+it('the versions of a table are listed newest first, as object-store keys', async () => {
   const { engine, location } = await freshEngine()
   expect(await store.list(location, undefined)).toEqual([])
   expect(await store.describe(location, undefined, undefined)).toBeUndefined()
@@ -31,14 +31,14 @@ test('the versions of a table are listed newest first, as object-store keys', as
   })
 })
 
-test('staging files, detached versions and hints are no versions', async () => {
+it('staging files, detached versions and hints are no versions', async () => {
   const { location, versions, stage } = await tableWithStaging()
   await stage()
   await writeFile(path.join(versions, 'd7.manifest'), 'LANC')
   expect((await store.list(location, undefined)).map(({ version }) => version)).toEqual([1])
 })
 
-test('a staged manifest is published under its final name with the tag of the staging file', async () => {
+it('a staged manifest is published under its final name with the tag of the staging file', async () => {
   const { location, versions, stage, read } = await tableWithStaging()
   const request = await stage()
   const staged = await store.inspectStaging(location, request)
@@ -50,7 +50,7 @@ test('a staged manifest is published under its final name with the tag of the st
   expect((await readdir(versions)).filter((name) => name.includes('.manifest-'))).toEqual([])
 })
 
-test('the same request once more is the same success, with and without its staging file', async () => {
+it('the same request once more is the same success, with and without its staging file', async () => {
   const { location, stage } = await tableWithStaging()
   const request = await stage()
   const staged = await store.inspectStaging(location, request)
@@ -63,7 +63,7 @@ test('the same request once more is the same success, with and without its stagi
   await expect(store.inspectStaging(location, request)).rejects.toMatchObject({ code: 13 })
 })
 
-test('a version that is there with other content is not replaced', async () => {
+it('a version that is there with other content is not replaced', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage()
   const final = path.join(versions, nameManifest(2, 'V2'))
@@ -82,7 +82,7 @@ function withSection(file: Buffer, length: number): Buffer {
   return longer
 }
 
-test('of many committers of one version exactly one wins', async () => {
+it('of many committers of one version exactly one wins', async () => {
   const { location, stage, read } = await tableWithStaging()
   const requests = []
   for (let committer = 0; committer < 8; committer++) {
@@ -100,7 +100,7 @@ test('of many committers of one version exactly one wins', async () => {
   }
 })
 
-test('a version that does not follow the newest one is refused', async () => {
+it('a version that does not follow the newest one is refused', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage()
   const staged = await store.inspectStaging(location, request)
@@ -108,14 +108,14 @@ test('a version that does not follow the newest one is refused', async () => {
   await expect(store.publish(staged)).rejects.toThrow(/version 2 cannot be created: there is no version yet/)
 })
 
-test('a name of the other scheme than the versions before is refused', async () => {
+it('a name of the other scheme than the versions before is refused', async () => {
   const { location, stage } = await tableWithStaging()
   const request = await stage('2.manifest-00000000-0000-4000-8000-000000000000')
   const staged = await store.inspectStaging(location, { ...request, namingScheme: 'V1' })
   await expect(store.publish(staged)).rejects.toThrow(/expected the manifest to be named by scheme V2/)
 })
 
-test('the versions of a branch are its own', async () => {
+it('the versions of a branch are its own', async () => {
   const { location } = await tableWithStaging()
   expect(await store.list(location, 'dev')).toEqual([])
   for (const branch of ['../other', 'a//b', '/a', 'a/../b', '..', 'a\\b', 'a.lock']) {

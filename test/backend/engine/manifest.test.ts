@@ -2,7 +2,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { connect } from '@lancedb/lancedb'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { readManifest } from '../../../src/backend/engine/manifest.ts'
 import { nameManifest, parseManifestName } from '../../../src/backend/engine/manifest-names.ts'
 import { InterfaceError } from '../../../src/interface/errors.ts'
@@ -15,7 +15,7 @@ async function manifestsOf(location: string): Promise<Buffer[]> {
   return manifests.toSorted((left, right) => readManifest(left).version - readManifest(right).version)
 }
 
-test('the manifests of a real table say what each version did', async () => {
+it('the manifests of a real table say what each version did', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(10)), 'create')
   await engine.insert(location, streamOf(orders(5, 10)), 'append')
@@ -58,7 +58,7 @@ function reads(bytes: Uint8Array): void {
   }
 }
 
-test('bytes that are no manifest are refused, whatever they are', async () => {
+it('bytes that are no manifest are refused, whatever they are', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(1)), 'create')
   const [manifest = Buffer.alloc(0)] = await manifestsOf(location)
@@ -80,7 +80,7 @@ test('bytes that are no manifest are refused, whatever they are', async () => {
   expect(() => readManifest(manifest.subarray(1))).toThrow(/expected a Lance manifest/)
 })
 
-test('names stand for versions in both schemes', () => {
+it('names stand for versions in both schemes', () => {
   expect(nameManifest(1, 'V1')).toBe('1.manifest')
   expect(nameManifest(1, 'V2')).toBe('18446744073709551614.manifest')
   fc.assert(

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { isThorough } from '../../thorough.ts'
 
 const program = fileURLToPath(new URL('send-mutated-uploads.ts', import.meta.url))
 
-test('thousands of damaged uploads are stored or refused, and the tables stay readable', async () => {
+it('thousands of damaged uploads are stored or refused, and the tables stay readable', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'mutated uploads '))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const rounds = isThorough ? 500 : 200

@@ -1,5 +1,5 @@
 import { FixedSizeList, Field, Float32, Int32, Table, vectorFromArray } from 'apache-arrow'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { freshEngine, orders, rowsOf, streamOf } from './sample-tables.ts'
 
 const unlimited = Number('9223372036854775807')
@@ -11,7 +11,7 @@ async function tableOf(count: number) {
 }
 
 describe('how many rows', () => {
-  test.each([
+  it.each([
     [{}, 30],
     [{ k: unlimited, vector: [] }, 30],
     [{ k: 7 }, 7],
@@ -58,7 +58,7 @@ describe('how many rows', () => {
 })
 
 describe('which columns', () => {
-  test.each([
+  it.each([
     [{ columns: ['id'] }, ['id']],
     [{ columns: { column_names: ['name', 'id'] } }, ['name', 'id']],
     [{ columns: { double: 'id * 2' } }, ['double']],
@@ -74,14 +74,14 @@ describe('which columns', () => {
   })
 })
 
-test('rows come in the order that is asked for', async () => {
+it('rows come in the order that is asked for', async () => {
   const { query } = await tableOf(5)
   const answer = await query({ order_by: [{ column_name: 'id', ascending: false }], k: 2, columns: ['id'] })
   expect(rowsOf(answer)).toEqual([{ id: 4 }, { id: 3 }])
 })
 
 describe('what is refused', () => {
-  test.each([
+  it.each([
     [{ filter: 'id >>> 2' }, 13],
     [{ filter: 'id / 0 > 1' }, 13],
     [{ vector: [1, 2, 3] }, 13],
@@ -119,14 +119,14 @@ describe('what is refused', () => {
     expect(String(error)).not.toContain(location.slice(1))
   })
 
-  test('the branch main and an empty branch are the main branch', async () => {
+  it('the branch main and an empty branch are the main branch', async () => {
     const { query } = await tableOf(3)
     expect((await query({ branch: 'main' })).numRows).toBe(3)
     expect((await query({ branch: '' })).numRows).toBe(3)
   })
 })
 
-test('a vector search finds what comparing all vectors finds', async () => {
+it('a vector search finds what comparing all vectors finds', async () => {
   let seed = 1
   const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647
   const vectors = Array.from({ length: 500 }, () => Array.from({ length: 8 }, () => Math.fround(random())))

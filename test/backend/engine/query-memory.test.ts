@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Field, FixedSizeList, Int32, makeData, Table, Uint8, Vector } from 'apache-arrow'
-import { beforeAll, afterAll, expect, test } from 'vitest'
+import { beforeAll, afterAll, expect, it } from 'vitest'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
 import { makeTemporaryFolder, removeFolder, startScript, type Program } from '../../e2e/built-program.ts'
 import { childrenOf } from '../../e2e/process-tree.ts'
@@ -81,7 +81,7 @@ async function memoryOf(pid: number): Promise<{ now: number; most: number }> {
 }
 
 // Only Linux tells how large a process ever was, and only there the allocator is told to give memory back.
-test.skipIf(process.platform !== 'linux').for([
+it.skipIf(process.platform !== 'linux').for([
   ['all rows', {}],
   ['all rows that pass a filter', { filter: 'id >= 0' }],
 ] as const)('a query of %s of 1,000,000 raises memory by no more than 64 MiB', async ([, query]) => {

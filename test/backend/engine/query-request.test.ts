@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
 
 const match = { terms: 'a', column: 'name' }
 
 describe('both forms of a query come out the same', () => {
-  test.each([
+  it.each([
     [{ vector: { single_vector: [1, 2] } }, { vector: [1, 2] }],
     [{ vector: { multi_vector: [[1], [2]] } }, { vector: [[1], [2]] }],
     [{ vector: { single_vector: [] } }, { vector: [] }],
@@ -21,7 +21,7 @@ describe('both forms of a query come out the same', () => {
   })
 })
 
-test('what the remote client sends is understood', () => {
+it('what the remote client sends is understood', () => {
   const text =
     '{"columns":{"x":"id+1"},"k":9223372036854775807,"ef":null,"lower_bound":null,"maximum_nprobes":20,' +
     '"minimum_nprobes":20,"nprobes":20,"prefilter":true,"refine_factor":null,"upper_bound":null,' +
@@ -37,7 +37,7 @@ test('what the remote client sends is understood', () => {
 })
 
 describe('what is no query is refused', () => {
-  test.each([
+  it.each([
     { k: -1 },
     { k: 1.5 },
     { k: '10' },
@@ -57,7 +57,7 @@ describe('what is no query is refused', () => {
     expect(queryTableRequest.safeParse(request).success).toBe(false)
   })
 
-  test('a text query that is nested without end', () => {
+  it('a text query that is nested without end', () => {
     let nested: unknown = { match }
     for (let level = 0; level < 10_000; level++) nested = { boost: { positive: nested, negative: { match } } }
     expect(queryTableRequest.safeParse({ full_text_query: { query: nested } }).success).toBe(false)

@@ -1,9 +1,9 @@
 import { tableFromIPC } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { freshEngine, orders, rowsOf, streamOf } from './sample-tables.ts'
 import { remoteUpload } from './remote-upload.ts'
 
-test('what the remote client uploads, compressed, is stored and read back', async () => {
+it('what the remote client uploads, compressed, is stored and read back', async () => {
   const { engine, location, query } = await freshEngine()
   const table = orders(5000)
   const upload = await remoteUpload(table)
@@ -17,7 +17,7 @@ test('what the remote client uploads, compressed, is stored and read back', asyn
   expect(rowsOf(await query({ order_by: [{ column_name: 'id' }] }))).toEqual(rowsOf(orders(5010)))
 })
 
-test('what the remote client sends for a table without rows creates an empty table', async () => {
+it('what the remote client sends for a table without rows creates an empty table', async () => {
   const { engine, location } = await freshEngine()
   const upload = await remoteUpload(orders(1).slice(0, 0))
   await engine.create(location, upload, 'create')

@@ -1,5 +1,5 @@
 import { Int32, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
 import { freshEngine, streamOf } from './sample-tables.ts'
 
@@ -36,7 +36,7 @@ function idsOf(answer: Table): number[] {
   return Array.from(answer.getChild('id')?.toArray() as Int32Array)
 }
 
-test('a scan in windows has every row once, in the order of the engine', async () => {
+it('a scan in windows has every row once, in the order of the engine', async () => {
   const { query, engine, location } = await scatteredTable()
   const answer = await query({})
   expect(answer.numRows).toBe(await engine.count(location))
@@ -46,7 +46,7 @@ test('a scan in windows has every row once, in the order of the engine', async (
   expect(answer.getChild('text')?.toJSON()).toEqual(atOnce.getChild('text')?.toJSON())
 })
 
-test('an offset and a limit hold across windows', async () => {
+it('an offset and a limit hold across windows', async () => {
   const { query } = await scatteredTable()
   const all = idsOf(await query({ columns: ['id'] }))
   for (const [offset, k] of [
@@ -65,7 +65,7 @@ test('an offset and a limit hold across windows', async () => {
   }
 })
 
-test('whoever writes meanwhile changes nothing of what is answered', async () => {
+it('whoever writes meanwhile changes nothing of what is answered', async () => {
   const { engine, location, query } = await scatteredTable()
   const before = idsOf(await query({}))
   const answer = await engine.query(location, queryTableRequest.parse({}))

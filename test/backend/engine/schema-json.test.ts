@@ -32,7 +32,7 @@ import {
   Utf8,
 } from 'apache-arrow'
 import type { DataType } from 'apache-arrow'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readSchema } from '../../../src/backend/engine/arrow-schema.ts'
 import { schemaToJson } from '../../../src/backend/engine/schema-json.ts'
 import { freshEngine, schemaOnly } from './sample-tables.ts'
@@ -80,13 +80,13 @@ function toJson(type: DataType, dialect: 'namespace' | 'lance') {
 }
 
 describe('every type has its name in both vocabularies', () => {
-  test.each(names)('%s is %s and %s', (type, namespace, lance) => {
+  it.each(names)('%s is %s and %s', (type, namespace, lance) => {
     expect(toJson(type, 'namespace')?.type).toBe(namespace)
     expect(toJson(type, 'lance')?.type).toBe(lance)
   })
 })
 
-test('lengths, children, nullability and metadata are kept', () => {
+it('lengths, children, nullability and metadata are kept', () => {
   const metadata = new Map([['unit', 'EUR']])
   const schema = new Schema(
     [
@@ -113,7 +113,7 @@ test('lengths, children, nullability and metadata are kept', () => {
   })
 })
 
-test('what the engine stores it describes by the same names', async () => {
+it('what the engine stores it describes by the same names', async () => {
   const stored = names.filter(([type]) => !(type instanceof Map_) && !(type instanceof DateMillisecond))
   const schema = new Schema(stored.map(([type], index) => new Field(`column${index}`, type, true)))
   const { engine, location } = await freshEngine()

@@ -1,6 +1,6 @@
 import { mkdir, rename, symlink, truncate, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { StagingRequest } from '../../../src/backend/engine/engine.ts'
 import { nameManifest } from '../../../src/backend/engine/manifest-names.ts'
 import { openManifestStore } from '../../../src/backend/engine/manifest-store.ts'
@@ -17,7 +17,7 @@ async function refusal(location: string, request: StagingRequest): Promise<strin
   return String(outcome)
 }
 
-test('a path outside of the versions folder is refused', async () => {
+it('a path outside of the versions folder is refused', async () => {
   const { location, ahead, stage } = await tableWithStaging()
   const request = await stage(stagingName)
   const key = location.slice(1)
@@ -47,7 +47,7 @@ test('a path outside of the versions folder is refused', async () => {
   expect(await store.inspectStaging(location, request)).toMatchObject({ version: 2 })
 })
 
-test('a leading slash and a file URI name the same file', async () => {
+it('a leading slash and a file URI name the same file', async () => {
   const { location, stage } = await tableWithStaging()
   const request = await stage(stagingName)
   for (const prefix of ['/', 'file:///']) {
@@ -59,7 +59,7 @@ test('a leading slash and a file URI name the same file', async () => {
   }
 })
 
-test('a symbolic link is not followed, as the file or on the way', async () => {
+it('a symbolic link is not followed, as the file or on the way', async () => {
   const { location, versions, aheadManifest, stage } = await tableWithStaging()
   const request = await stage(stagingName)
   const linkName = `${nameManifest(2, 'V2')}-${uuid.replace('6b', '00')}`
@@ -73,14 +73,14 @@ test('a symbolic link is not followed, as the file or on the way', async () => {
   expect(await refusal(location, request)).toMatch(/symbolic link beneath the location/)
 })
 
-test('a folder under a staging name is refused', async () => {
+it('a folder under a staging name is refused', async () => {
   const { location, versions } = await tableWithStaging()
   await mkdir(path.join(versions, stagingName))
   const manifestPath = path.join(versions, stagingName).slice(1)
   expect(await refusal(location, { version: 2, manifestPath })).toMatch(/not a regular file/)
 })
 
-test('a manifest that is not what the request says is refused', async () => {
+it('a manifest that is not what the request says is refused', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage(stagingName)
   expect(await refusal(location, { ...request, manifestSize: 7 })).toMatch(/manifest_size is 7/)
@@ -106,7 +106,7 @@ test('a manifest that is not what the request says is refused', async () => {
   )
 })
 
-test('a staging manifest that is not there is refused', async () => {
+it('a staging manifest that is not there is refused', async () => {
   const { location, versions } = await tableWithStaging()
   const manifestPath = path.join(versions, stagingName).slice(1)
   expect(await refusal(location, { version: 2, manifestPath })).toMatch(/no such staging manifest/)

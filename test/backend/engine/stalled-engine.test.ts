@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { startScript, temporaryFolder } from '../../e2e/built-program.ts'
 
 async function buildIndex(...threads: string[]): Promise<string> {
@@ -8,10 +8,10 @@ async function buildIndex(...threads: string[]): Promise<string> {
   return (await startScript(script, [location, ...threads]).ended).output
 }
 
-test('an index of text over 60,000 rows is built on any machine, as the engine has two threads', async () => {
+it('an index of text over 60,000 rows is built on any machine, as the engine has two threads', async () => {
   expect(await buildIndex()).toMatch(/^threads ([2-9]|\d\d+), built$/m)
 })
 
-test('an engine whose threads wait for each other is found stalled', async () => {
+it('an engine whose threads wait for each other is found stalled', async () => {
   expect(await buildIndex('1')).toBe('threads 1, stalled\n')
 })

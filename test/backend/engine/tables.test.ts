@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { Int32, Table, Utf8, vectorFromArray } from 'apache-arrow'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { freshEngine, orders, rowsOf, schemaOnly, streamOf } from './sample-tables.ts'
 
-test('a table is created, filled, counted, described and dropped', async () => {
+it('a table is created, filled, counted, described and dropped', async () => {
   const { engine, location, query } = await freshEngine()
   expect(await engine.create(location, streamOf(orders(10)), 'create')).toEqual({ version: 1 })
   expect(await engine.insert(location, streamOf(orders(5, 10)), 'append')).toEqual({ version: 2, rows: 5 })
@@ -28,7 +28,7 @@ test('a table is created, filled, counted, described and dropped', async () => {
   await expect(engine.count(location)).rejects.toMatchObject({ kind: 'TableNotFound' })
 })
 
-test('a table that is there is not created once more, and is overwritten as a new version', async () => {
+it('a table that is there is not created once more, and is overwritten as a new version', async () => {
   const { engine, location, query } = await freshEngine()
   await engine.create(location, streamOf(orders(3)), 'create')
   await expect(engine.create(location, streamOf(orders(1)), 'create')).rejects.toMatchObject({
@@ -40,7 +40,7 @@ test('a table that is there is not created once more, and is overwritten as a ne
   expect(rowsOf(await query({ version: 1 }))).toHaveLength(3)
 })
 
-test('an insert in mode overwrite replaces all rows, also by none', async () => {
+it('an insert in mode overwrite replaces all rows, also by none', async () => {
   const { engine, location, query } = await freshEngine()
   await engine.create(location, streamOf(orders(3)), 'create')
   expect(await engine.insert(location, streamOf(orders(2, 50)), 'overwrite')).toEqual({ version: 2, rows: 2 })
@@ -49,7 +49,7 @@ test('an insert in mode overwrite replaces all rows, also by none', async () => 
   expect(await engine.count(location)).toBe(0)
 })
 
-test('overwrites at the same time all succeed', async () => {
+it('overwrites at the same time all succeed', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(1)), 'create')
   await Promise.all(
@@ -58,7 +58,7 @@ test('overwrites at the same time all succeed', async () => {
   expect((await engine.describe(location)).version).toBe(4)
 })
 
-test('a stream with a schema alone creates an empty table, and appended it changes nothing', async () => {
+it('a stream with a schema alone creates an empty table, and appended it changes nothing', async () => {
   const { engine, location, query } = await freshEngine()
   expect(await engine.create(location, schemaOnly(), 'create')).toEqual({ version: 1 })
   expect(await engine.insert(location, schemaOnly(), 'append')).toEqual({ version: 1, rows: 0 })
@@ -67,7 +67,7 @@ test('a stream with a schema alone creates an empty table, and appended it chang
   expect(answer.schema.names).toEqual(['id', 'name', 'embedding'])
 })
 
-test('rows that do not fit the table are refused with code 20', async () => {
+it('rows that do not fit the table are refused with code 20', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(1)), 'create')
   const unknownColumn = new Table({ other: vectorFromArray([1], new Int32()) })
@@ -80,7 +80,7 @@ test('rows that do not fit the table are refused with code 20', async () => {
   }
 })
 
-test('metadata of the schema is kept', async () => {
+it('metadata of the schema is kept', async () => {
   const { engine, location } = await freshEngine()
   const table = orders(1)
   table.schema.metadata.set('owner', 'sales')
@@ -88,7 +88,7 @@ test('metadata of the schema is kept', async () => {
   expect((await engine.describe(location)).metadata).toEqual({ owner: 'sales' })
 })
 
-test('an upload that grows too large when decoded is answered with 413', async () => {
+it('an upload that grows too large when decoded is answered with 413', async () => {
   const { engine, location } = await freshEngine({ decodedUploadBytes: 1000 })
   await expect(engine.create(location, streamOf(orders(1000)), 'create')).rejects.toMatchObject({
     status: 413,

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { pino } from 'pino'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, it } from 'vitest'
 import { openPostgres } from '../../../src/backend/store/postgres.ts'
 
 let schemas = 0
@@ -39,7 +39,7 @@ function gate() {
   return { open: () => resolve?.(), opened }
 }
 
-test('replicas that start at the same time bring the store up to date once', async () => {
+it('replicas that start at the same time bring the store up to date once', async () => {
   const { replicas } = await openReplicas(4)
   for (const { database } of replicas) {
     const rows = await database.selectFrom('objects').select('object_id').execute()
@@ -47,7 +47,7 @@ test('replicas that start at the same time bring the store up to date once', asy
   }
 })
 
-test('one replica at a time works alone, and not while others share', async () => {
+it('one replica at a time works alone, and not while others share', async () => {
   const { replicas } = await openReplicas(3)
   const inside = { alone: 0, shared: 0 }
   let mostShared = 0
@@ -69,7 +69,7 @@ test('one replica at a time works alone, and not while others share', async () =
   expect(inside).toEqual({ alone: 0, shared: 0 })
 })
 
-test('who waits to be alone comes before those who want to share later', async () => {
+it('who waits to be alone comes before those who want to share later', async () => {
   const { replicas } = await openReplicas(3)
   const [first, second, third] = replicas
   const { open, opened } = gate()
@@ -102,7 +102,7 @@ test('who waits to be alone comes before those who want to share later', async (
   expect(events).toEqual(['first shared', 'alone', 'shared'])
 })
 
-test('what another replica has is left alone', async () => {
+it('what another replica has is left alone', async () => {
   const { replicas } = await openReplicas(2)
   const [first, second] = replicas
   let ran = 0
@@ -117,7 +117,7 @@ test('what another replica has is left alone', async () => {
   expect(ran).toBe(1)
 })
 
-test('a lock whose connection ended is free, and nothing commits under it any more', async () => {
+it('a lock whose connection ended is free, and nothing commits under it any more', async () => {
   const { replicas, cutOff } = await openReplicas(2)
   const [first, second] = replicas
   const work = first?.locks.run('k', 'alone', async () => {
@@ -136,7 +136,7 @@ test('a lock whose connection ended is free, and nothing commits under it any mo
   expect(await first?.locks.run('k', 'alone', async () => 'done')).toBe('done')
 })
 
-test('transactions that look before they write are as if each ran alone', async () => {
+it('transactions that look before they write are as if each ran alone', async () => {
   const { replicas } = await openReplicas(2)
   await Promise.all(
     Array.from({ length: 20 }, async (_, index) =>

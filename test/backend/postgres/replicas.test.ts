@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { isThorough } from '../../thorough.ts'
 import { backendSettings } from '../backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -43,7 +43,7 @@ function outcomes(answers: readonly Answered[]): string[] {
     .toSorted()
 }
 
-test(
+it(
   'two replicas agree on who creates, renames and drops, and see it at once',
   { timeout: 120_000 },
   async () => {
@@ -87,46 +87,40 @@ test(
   },
 )
 
-test(
-  'of those who commit one version on either replica, exactly one wins',
-  { timeout: 120_000 },
-  async () => {
-    const { replicas, one, other } = await twoReplicas()
-    const { json } = await one.post('table/t/create', streamOf(orders(3)))
-    const { location } = json as { location: string }
-    const clients = await Promise.all(Array.from({ length: 4 }, () => committer(location)))
-    for (let version = 2; version <= 21; version += 1) {
-      const requests = await Promise.all(clients.map((client) => client.stage()))
-      const send = () =>
-        Promise.all(
-          requests.map(async (request, index) =>
-            replicas[index % 2]?.post('table/t/version/create', request),
-          ),
-        )
-      const answers = (await send()).filter((answer) => answer !== undefined)
-      expect(outcomes(answers)).toEqual(['200', ...Array<string>(3).fill('409 code 14')])
-      for (const { post } of replicas) {
-        expect((await post('table/t/version/describe')).json).toEqual({
-          version: expect.objectContaining({ version }),
-        })
-      }
+it('of those who commit one version on either replica, exactly one wins', { timeout: 120_000 }, async () => {
+  const { replicas, one, other } = await twoReplicas()
+  const { json } = await one.post('table/t/create', streamOf(orders(3)))
+  const { location } = json as { location: string }
+  const clients = await Promise.all(Array.from({ length: 4 }, () => committer(location)))
+  for (let version = 2; version <= 21; version += 1) {
+    const requests = await Promise.all(clients.map((client) => client.stage()))
+    const send = () =>
+      Promise.all(
+        requests.map(async (request, index) => replicas[index % 2]?.post('table/t/version/create', request)),
+      )
+    const answers = (await send()).filter((answer) => answer !== undefined)
+    expect(outcomes(answers)).toEqual(['200', ...Array<string>(3).fill('409 code 14')])
+    for (const { post } of replicas) {
+      expect((await post('table/t/version/describe')).json).toEqual({
+        version: expect.objectContaining({ version }),
+      })
     }
-    // Appends share the lock of the data, overwrites take it alone: none waits for ever, none is lost.
-    await one.post('table/a/create', streamOf(orders(0)))
-    const appends = Array.from({ length: 20 }, async (_, index) =>
-      (index % 2 === 0 ? one : other).post('table/a/insert', streamOf(orders(5))),
-    )
-    const overwrites = [one, other].map(({ post }) =>
-      post('table/b/create?mode=overwrite', streamOf(orders(7))),
-    )
-    const answers = await Promise.all([...appends, ...overwrites])
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
-    expect((await other.post('table/a/count_rows')).json).toBe(100)
-    expect((await one.post('table/b/count_rows')).json).toBe(7)
-  },
-)
+  }
+  // Appends share the lock of the data, overwrites take it alone: none waits for ever, none is lost.
+  await one.post('table/a/create', streamOf(orders(0)))
+  const appends = Array.from({ length: 20 }, async (_, index) =>
+    (index % 2 === 0 ? one : other).post('table/a/insert', streamOf(orders(5))),
+  )
+  const overwrites = [one, other].map(({ post }) =>
+    post('table/b/create?mode=overwrite', streamOf(orders(7))),
+  )
+  const answers = await Promise.all([...appends, ...overwrites])
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  expect((await other.post('table/a/count_rows')).json).toBe(100)
+  expect((await one.post('table/b/count_rows')).json).toBe(7)
+})
 
-test.runIf(isThorough)(
+it.runIf(isThorough)(
   'a replica that is killed takes nothing with it, and one that starts takes nothing away',
   { timeout: 120_000 },
   async () => {
@@ -175,7 +169,7 @@ test.runIf(isThorough)(
   },
 )
 
-test.runIf(isThorough)(
+it.runIf(isThorough)(
   'replicas go on after the server has ended all their connections',
   { timeout: 120_000 },
   async () => {

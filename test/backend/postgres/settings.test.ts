@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { backendSettings } from '../backend-settings.ts'
 import { answerOf, runningBackend, temporaryFolder } from '../running-backend.ts'
 
-test('the URL may stand in a file', async () => {
+it('the URL may stand in a file', async () => {
   const urlFile = join(await temporaryFolder(), 'url')
   await writeFile(urlFile, `${inject('postgresUrl')}\n`)
   const { post } = await runningBackend({
@@ -14,7 +14,7 @@ test('the URL may stand in a file', async () => {
   expect(await post('/v1/namespace/a/describe')).toEqual(answerOf({ properties: {} }))
 })
 
-test('settings that cannot be right are refused', () => {
+it('settings that cannot be right are refused', () => {
   const url = 'postgresql://user:secret@host/database'
   const wrong = [
     {},
@@ -27,7 +27,7 @@ test('settings that cannot be right are refused', () => {
     expect(() => backendSettings('f', { store: { postgres } })).toThrow(/postgres/)
 })
 
-test('a server that is not there is told of without its password', async () => {
+it('a server that is not there is told of without its password', async () => {
   const url = 'postgresql://user:secret@127.0.0.1:1/database'
   const failure: unknown = await runningBackend({ store: { postgres: { url } } }).catch(
     (error: unknown) => error,

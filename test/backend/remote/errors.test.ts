@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { errorCodes, type ErrorName } from '../../../src/interface/errors.ts'
 import { answers, startRecordingUpstream, type Answering } from '../../gateway/recording-upstream.ts'
 import { answerOf, errorOf } from '../running-backend.ts'
@@ -17,7 +17,7 @@ const html = { 'content-type': 'text/html' }
 const json = { 'content-type': 'application/json' }
 const describe = '/v1/table/t/describe'
 
-test('every error of the interface keeps its code, its status and its message', async () => {
+it('every error of the interface keeps its code, its status and its message', async () => {
   const { upstream, post } = await remoteAndAdapter()
   for (const [name, { code, status }] of Object.entries(errorCodes)) {
     const body = { error: `it is ${name}`, code, detail: 'a stack', instance: 'theirs', type: 'x' }
@@ -29,7 +29,7 @@ test('every error of the interface keeps its code, its status and its message', 
   }
 })
 
-test('an error of another shape becomes one of the interface, and shows nothing of itself', async () => {
+it('an error of another shape becomes one of the interface, and shows nothing of itself', async () => {
   const { upstream, post } = await remoteAndAdapter()
   const foreign: [status: number, body: object | string, expected: ErrorName][] = [
     [502, '<html>bad gateway of 10.0.0.7</html>', 'ServiceUnavailable'],
@@ -55,7 +55,7 @@ test('an error of another shape becomes one of the interface, and shows nothing 
   }
 })
 
-test('when to come back, and how to prove who one is, is passed on', async () => {
+it('when to come back, and how to prove who one is, is passed on', async () => {
   const { upstream, post } = await remoteAndAdapter()
   upstream.answering = answers(429, { code: 21, error: 'slow' }, { ...json, 'retry-after': '7' })
   expect((await post(describe, {})).headers.get('retry-after')).toBe('7')
@@ -65,7 +65,7 @@ test('when to come back, and how to prove who one is, is passed on', async () =>
   expect(unknown.headers.get('www-authenticate')).toBe('Bearer')
 })
 
-test('that our own credential is refused is no fault of the caller', async () => {
+it('that our own credential is refused is no fault of the caller', async () => {
   const { upstream, post } = await remoteAndAdapter({ credential: { value: 'Bearer wrong' } })
   upstream.answering = answers(401, { code: 16, error: 'the token wrong is unknown' })
   const answer = await post(describe, {})
@@ -73,7 +73,7 @@ test('that our own credential is refused is no fault of the caller', async () =>
   expect(JSON.stringify(answer.json)).not.toContain('wrong')
 })
 
-test('a success that the interface does not know is none', async () => {
+it('a success that the interface does not know is none', async () => {
   const { upstream, post } = await remoteAndAdapter()
   const strange: [target: string, Answering][] = [
     [describe, answers(302, '', { location: 'http://127.0.0.1:9/' })],
@@ -93,7 +93,7 @@ test('a success that the interface does not know is none', async () => {
   }
 })
 
-test('what servers of the interface are known to answer otherwise is understood', async () => {
+it('what servers of the interface are known to answer otherwise is understood', async () => {
   const { upstream, post } = await remoteAndAdapter()
   const plan = '/v1/table/t/explain_plan'
   const query = { query: { k: 1, vector: [] } }
@@ -110,7 +110,7 @@ test('what servers of the interface are known to answer otherwise is understood'
   expect(await post('/v1/namespace/n/drop', {})).toEqual(answerOf({}))
 })
 
-test('a catalog that is not there, or breaks off, is 502; one that is slow is 504', async () => {
+it('a catalog that is not there, or breaks off, is 502; one that is slow is 504', async () => {
   const gone = createServer().listen(0, '127.0.0.1')
   await once(gone, 'listening')
   const { port } = gone.address() as AddressInfo
@@ -129,7 +129,7 @@ test('a catalog that is not there, or breaks off, is 502; one that is slow is 50
   expect(await post(describe, {})).toEqual(errorOf('ServiceUnavailable', 504))
 })
 
-test('a read is sent again where a connection turned out to be closed, a change never is', async () => {
+it('a read is sent again where a connection turned out to be closed, a change never is', async () => {
   const { upstream, post } = await remoteAndAdapter()
   const cutOnce: Answering = (arrival, response, request) => {
     upstream.answering = answers(200, { location: 'l', properties: {}, managed_versioning: true })
@@ -148,7 +148,7 @@ test('a read is sent again where a connection turned out to be closed, a change 
   }
 })
 
-test('the remote catalog tells whether requests can be answered', async () => {
+it('the remote catalog tells whether requests can be answered', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const ready = async () => (await fetch(`${url}/readyz`)).status
   upstream.answering = answers(401, {})

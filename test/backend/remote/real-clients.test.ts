@@ -1,5 +1,5 @@
 import { connect, connectNamespace } from '@lancedb/lancedb'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runningBackend } from '../running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
@@ -9,7 +9,7 @@ const rows = [
 ]
 const more = [{ id: 3, name: 'three', vector: [1, 1] }]
 
-test('the remote client works through a server in front of a remote catalog', async () => {
+it('the remote client works through a server in front of a remote catalog', async () => {
   const catalog = await runningBackend()
   const { url } = await runningAdapter(catalog.url(), { delimiter: '.' })
   const client = await connect('db://test', { apiKey: 'any', hostOverride: url })
@@ -29,7 +29,7 @@ test('the remote client works through a server in front of a remote catalog', as
   await client.dropNamespace(['a'])
 })
 
-test('the catalog client commits through a server in front of a remote catalog', async () => {
+it('the catalog client commits through a server in front of a remote catalog', async () => {
   const catalog = await runningBackend()
   const { url } = await runningAdapter(catalog.url())
   const client = await connectNamespace('rest', { uri: url })

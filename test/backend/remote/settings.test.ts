@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { backendSettingsSchema } from '../../../src/backend/configuration.ts'
 import { readSettings, SettingsError } from '../../../src/settings.ts'
 import { startRecordingUpstream, valuesOf } from '../../gateway/recording-upstream.ts'
@@ -11,7 +11,7 @@ function read(text: string, environment: NodeJS.ProcessEnv = {}) {
   return readSettings(backendSettingsSchema, { file: 'catalog.yaml', text, environment })
 }
 
-test('a remote catalog stands in the settings instead of data and store', () => {
+it('a remote catalog stands in the settings instead of data and store', () => {
   const { catalog, data } = read('catalog: { remote: { url: "https://catalog.example/base" } }')
   expect([catalog.remote, data]).toEqual([
     {
@@ -26,7 +26,7 @@ test('a remote catalog stands in the settings instead of data and store', () => 
   expect(fromEnvironment.catalog.remote?.url).toBe('http://a.example')
 })
 
-test('settings of both, of neither and of an impossible remote catalog are refused', () => {
+it('settings of both, of neither and of an impossible remote catalog are refused', () => {
   const remote = 'catalog: { remote: { url: "http://a.example" } }'
   const mistaken: [text: string, says: string][] = [
     ['', 'data: expected either data, or catalog.remote'],
@@ -47,7 +47,7 @@ test('settings of both, of neither and of an impossible remote catalog are refus
   }
 })
 
-test('a credential is read from its file, and a file that is not there prevents the start', async () => {
+it('a credential is read from its file, and a file that is not there prevents the start', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   const file = join(await temporaryFolder(), 'credential')

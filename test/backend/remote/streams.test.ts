@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { tableFromIPC } from 'apache-arrow'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { request } from 'undici'
 import { arrowFileType } from '../../../src/interface/headers.ts'
 import { startRecordingUpstream, type RecordingUpstream } from '../../gateway/recording-upstream.ts'
@@ -46,7 +46,7 @@ function endlessAnswer(upstream: RecordingUpstream) {
   return progress
 }
 
-test('rows go in and come out whole through a server in front', async () => {
+it('rows go in and come out whole through a server in front', async () => {
   const catalog = await runningBackend()
   const { url, post } = await runningAdapter(catalog.url())
   expect((await post('/v1/table/t/create', streamOf(orders(50_000)))).status).toBe(200)
@@ -57,7 +57,7 @@ test('rows go in and come out whole through a server in front', async () => {
   expect(tableFromIPC(answer.bytes()).numRows).toBe(50_003)
 })
 
-test('an answer comes no faster than the client reads it, and ends when the client leaves', async () => {
+it('an answer comes no faster than the client reads it, and ends when the client leaves', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const progress = endlessAnswer(upstream)
   const sent = query(url)
@@ -68,7 +68,7 @@ test('an answer comes no faster than the client reads it, and ends when the clie
   await progress.left
 })
 
-test('a client that leaves before its answer begins ends a read', async () => {
+it('a client that leaves before its answer begins ends a read', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const left = deferred()
   upstream.answering = (_arrival, response) => void response.once('close', () => left.resolve(undefined))
@@ -79,7 +79,7 @@ test('a client that leaves before its answer begins ends a read', async () => {
   await left.promise
 })
 
-test('a client that leaves does not end a change that was sent', async () => {
+it('a client that leaves does not end a change that was sent', async () => {
   const { upstream, url, get } = await remoteAndAdapter()
   const arrived = deferred<ServerResponse>()
   upstream.answering = (_arrival, response) => arrived.resolve(response)
@@ -97,7 +97,7 @@ test('a client that leaves does not end a change that was sent', async () => {
   expect(change.writableFinished).toBe(true)
 })
 
-test('an upload goes no faster than the remote catalog takes it', async () => {
+it('an upload goes no faster than the remote catalog takes it', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const arrived = deferred<IncomingMessage>()
   upstream.answering = (_arrival, _response, received) => arrived.resolve(received.pause())
@@ -118,7 +118,7 @@ test('an upload goes no faster than the remote catalog takes it', async () => {
   await expect(upstream.arrivals[0]?.body).rejects.toThrow()
 })
 
-test('an upload that is cut short never looks whole there', async () => {
+it('an upload that is cut short never looks whole there', async () => {
   const { upstream, url } = await remoteAndAdapter()
   for (const headers of [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunked' }]) {
     upstream.arrivals.length = 0
@@ -132,7 +132,7 @@ test('an upload that is cut short never looks whole there', async () => {
   }
 })
 
-test('a remote catalog that has heard enough of an upload is heard', async () => {
+it('a remote catalog that has heard enough of an upload is heard', async () => {
   const { upstream, url, get } = await remoteAndAdapter()
   for (let round = 0; round < 3; round += 1) {
     upstream.answering = (_arrival, response, received) => {
@@ -148,7 +148,7 @@ test('a remote catalog that has heard enough of an upload is heard', async () =>
   }
 })
 
-test('an answer that breaks off never looks whole', async () => {
+it('an answer that breaks off never looks whole', async () => {
   const { upstream, url } = await remoteAndAdapter()
   upstream.answering = (_arrival, response) => {
     response.writeHead(200, { 'content-type': arrowFileType })
@@ -160,7 +160,7 @@ test('an answer that breaks off never looks whole', async () => {
   expect(error).toMatchObject({ code: 'ECONNRESET' })
 })
 
-test('closing lets answers under way end', async () => {
+it('closing lets answers under way end', async () => {
   const { upstream, url, close } = await remoteAndAdapter()
   const arrived = deferred<() => void>()
   upstream.answering = (_arrival, response) => {

@@ -1,4 +1,4 @@
-import { onTestFinished, expect, test } from 'vitest'
+import { onTestFinished, expect, it } from 'vitest'
 import { request } from 'undici'
 import { arrowFileType } from '../../../src/interface/headers.ts'
 import { operationNamed, operationNames, type Operation } from '../../../src/interface/operations.ts'
@@ -53,7 +53,7 @@ async function jsonOf(arrival: Arrival | undefined): Promise<unknown> {
   return JSON.parse(String(await arrival?.body))
 }
 
-test('every operation arrives in the one form that the interface gives it', async () => {
+it('every operation arrives in the one form that the interface gives it', async () => {
   const { upstream, send } = await remoteAndAdapter()
   for (const operation of operationNames.map(operationNamed)) {
     const { name, method, path, body, required, repeats } = operation
@@ -85,7 +85,7 @@ test('every operation arrives in the one form that the interface gives it', asyn
   }
 })
 
-test('what the headers lack is taken from the body', async () => {
+it('what the headers lack is taken from the body', async () => {
   const { send } = await remoteAndAdapter()
   const envelope = {
     identity: { api_key: 'body-key', auth_token: 'body-token' },
@@ -102,7 +102,7 @@ test('what the headers lack is taken from the body', async () => {
   expect(await jsonOf(arrival)).toEqual({})
 })
 
-test('what cannot be a header is refused, and never becomes two', async () => {
+it('what cannot be a header is refused, and never becomes two', async () => {
   const { upstream, send } = await remoteAndAdapter()
   for (const envelope of [
     { context: { trace: 'a\r\nx-api-key: other' } },
@@ -117,13 +117,13 @@ test('what cannot be a header is refused, and never becomes two', async () => {
   expect(upstream.bytesReceived()).toBe(0)
 })
 
-test('a member of the body never changes what the id means there', async () => {
+it('a member of the body never changes what the id means there', async () => {
   const { send } = await remoteAndAdapter()
   const { arrival } = await send('POST', '/v1/table/a$b/describe', { delimiter: 'b', check_declared: true })
   expect(arrival?.target).toBe('/base/v1/table/a%24b/describe?check_declared=true')
 })
 
-test('an id is joined by the delimiter there, and refused where it holds it', async () => {
+it('an id is joined by the delimiter there, and refused where it holds it', async () => {
   const { upstream, send } = await remoteAndAdapter({ delimiter: '.' })
   const { arrival } = await send('POST', '/v1/table/a%24b/describe', {})
   expect(arrival?.target).toBe('/base/v1/table/a.b/describe?delimiter=.')
@@ -141,14 +141,14 @@ test('an id is joined by the delimiter there, and refused where it holds it', as
   expect(upstream.arrivals).toEqual([])
 })
 
-test('what was left unset stays unset, and what our schemas do not know goes along', async () => {
+it('what was left unset stays unset, and what our schemas do not know goes along', async () => {
   const { send } = await remoteAndAdapter()
   const body = { version: null, mode: '"ExistOk"', later_member: [1, { a: null }] }
   const { arrival } = await send('POST', '/v1/namespace/n/create', body)
   expect(await jsonOf(arrival)).toEqual({ mode: '"ExistOk"', later_member: [1, { a: null }] })
 })
 
-test('numbers beyond those of JavaScript stay within those of the interface', async () => {
+it('numbers beyond those of JavaScript stay within those of the interface', async () => {
   const { upstream, adapter } = await remoteAndAdapter()
   upstream.answering = answers(200, 'ARROW1', { 'content-type': arrowFileType })
   await request(`${adapter.url}/v1/table/t/query`, {
@@ -158,7 +158,7 @@ test('numbers beyond those of JavaScript stay within those of the interface', as
   expect(await jsonOf(upstream.arrivals[0])).toEqual({ k: Number.MAX_SAFE_INTEGER, vector: [1e300, 0.1] })
 })
 
-test('properties of a new table go in header and query, in letters that a header can hold', async () => {
+it('properties of a new table go in header and query, in letters that a header can hold', async () => {
   const { send } = await remoteAndAdapter()
   const properties = { owner: 'Ångström\u00a0日\u{1f600}', '"': '\n' }
   const query = `mode=overwrite&properties=${encodeURIComponent(JSON.stringify(properties, null, 1))}`
@@ -172,7 +172,7 @@ test('properties of a new table go in header and query, in letters that a header
   expect(valuesOf(arrival ?? { rawHeaders: [] }, 'x-catalog-table-location')).toEqual(['/there'])
 })
 
-test('with a credential of its own, the identity of the caller stays here', async () => {
+it('with a credential of its own, the identity of the caller stays here', async () => {
   const { send } = await remoteAndAdapter(
     { credential: { header: 'x-api-key', value: 'own' } },
     { accessToken: 'correct-horse-battery' },
@@ -188,7 +188,7 @@ test('with a credential of its own, the identity of the caller stays here', asyn
   expect(await jsonOf(arrival)).toEqual({ query: { k: 1 } })
 })
 
-test('the token that lets a caller in here is told to nobody', async () => {
+it('the token that lets a caller in here is told to nobody', async () => {
   const { send } = await remoteAndAdapter({}, { accessToken: 'correct-horse-battery' })
   const { arrival } = await send(
     'POST',

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { faultsOf } from '../../conformance/faults.ts'
 import { runConformance } from '../../conformance/conformance.ts'
 import { runningBackend } from '../running-backend.ts'
@@ -6,7 +6,7 @@ import { freshBucket } from './object-store.ts'
 
 const patience = 180_000
 
-test(
+it(
   'a catalog with its data in an object store does what the interface says',
   { timeout: patience },
   async () => {

@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { answerOf, errorOf, runningBackend } from '../running-backend.ts'
 import { freshBucket } from './object-store.ts'
 
-test('dropping a table removes all its objects, and nothing else is ever touched', async () => {
+it('dropping a table removes all its objects, and nothing else is ever touched', async () => {
   const bucket = await freshBucket()
   const { post, get } = await runningBackend(bucket.settings, bucket.folder)
   const { location } = (await post('/v1/table/t/create', streamOf(orders(5)))).json as { location: string }
@@ -26,7 +26,7 @@ test('dropping a table removes all its objects, and nothing else is ever touched
   expect(left.toSorted()).toEqual([...bystanders, 'some/prefix/catalog.json'].toSorted())
 })
 
-test('a table of more objects than are deleted at once is removed whole', async () => {
+it('a table of more objects than are deleted at once is removed whole', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const { location } = (await post('/v1/table/t/create', streamOf(orders(1)))).json as { location: string }
@@ -37,7 +37,7 @@ test('a table of more objects than are deleted at once is removed whole', async 
   expect(await bucket.keys(`${key}/`)).toEqual([])
 })
 
-test('a branch whose name the engine would not find again is refused', async () => {
+it('a branch whose name the engine would not find again is refused', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   await post('/v1/table/t/create', streamOf(orders(1)))
@@ -45,7 +45,7 @@ test('a branch whose name the engine would not find again is refused', async () 
   expect(await post('/v1/table/t/branches/list', {})).toEqual(answerOf({ branches: {} }))
 })
 
-test('only a dataset beneath the prefix can be registered', async () => {
+it('only a dataset beneath the prefix can be registered', async () => {
   const bucket = await freshBucket()
   const { post, get } = await runningBackend(bucket.settings, bucket.folder)
   await post('/v1/table/t/create', streamOf(orders(3)))

@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, it } from 'vitest'
 import { dataSchema } from '../../../src/backend/storage/data-settings.ts'
 import { openStorage } from '../../../src/backend/storage/open-storage.ts'
 import { backendSettings } from '../backend-settings.ts'
@@ -21,7 +21,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('wrong credentials are a start error that tells the reason and not the secret', async () => {
+it('wrong credentials are a start error that tells the reason and not the secret', async () => {
   const { settings, folder } = await freshBucket()
   const program = fileURLToPath(new URL('../catalog-process.ts', import.meta.url))
   const given = JSON.stringify(backendSettings(folder, settings))
@@ -35,7 +35,7 @@ test('wrong credentials are a start error that tells the reason and not the secr
   expect(output).not.toContain(credentials.AWS_SECRET_ACCESS_KEY)
 })
 
-test('a bucket or a server that is not there is a start error', async () => {
+it('a bucket or a server that is not there is a start error', async () => {
   const folder = await temporaryFolder()
   const open = (location: string, endpoint: string) =>
     runningBackend({ data: { s3: { location, endpoint } }, store: { folder } }, folder)
@@ -47,7 +47,7 @@ test('a bucket or a server that is not there is a start error', async () => {
   })
 })
 
-test('a store that ignores conditions is refused', async () => {
+it('a store that ignores conditions is refused', async () => {
   const answersAll = createHttpServer((request, response) => {
     request.resume()
     response.writeHead(200, { etag: '"x"' }).end()
@@ -59,7 +59,7 @@ test('a store that ignores conditions is refused', async () => {
   })
 })
 
-test('while the store cannot be reached requests are answered with 503, and afterwards as before', async () => {
+it('while the store cannot be reached requests are answered with 503, and afterwards as before', async () => {
   const { endpoint, interrupt } = await interruptibleService()
   const { settings, folder } = await freshBucket(endpoint)
   const { post, get } = await runningBackend(settings, folder)

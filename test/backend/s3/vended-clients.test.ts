@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { everything } from '../../gateway/open-gateway.ts'
 import { gatewayBefore } from '../../gateway/running-gateway.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
@@ -53,7 +53,7 @@ function temporary(access: 'read' | 'write') {
   return { mode: 'temporary', role: inject('s3Role'), access, seconds: 900 }
 }
 
-test('a client with vended credentials writes to the store by itself, and commits through the gateway', async () => {
+it('a client with vended credentials writes to the store by itself, and commits through the gateway', async () => {
   const { gateway, get, post, bucket } = await gatewayBeforeBucket(temporary('write'))
   const says = await clientSays(gateway.url, gateway.key('dev'), 'create', 'add', 'add', 'open')
   expect(says).toEqual(['create: 1 rows', 'add: 2 rows', 'add: 3 rows', 'open: 3 rows'])
@@ -65,7 +65,7 @@ test('a client with vended credentials writes to the store by itself, and commit
   expect((await bucket.keys()).filter((key) => key.includes('.lance/'))).toEqual([])
 })
 
-test('with credentials to read a client reads what others write, and writes nothing', async () => {
+it('with credentials to read a client reads what others write, and writes nothing', async () => {
   const { gateway, get, post } = await gatewayBeforeBucket(temporary('read'))
   await post('/v1/table/a$t/create', streamOf(orders(2)))
   const says = await clientSays(gateway.url, gateway.key('dev'), 'open', 'add', 'open')
@@ -73,7 +73,7 @@ test('with credentials to read a client reads what others write, and writes noth
   expect((await get('/v1/table/a$t/count_rows')).json).toBe(2)
 })
 
-test('who may not receive credentials gets none, and nothing else of the storage', async () => {
+it('who may not receive credentials gets none, and nothing else of the storage', async () => {
   const { gateway, post } = await gatewayBeforeBucket(temporary('write'))
   await post('/v1/table/a$t/create', streamOf(orders(2)))
   const described = await gateway.post('/v1/table/a$t/describe', { as: 'outsider', body: {} })

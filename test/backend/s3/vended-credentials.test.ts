@@ -7,7 +7,7 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { errorOf, runningBackend } from '../running-backend.ts'
 import { credentials } from './credentials.ts'
@@ -48,7 +48,7 @@ function place() {
 
 const secrets = /aws_access_key_id|aws_secret|aws_session|expires_at/
 
-test('unless the settings say so clients are told nothing of the storage', async () => {
+it('unless the settings say so clients are told nothing of the storage', async () => {
   const { post, optionsOf } = await vendingBackend({})
   expect(await optionsOf('t/declare', { vend_credentials: true })).toBeUndefined()
   expect(await optionsOf('t/describe', { vend_credentials: true })).toBeUndefined()
@@ -56,7 +56,7 @@ test('unless the settings say so clients are told nothing of the storage', async
   expect(created.json).not.toHaveProperty('storage_options')
 })
 
-test('where the storage is holds no credentials', async () => {
+it('where the storage is holds no credentials', async () => {
   const { optionsOf } = await vendingBackend({ mode: 'location' })
   for (const [index, body] of [{ vend_credentials: true }, { vend_credentials: false }, {}].entries()) {
     expect(await optionsOf(`t${index}/declare`, body)).toEqual(place())
@@ -64,7 +64,7 @@ test('where the storage is holds no credentials', async () => {
   }
 })
 
-test('temporary credentials come with the description of a table, unless they are not wanted', async () => {
+it('temporary credentials come with the description of a table, unless they are not wanted', async () => {
   const { post, optionsOf } = await vendingBackend(temporary('read'))
   const before = Date.now()
   const declared = await optionsOf('t/declare')
@@ -105,7 +105,7 @@ const allowedTo = {
   write: ['list', 'get', 'put', 'upload', 'stage', 'delete'],
 } as const
 
-test.each(['read', 'write'] as const)('credentials to %s do just that, and to one table', async (access) => {
+it.each(['read', 'write'] as const)('credentials to %s do just that, and to one table', async (access) => {
   const { post, optionsOf, keyOf, bucket } = await vendingBackend(temporary(access))
   for (const name of ['mine', 'other']) await post(`/v1/table/${name}/create`, streamOf(orders(1)))
   const [mine, other] = [await keyOf('mine'), await keyOf('other')]
@@ -162,7 +162,7 @@ test.each(['read', 'write'] as const)('credentials to %s do just that, and to on
   expect([...outcomes]).toEqual(expected)
 })
 
-test('a role that cannot be assumed is a start error', async () => {
+it('a role that cannot be assumed is a start error', async () => {
   const role = 'arn:aws:iam:::role/none'
   await expect(vendingBackend(temporary('read', { role }))).rejects.toMatchObject({
     message: expect.stringMatching(/the object store at s3:\S+ cannot be used/),
@@ -174,14 +174,14 @@ test('a role that cannot be assumed is a start error', async () => {
   })
 })
 
-test('a service that leaves the policy of the session aside is a start error', async () => {
+it('a service that leaves the policy of the session aside is a start error', async () => {
   const stsEndpoint = await carelessService()
   await expect(vendingBackend(temporary('read', { stsEndpoint }))).rejects.toMatchObject({
     cause: { message: expect.stringContaining('not confined') },
   })
 })
 
-test('while there are no credentials to be had, only those who want none are answered', async () => {
+it('while there are no credentials to be had, only those who want none are answered', async () => {
   const { endpoint: stsEndpoint, interrupt } = await interruptibleService()
   const { post, optionsOf } = await vendingBackend(temporary('write', { stsEndpoint }))
   const declared = await optionsOf('t/declare')

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { connectNamespace } from '@lancedb/lancedb'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, it, vi } from 'vitest'
 import { openManifestStore } from '../../../src/backend/engine/manifest-store.ts'
 import { openStorage } from '../../../src/backend/storage/open-storage.ts'
 import { backendSettings } from '../backend-settings.ts'
@@ -15,7 +15,7 @@ async function locationOf(post: Awaited<ReturnType<typeof runningBackend>>['post
   return (json as { location: string }).location
 }
 
-test('of several commits of one version one wins, and is answered with keys of the bucket', async () => {
+it('of several commits of one version one wins, and is answered with keys of the bucket', async () => {
   const bucket = await freshBucket()
   const { post, get } = await runningBackend(bucket.settings, bucket.folder)
   const location = await locationOf(post, 't')
@@ -41,7 +41,7 @@ test('of several commits of one version one wins, and is answered with keys of t
   expect((await get('/v1/table/t/count_rows')).json).toBe(3)
 })
 
-test('of writers that share no lock one wins, too', async () => {
+it('of writers that share no lock one wins, too', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const location = await locationOf(post, 't')
@@ -64,7 +64,7 @@ test('of writers that share no lock one wins, too', async () => {
   }
 })
 
-test('a batch answers what its manifests are in the store, and not what was staged', async () => {
+it('a batch answers what its manifests are in the store, and not what was staged', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const entries: object[] = []
@@ -84,7 +84,7 @@ test('a batch answers what its manifests are in the store, and not what was stag
   expect(await post('/v1/table/version/batch-create', { entries })).toEqual(answerOf({ versions: described }))
 })
 
-test('a manifest outside of the table is not published', async () => {
+it('a manifest outside of the table is not published', async () => {
   const bucket = await freshBucket()
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   const location = await locationOf(post, 't')
@@ -103,7 +103,7 @@ test('a manifest outside of the table is not published', async () => {
   expect((await post('/v1/table/t/version/create', { ...request, manifest_path: uri })).status).toBe(200)
 })
 
-test('the catalog client writes to the object store by itself, and commits here', async () => {
+it('the catalog client writes to the object store by itself, and commits here', async () => {
   const bucket = await freshBucket()
   const { url, get, post } = await runningBackend(bucket.settings, bucket.folder)
   // Where the store is, a client learns from its own environment, as its credentials.
@@ -120,7 +120,7 @@ test('the catalog client writes to the object store by itself, and commits here'
   expect(versions.map(({ version }) => version)).toEqual([1, 2, 3, 4])
 })
 
-test('killing the process in the middle of batches leaves each of them whole or undone', async () => {
+it('killing the process in the middle of batches leaves each of them whole or undone', async () => {
   const bucket = await freshBucket()
   const { settings, folder } = bucket
   const ids = ['a', 'b']

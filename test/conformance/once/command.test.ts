@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, it } from 'vitest'
 import { operationNames } from '../../../src/interface/operations.ts'
 
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -31,7 +31,7 @@ async function run(...commandLine: string[]) {
   return { status, ...output }
 }
 
-test('a server that is content with everything fails every operation', { timeout: patience }, async () => {
+it('a server that is content with everything fails every operation', { timeout: patience }, async () => {
   const { status, stdout } = await run('--url', await contentServer(), '--api-key', 'any')
   expect(status).toBe(1)
   const [heading, ...lines] = stdout.split('\n')
@@ -42,7 +42,7 @@ test('a server that is content with everything fails every operation', { timeout
   }
 })
 
-test('nobody listens, or no URL is given', async () => {
+it('nobody listens, or no URL is given', async () => {
   const nobody = await run('--url', 'http://127.0.0.1:9')
   expect([nobody.status, nobody.stdout]).toEqual([1, ''])
   for (const commandLine of [[], ['--url', 'nonsense']]) {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { runningAdapter } from '../../backend/remote/running-adapter.ts'
 import { runningBackend } from '../../backend/running-backend.ts'
 import { runConformance } from '../conformance.ts'
@@ -8,17 +8,13 @@ const patience = 180_000
 const tokenThere = 'battery-staple-correct-horse'
 const tokenHere = 'correct-horse-battery-staple'
 
-test(
-  'a server in front of a remote catalog does what the interface says',
-  { timeout: patience },
-  async () => {
-    const catalog = await runningBackend({ accessToken: tokenThere })
-    const adapter = await runningAdapter(
-      catalog.url(),
-      { delimiter: '::', credential: { value: `Bearer ${tokenThere}` } },
-      { accessToken: tokenHere },
-    )
-    const credentials = { authorization: `Bearer ${tokenHere}` }
-    expect(faultsOf(await runConformance({ url: adapter.url, credentials }))).toEqual([])
-  },
-)
+it('a server in front of a remote catalog does what the interface says', { timeout: patience }, async () => {
+  const catalog = await runningBackend({ accessToken: tokenThere })
+  const adapter = await runningAdapter(
+    catalog.url(),
+    { delimiter: '::', credential: { value: `Bearer ${tokenThere}` } },
+    { accessToken: tokenHere },
+  )
+  const credentials = { authorization: `Bearer ${tokenHere}` }
+  expect(faultsOf(await runConformance({ url: adapter.url, credentials }))).toEqual([])
+})
