@@ -12,8 +12,8 @@ const maximumDepth = 4
 
 /**
  * The header (lower case) that says the same as a context entry of that key, in a header as in a body: `Trace` is
- * `x-catalog-ctx-trace`, and so is `headers.X-Lance-Ctx-Trace`. InvalidInput (400), not thrown, for a key that is reserved
- * for the gateway, or that could become a header which no caller may send.
+ * `x-catalog-ctx-trace`, and so is `headers.X-Lance-Ctx-Trace`. InvalidInput (400), not thrown, for a key that is
+ * reserved for the gateway, or that could become a header which no caller may send.
  */
 export function headerOfContextKey(key: string): string | InterfaceError {
   // Through upper case, so that the long s is an s, as it is to readers that fold by Unicode.

@@ -48,8 +48,8 @@ export function permissionsOfHead(
 const asksInSilence: ReadonlySet<OperationName> = new Set(['RegisterTable', 'CreateTableBranch'])
 
 /**
- * The permissions that a whole request needs, each found when it is asked for. Throws InvalidInput (400) if the body lacks what says on which objects,
- * or if a staging manifest lies where none can.
+ * The permissions that a whole request needs, each found when it is asked for. Throws InvalidInput (400) if the body
+ * lacks what says on which objects, or if a staging manifest lies where none can.
  */
 export function* permissionsOfRequest(
   request: Matched,

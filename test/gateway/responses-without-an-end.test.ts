@@ -13,8 +13,8 @@ import { withUpstream } from './open-gateway.ts'
 import { gatewayAndUpstream, gatewayBefore } from './running-gateway.ts'
 import { deferred } from './waiting.ts'
 
-// A process that is killed closes its connections like one that has said everything: where nothing else tells the end of a
-// response, half of it looks whole.
+// A process that is killed closes its connections like one that has said everything: where nothing else tells the end
+// of a response, half of it looks whole.
 const read = '/v1/table/orders/describe'
 const rows = '/v1/table/orders/query'
 const change = '/v1/table/orders/drop'

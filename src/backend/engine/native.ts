@@ -120,9 +120,9 @@ const leastStackBytes = 32 * 1024 * 1024
 const leastThreads = 2
 
 /**
- * Loads the native part of the engine, without the layer around it that decodes Arrow in JavaScript. Its log is
- * quiet unless LANCEDB_LOG says otherwise; LANCE_CPU_THREADS and RUST_MIN_STACK may raise its threads and stacks. Throws a plain error that names what is missing when the installed
- * package is not the one that this program was written for.
+ * Loads the native part of the engine, without the layer around it that decodes Arrow in JavaScript. Its log is quiet
+ * unless LANCEDB_LOG says otherwise; LANCE_CPU_THREADS and RUST_MIN_STACK may raise its threads and stacks. Throws a
+ * plain error that names what is missing when the installed package is not the one that this program was written for.
  */
 export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'
