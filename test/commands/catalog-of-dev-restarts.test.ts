@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { temporaryFolder } from '../e2e/built-program.ts'
 import { childrenOf } from '../e2e/process-tree.ts'
+import { isThorough } from '../thorough.ts'
 import { eventually, startDev, type RunningDev } from '../e2e/running-dev.ts'
 
 async function expectRestart(dev: RunningDev, catalog: number | undefined): Promise<void> {
@@ -34,15 +35,25 @@ it('a catalog that was killed is started again, and dev says so', async () => {
   })
 })
 
-it('a catalog that hangs is killed and started again, and dev is not ready meanwhile', async () => {
-  const dev = await startDev({ dataFolder: await temporaryFolder() })
-  await dev.send('POST', '/v1/namespace/sales/create', {})
-  const [catalog] = await childrenOf(dev.program.pid)
-  process.kill(Number(catalog), 'SIGSTOP')
-  await expect.poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).status, { timeout: 50_000 }).toBe(503)
-  await expect.poll(() => childrenOf(dev.program.pid), { timeout: 50_000 }).not.toContain(catalog)
-  await expectRestart(dev, catalog)
-  await expect.poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).status, { timeout: 50_000 }).toBe(200)
-  dev.program.signal('SIGTERM')
-  expect((await dev.program.ended).messages).toContain('does not react or makes no progress')
-}, 180_000)
+if (!isThorough) console.warn('SKIPPED: a catalog that hangs, as it is part of npm run test:thorough.')
+
+it.skipIf(!isThorough)(
+  'a catalog that hangs is killed and started again, and dev is not ready meanwhile',
+  async () => {
+    const dev = await startDev({ dataFolder: await temporaryFolder() })
+    await dev.send('POST', '/v1/namespace/sales/create', {})
+    const [catalog] = await childrenOf(dev.program.pid)
+    process.kill(Number(catalog), 'SIGSTOP')
+    await expect
+      .poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).status, { timeout: 50_000 })
+      .toBe(503)
+    await expect.poll(() => childrenOf(dev.program.pid), { timeout: 50_000 }).not.toContain(catalog)
+    await expectRestart(dev, catalog)
+    await expect
+      .poll(async () => (await fetch(`${dev.adminUrl}/readyz`)).status, { timeout: 50_000 })
+      .toBe(200)
+    dev.program.signal('SIGTERM')
+    expect((await dev.program.ended).messages).toContain('does not react or makes no progress')
+  },
+  180_000,
+)

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { eventually } from '../e2e/running-dev.ts'
+import { everyInTheLongForm } from '../thorough.ts'
 import { linesOf, servingGateway } from '../telemetry/serving-gateway.ts'
 
 const policy =
@@ -53,7 +54,7 @@ describe('a place that holds no policy is refused', () => {
     ],
   ]
   it.for(commands)('by policy %s', async ([, parameters]) => {
-    for (const [place, message] of await places()) {
+    for (const [place, message] of everyInTheLongForm(await places(), 3)) {
       const { status, output, messages } = await runProgram(['policy', ...parameters(place)])
       expect({ place, status, output }).toEqual({ place, status: 1, output: '' })
       expect(messages).toMatch(message)
@@ -74,7 +75,7 @@ describe('a place that holds no policy is refused', () => {
       return runProgram(['check', '--config', file])
     }
     expect(await check({ folder: 'good', candidate: 'good' })).toMatchObject({ status: 0, messages: '' })
-    for (const [place, message] of await places()) {
+    for (const [place, message] of everyInTheLongForm(await places(), 3)) {
       for (const policies of [{ folder: place }, { folder: 'good', candidate: place }]) {
         const { status, messages } = await check(policies)
         expect({ policies, status }).toEqual({ policies, status: 1 })
