@@ -90,6 +90,9 @@ describe('a chunked body is refused', () => {
     ['a control character in a trailer', '0\r\na: \x00\r\n\r\n'],
     ['a length behind the body', '0\r\nContent-Length: 3\r\n\r\n'],
     ['an encoding behind the body', '0\r\ntransfer-encoding:chunked\r\n\r\n'],
+    ['the end of the connection behind the body', '0\r\nConnection:close\r\n\r\n'],
+    ['the end of the connection under its other name', '0\r\nproxy-connection: close\r\n\r\n'],
+    ['another protocol behind the body', '0\r\nupgrade: h2c\r\n\r\n'],
   ])('with %s', (_what, text) => {
     expect(() => readChunked(text)).toThrow(Error)
     expect(() => readChunked(text, 1)).toThrow(Error)

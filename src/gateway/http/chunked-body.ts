@@ -13,8 +13,8 @@ type Line = 'size' | 'data end' | 'trailers'
  */
 const sizeLine =
   /^([0-9A-Fa-f]{1,12})(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]*"))?)*$/
-/** Where a length or an encoding stands behind a body, one reader may believe it. */
-const framingTrailer = /^(?:content-length|transfer-encoding):/i
+/** What frames a message or ends its connection stands in the head; one reader may believe it behind a body, too. */
+const framingTrailer = /^(?:content-length|transfer-encoding|(?:proxy-)?connection|upgrade):/i
 /** Of lines that have not come whole: who sends something else need not be waited for. */
 const beginnings = {
   size: /^[0-9A-Fa-f]{1,12}(?:;[\t\x20-\x7e\x80-\xff]*)?\r?$/,
