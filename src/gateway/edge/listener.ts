@@ -147,8 +147,8 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
   }
 
   /**
-   * Closes the oldest connection without a request, one that still agrees on TLS before others. An attacker who opens
-   * connections and asks nothing replaces its own, and keeps nobody out. Returns whether there was one.
+   * Closes the oldest connection without a request, one that still agrees on TLS before others, so that idle
+   * connections keep nobody out. Returns whether there was one.
    */
   function makeRoom(): boolean {
     const [oldest] = handshakes
