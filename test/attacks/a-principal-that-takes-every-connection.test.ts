@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
 import { expectError } from '../gateway/expect-error.ts'
-import { everything } from '../gateway/open-gateway.ts'
+import { everythingForTwo } from '../gateway/open-gateway.ts'
 import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 
@@ -17,13 +17,15 @@ function stalled(): Readable {
 
 // Each stalled upload holds a connection to the catalog: all of them must not be those of one principal.
 it('uploads that stall leave connections to everybody else', async () => {
-  const subjects = { users: ['dev', 'mallory'] }
   const { gateway, upstream } = await gatewayAndUpstream({
-    users: ['mallory'],
-    policies: [{ ...everything, rules: everything.rules.map((rule) => ({ ...rule, subjects })) }],
+    ...everythingForTwo,
     adjust: (settings) => ({
       ...settings,
-      upstreams: settings.upstreams.map((each) => ({ ...each, maximumConnections: 3, maximumWaiting: 0 })),
+      upstreams: settings.upstreams.map((each) => ({
+        ...each,
+        maximumBulkConnections: 3,
+        maximumWaiting: 0,
+      })),
       limits: limitsSchema.parse({
         concurrency: [{ name: 'uploads', per: 'principal', operations: ['write', 'create'], maximum: 2 }],
       }),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { refusalsCounted } from '../gateway/counted.ts'
 import { expectError } from '../gateway/expect-error.ts'
-import { everything, type TestedGateway } from '../gateway/open-gateway.ts'
+import { everythingForTwo, type TestedGateway } from '../gateway/open-gateway.ts'
 import { openRaw } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
 import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
@@ -14,13 +14,7 @@ const update = '/v1/table/orders/update'
 
 async function pair() {
   const { gateway } = await gatewayAndUpstream({
-    users: ['mallory'],
-    policies: [
-      {
-        ...everything,
-        rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
-      },
-    ],
+    ...everythingForTwo,
     adjust: (settings) => ({
       ...settings,
       limits: { ...settings.limits, jsonBytes: mebibyte, jsonMemoryBytes: 8 * mebibyte },

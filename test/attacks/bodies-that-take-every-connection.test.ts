@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { everything } from '../gateway/open-gateway.ts'
+import { everythingForTwo } from '../gateway/open-gateway.ts'
 import { openRaw } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
 import type { Arrival } from '../gateway/recording-upstream.ts'
@@ -15,16 +15,6 @@ const query = '/v1/table/orders/query'
 const describe = '/v1/table/orders/describe'
 const large = Buffer.alloc(4 * 1024 * 1024)
 
-const shared = {
-  users: ['mallory'],
-  policies: [
-    {
-      ...everything,
-      rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
-    },
-  ],
-}
-
 function answerLargeQueries({ target }: Arrival, response: ServerResponse, request: IncomingMessage): void {
   request.resume()
   if (target === query) response.end(large)
@@ -32,7 +22,7 @@ function answerLargeQueries({ target }: Arrival, response: ServerResponse, reque
 }
 
 it('slow uploads and downloads leave connections to small requests, and to the bodies of others', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(shared)
+  const { gateway, upstream } = await gatewayAndUpstream(everythingForTwo)
   upstream.answering = answerLargeQueries
   const lines = (target: string): string[] => [
     `POST ${target} HTTP/1.1`,
@@ -56,7 +46,7 @@ it('slow uploads and downloads leave connections to small requests, and to the b
 
 it('one principal cannot fill the pool of bodies, nor the queue for it', async () => {
   const { gateway, upstream } = await gatewayAndUpstream({
-    ...shared,
+    ...everythingForTwo,
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.map((each) => ({

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import { refusalsCounted } from '../gateway/counted.ts'
-import { everything, type GatewaySetup } from '../gateway/open-gateway.ts'
+import { everythingForTwo, type GatewaySetup } from '../gateway/open-gateway.ts'
 import { openRaw, type RawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
 import { answers } from '../gateway/recording-upstream.ts'
@@ -65,20 +65,10 @@ it.each([
   expect(await refusalsCounted(gateway, 'too_many_connections')).toBe(0)
 })
 
-const bothMayDoAnything: GatewaySetup = {
-  users: ['mallory'],
-  policies: [
-    {
-      ...everything,
-      rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
-    },
-  ],
-}
-
 it('connections with a request under way do not give way', async () => {
   const { gateway, upstream } = await gatewayAndUpstream({
     ...limited({ connections: 2 }),
-    ...bothMayDoAnything,
+    ...everythingForTwo,
   })
   const finish = deferred()
   upstream.answering = async (arrival, response, message) => {
@@ -105,7 +95,7 @@ it('connections with a request under way do not give way', async () => {
 })
 
 it('small bodies that come slowly leave half of the connections to other principals', async () => {
-  const { gateway } = await gatewayAndUpstream({ ...limited({ connections: 8 }), ...bothMayDoAnything })
+  const { gateway } = await gatewayAndUpstream({ ...limited({ connections: 8 }), ...everythingForTwo })
   const lines = ['POST /v1/table/orders/describe HTTP/1.1', 'host: g']
   for (let count = 0; count < 12; count += 1) {
     const connection = openRaw(gateway.url)

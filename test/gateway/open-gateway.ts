@@ -63,6 +63,17 @@ export const everything: WrittenPolicy = {
   rules: [{ id: 'all', effect: 'allow', subjects: { users: ['dev'] }, operations: ['all'] }],
 }
 
+/** Everything for two principals, `dev` and `mallory`. */
+export const everythingForTwo = {
+  users: ['mallory'],
+  policies: [
+    {
+      ...everything,
+      rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
+    },
+  ],
+} satisfies GatewaySetup
+
 /** A setup whose upstream is as most are, but for what is changed. */
 export function withUpstream(change: (usual: UpstreamSettings) => Partial<UpstreamSettings>): GatewaySetup {
   return {

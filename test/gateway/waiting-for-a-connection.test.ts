@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { ServerResponse } from 'node:http'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
-import { everything, withUpstream, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
+import { everythingForTwo, withUpstream, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
 import { gatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
@@ -20,16 +20,6 @@ function narrow(maximumWaiting: number, waitMs = 60_000): GatewaySetup {
     maximumWaiting,
     timeouts: { ...timeouts, waitMs },
   }))
-}
-
-const bothMayDoAnything: GatewaySetup = {
-  users: ['mallory'],
-  policies: [
-    {
-      ...everything,
-      rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
-    },
-  ],
 }
 
 /** An upstream that keeps requests until it is told to answer the next. */
@@ -84,7 +74,7 @@ it('small requests do not wait for those whose body streams, nor these for them'
 it('a slot that is released goes to the principal that holds the fewest, whoever came first', async () => {
   const { gateway, upstream, answerNext } = await patientPair({
     ...withUpstream(() => ({ maximumBulkConnections: 2, maximumWaiting: 16 })),
-    ...bothMayDoAnything,
+    ...everythingForTwo,
   })
   const inTurn = []
   for (const [index, as] of ['mallory', 'mallory', 'mallory', 'dev', 'dev'].entries()) {
