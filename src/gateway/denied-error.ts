@@ -3,7 +3,12 @@ import { challenge } from '../identity/refusal.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import { show } from '../interface/identifiers.ts'
 import { namespaceNotFound, tableNotFound, transactionNotFound } from '../interface/not-found.ts'
-import { operationNamed, operations, type ObjectKind, type OperationName } from '../interface/operations.ts'
+import {
+  isOperationName,
+  operationNamed,
+  type ObjectKind,
+  type OperationName,
+} from '../interface/operations.ts'
 import type { Decision } from '../policy/decision.ts'
 import type { Question } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
@@ -60,9 +65,9 @@ function concealed(
   question: Question,
   policies: PolicySet,
 ): InterfaceError | undefined {
-  if (beneath === true || !(permission in operations) || id.length === 0) return undefined
+  if (beneath === true || !isOperationName(permission) || id.length === 0) return undefined
   const parent: Question = { ...question, kind: 'namespace', id: id.slice(0, -1) }
-  if (creates(permission as OperationName, kind)) {
+  if (creates(permission, kind)) {
     return policies.conceals(parent) ? namespaceNotFound(parent.id) : undefined
   }
   if (!policies.conceals(question)) return undefined

@@ -1,7 +1,12 @@
 import { keySetPath } from '../identity/assertions.ts'
 import { InterfaceError, invalidInput } from '../interface/errors.ts'
 import { openApiPath, openApiText } from '../interface/openapi.ts'
-import type { Received } from './stages.ts'
+import type { Received } from './context.ts'
+import type { DownstreamResponse } from './downstream.ts'
+import { atEndOfTurn } from './end-of-turn.ts'
+import type { Shedding } from '../limits/shedding.ts'
+import { headersFor } from './answered-for.ts'
+import type { Trace } from './trace.ts'
 
 /** A JSON document that the gateway itself serves, to everybody. */
 export interface Document {
@@ -22,7 +27,7 @@ export function createDocuments(keySet: string | undefined): FindDocument {
     [openApiPath, { name: 'openapi', bytes: Buffer.from(openApiText()) }],
   ])
   if (keySet !== undefined) documents.set(keySetPath, { name: 'jwks', bytes: Buffer.from(keySet) })
-  return ({ method, target, hasBody }) => {
+  return ({ head: { method, target, hasBody } }) => {
     const document = documents.get(target)
     if (document === undefined) return undefined
     if (method !== 'GET') {
@@ -34,4 +39,19 @@ export function createDocuments(keySet: string | undefined): FindDocument {
     if (hasBody) throw invalidInput(`a GET request for ${target} has no body, but one was sent`)
     return document
   }
+}
+
+/** Responds with a document. Throws Overloaded (503) if the gateway sheds load. */
+export function respondWithDocument(
+  { name, bytes }: Document,
+  response: DownstreamResponse,
+  shedding: Shedding,
+  trace: Trace,
+): void {
+  trace.document = name
+  shedding.admitDocument()
+  const length = String(bytes.length)
+  const headers = ['content-type', 'application/json', 'content-length', length, ...headersFor(trace)]
+  response.writeHead(200, headers)
+  atEndOfTurn(() => response.end(bytes))
 }

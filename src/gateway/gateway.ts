@@ -34,7 +34,8 @@ import { observeTraces } from './observe/observe-traces.ts'
 import { observeUpstreams } from './observe/observe-upstreams.ts'
 import { connectionLimit } from './edge/open-files.ts'
 import { Turns } from './edge/turns.ts'
-import { aimsAt, rememberAims } from './match.ts'
+import { createDocuments } from './documents.ts'
+import { cacheRoutes, routesTo } from './stages/match.ts'
 import { createPageTokens, readPageTokenSecret } from './listing/page-token.ts'
 import { readinessOf } from './observe/readiness.ts'
 import { recordRefusedCredentials } from './observe/refused-credentials.ts'
@@ -147,27 +148,28 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const tls = where.tls && { settings: where.tls, context: await readCertificates(where.tls) }
     observed.listener(tls?.context.cert)
     const server = createGatewayServer({
-      keySet: assertions?.keySet,
-      authenticator,
-      policies,
-      fairness,
-      activeRequests: new FairCapacity(connections, 1),
-      shedding,
-      audit,
-      tracking: followed.tracking,
-      findAim: rememberAims(aimsAt(upstreams)),
-      upstreams,
-      pageTokens: createPageTokens(
-        listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,
-      ),
-      dialects: new Set(['catalog', ...settings.dialects]),
-      bodyLimits: limits,
-      bodyMemory,
-      maximumHeaders: limits.headerCount,
-      limits: { ...limits, connections },
-      timeouts,
-      line: turns,
-      tls,
+      pipeline: {
+        findDocument: createDocuments(assertions?.keySet),
+        findRoute: cacheRoutes(routesTo(upstreams)),
+        dialects: new Set(['catalog', ...settings.dialects]),
+        maximumHeaders: limits.headerCount,
+        authenticator,
+        failedAuthentications: fairness.authentications,
+        policies,
+        limits: fairness,
+        activeRequests: new FairCapacity(connections, 1),
+        shedding,
+        bodyMemory,
+        bodyLimits: limits,
+        upstreams,
+        auditLog: audit,
+        tracking: followed.tracking,
+        pageTokens: createPageTokens(
+          listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,
+        ),
+      },
+      listener: { limits: { ...limits, connections }, timeouts, line: turns, tls },
+      limits,
       telemetry: observeGateway(metrics, log, audit, credentials, report, settings.metrics?.namespaces),
     })
     const checks = [

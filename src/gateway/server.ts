@@ -1,28 +1,23 @@
 import { InterfaceError } from '../interface/errors.ts'
 import { answerUnparsed } from '../interface/unparsed-requests.ts'
-import { headersFor } from './answered-for.ts'
-import { DeniedError } from './denied-error.ts'
-import { createDocuments, type Document } from './documents.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
-import { ArrivingBody, noBody, type BodyPace, type ClientBody } from './edge/client-body.ts'
+import { ArrivingBody, noBody, type BodyPace } from './edge/client-body.ts'
 import type { ClientRequest } from './edge/client-request.ts'
 import { closeInTurn } from './edge/close-in-turn.ts'
 import type { LimitSettings, ListenSettings } from './edge/edge-settings.ts'
 import { ClientGone } from './edge/client-gone.ts'
 import { createListener, type Listener, type ListenerOptions } from './edge/listener.ts'
-import { atEndOfTurn } from './end-of-turn.ts'
 import type { GatewayTelemetry } from './observe/observe.ts'
-import { admit, pass, type PipelineParts } from './pipeline.ts'
-import { receive } from './receive.ts'
+import { handle, type Pipeline } from './pipeline.ts'
 import { answerable, drain, refuse } from './refuse.ts'
-import { beginTrace, type Trace } from './trace.ts'
+import { startTrace, type Trace } from './trace.ts'
 
-/** What the server needs besides the parts of the pipeline. */
-export interface GatewayServerOptions extends PipelineParts, ListenerOptions {
-  readonly limits: LimitSettings
+/** Used by `createGatewayServer`. */
+export interface GatewayServerOptions {
+  readonly pipeline: Pipeline
+  readonly listener: ListenerOptions
+  readonly limits: Pick<LimitSettings, 'bodyBytesPerSecond'>
   readonly telemetry: GatewayTelemetry
-  /** The JSON Web Key Set of what upstreams are told about callers; undefined where nothing is signed. */
-  readonly keySet: string | undefined
 }
 
 /** The HTTP server of the gateway. */
@@ -39,46 +34,30 @@ export interface GatewayServer {
   close(): Promise<void>
 }
 
-/**
- * Builds the HTTP server of the gateway: every request is received by the same rules; then documents are answered
- * here, and all else goes through the pipeline.
- */
+/** Creates the HTTP/1.1 server of the gateway, which feeds the pipeline. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { telemetry, timeouts, limits, upstreams } = options
+  const { pipeline, telemetry, limits } = options
+  const { timeouts } = options.listener
   const bodyPace: BodyPace = { patienceMs: timeouts.bodyMs, bytesPerSecond: limits.bodyBytesPerSecond }
-  const findDocument = createDocuments(options.keySet)
   let passing = 0
-  const listener = createListener(options, { request: take, turnedAway: telemetry.turnedAway })
+  const listener = createListener(options.listener, { request: take, turnedAway: telemetry.turnedAway })
 
   function take(request: ClientRequest, response: ClientAnswer): void {
     if (request.head.method === 'CONNECT') {
       refuseTunnel(request)
       return
     }
-    const trace = beginTrace(request)
+    const trace = startTrace(request)
     response.closing.add(() => telemetry.ended(trace, response))
     telemetry.begun(trace, request)
-    void answer(request, response, trace)
+    void serve(request, response, trace)
   }
 
-  async function answer(request: ClientRequest, response: ClientAnswer, trace: Trace): Promise<void> {
-    let body: ClientBody = noBody
+  async function serve(request: ClientRequest, response: ClientAnswer, trace: Trace): Promise<void> {
+    const body = request.isComplete ? noBody : new ArrivingBody(request, response, bodyPace)
     passing += 1
     try {
-      const received = receive(request, options, trace.requestId)
-      const document = findDocument(received)
-      if (document !== undefined) {
-        answerDocument(document, response, trace)
-        return
-      }
-      const admission = admit(received, response, options, trace)
-      const admitted = admission instanceof Promise ? await admission : admission
-      if (admitted instanceof DeniedError) {
-        fail(request, response, trace, admitted)
-        return
-      }
-      if (admitted.permitted.hasBody) body = new ArrivingBody(request, response, bodyPace)
-      await pass(admitted, body, response, options, trace)
+      await handle(request, body, response, pipeline, trace)
       body.release()
       drain(request)
     } catch (error) {
@@ -97,15 +76,6 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     drain(request)
   }
 
-  function answerDocument({ name, bytes }: Document, response: ClientAnswer, trace: Trace): void {
-    trace.document = name
-    options.shedding.admitDocument()
-    const length = String(bytes.length)
-    const headers = ['content-type', 'application/json', 'content-length', length, ...headersFor(trace)]
-    response.writeHead(200, headers)
-    atEndOfTurn(() => response.end(bytes))
-  }
-
   function refuseTunnel({ socket, client }: ClientRequest): void {
     telemetry.turnedAway('tunnel', client)
     answerUnparsed(socket, new InterfaceError('Unsupported', 'CONNECT is not served here', { status: 405 }))
@@ -118,7 +88,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     async listen({ host, port }) {
       const bound = await listener.listen({ host, port })
       problem = undefined
-      const scheme = options.tls === undefined ? 'http' : 'https'
+      const scheme = options.listener.tls === undefined ? 'http' : 'https'
       return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${bound}`
     },
     async close() {
@@ -128,7 +98,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         delayMs: listener.isListening ? timeouts.drainDelayMs : 0,
         graceMs: timeouts.drainGraceMs,
         isPassing: () => passing > 0,
-        endExchanges: () => upstreams.close(),
+        endExchanges: () => pipeline.upstreams.close(),
         stragglers: telemetry.stragglers,
       })
     },

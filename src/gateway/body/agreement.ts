@@ -2,7 +2,7 @@ import { assertPlaced, factOf } from '../../interface/decisive-names.ts'
 import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
 import { sameIdentifier, show } from '../../interface/identifiers.ts'
 import { describe, readMember } from '../facts/fact-values.ts'
-import type { Matched } from '../stages.ts'
+import type { Matched } from '../context.ts'
 import { assertContext } from './body-context.ts'
 import { assertSpelling } from './spelling.ts'
 
@@ -19,7 +19,7 @@ const repeatedFlags: ReadonlySet<string> = new Set([
  * that states a fact which the operation does not have, or that could not be good whatever the route says.
  */
 export function judgeMember(request: Matched, name: string, value: unknown): string | undefined {
-  const { operation, id, indexName, parameters } = request.meaning
+  const { operation, id, indexName, parameters } = request.route
   if (value === null) return undefined
   assertPlaced(operation, 'body', name)
   assertFact(request, name, value)
@@ -45,10 +45,10 @@ export function judgeMember(request: Matched, name: string, value: unknown): str
 }
 
 /** The same for a member of the object `query` in a body: it is about the object of the route, too. */
-export function judgeQueryMember({ meaning }: Matched, name: string, value: unknown): void {
+export function judgeQueryMember({ route }: Matched, name: string, value: unknown): void {
   if (value === null) return
-  assertPlaced(meaning.operation, 'body.query', name)
-  if (name === 'id') assertSameId(value, 'query.id', meaning.id)
+  assertPlaced(route.operation, 'body.query', name)
+  if (name === 'id') assertSameId(value, 'query.id', route.id)
   if (name === 'context') throw invalidInput('"query.context" is not accepted; send it as headers')
 }
 
@@ -76,7 +76,7 @@ function assertSameId(value: unknown, what: string, id: readonly string[]): void
 }
 
 /** A fact is read again with the whole body; here it is refused before the rest of a large one has come. */
-function assertFact({ meaning: { operation } }: Matched, name: string, value: unknown): void {
+function assertFact({ route: { operation } }: Matched, name: string, value: unknown): void {
   const fact = factOf(operation, name)
   if (fact !== undefined) readMember(operation, fact, value, `the member "${name}" of the body`)
 }

@@ -1,7 +1,7 @@
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import { headerOfContextKey } from '../context-keys.ts'
-import type { Received } from '../stages.ts'
+import type { Received } from '../context.ts'
 
 /** Throws InvalidInput (400) for a `context` that is no object of strings, or sets what only headers or the gateway may. */
 export function assertContext(context: unknown): void {
@@ -18,7 +18,7 @@ export function assertContext(context: unknown): void {
 }
 
 /** Whether a header of the request says the same as a context entry of the body: then the header wins. */
-export function isOverruled(key: string, { headers }: Received): boolean {
+export function isOverruled(key: string, { head }: Received): boolean {
   const name = headerOfContextKey(key)
-  return headers.some((header, index) => index % 2 === 0 && header === name)
+  return head.headers.some((header, index) => index % 2 === 0 && header === name)
 }

@@ -4,7 +4,7 @@ import { show } from '../../interface/identifiers.ts'
 import type { Operation } from '../../interface/operations.ts'
 import type { Members } from '../facts/read-facts.ts'
 import { detailMembers, isFilter } from '../changes/commit-details.ts'
-import type { Matched } from '../stages.ts'
+import type { Matched } from '../context.ts'
 import { assertQueryName, judgeMember, judgeQueryMember } from './agreement.ts'
 import { isOverruled } from './body-context.ts'
 import { parseExactJson } from './exact-json.ts'
@@ -36,7 +36,7 @@ interface JudgeOptions {
 
 /** Begins to judge a body. */
 export function judgeBody(request: Matched, options: JudgeOptions): BodyJudge {
-  const { operation } = request.meaning
+  const { operation } = request.route
   // Without a prototype: `__proto__` is a name like any other.
   const members = Object.create(null) as Record<string, unknown>
   let hasIntent = false
@@ -68,7 +68,7 @@ function watchMembers(
   found: Found,
   foundQuery: (object: MemberTarget) => void,
 ): JsonWatcher {
-  const { operation, parameters } = request.meaning
+  const { operation, parameters } = request.route
   const recorded = detailMembers(operation)
   const { emptyIsAbsent } = operation
   const holdsOptional = parentsOf(operation)

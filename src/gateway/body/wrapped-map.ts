@@ -1,7 +1,7 @@
 import { isDecisive } from '../../interface/decisive-names.ts'
 import { invalidInput } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
-import type { Matched } from '../stages.ts'
+import type { Matched } from '../context.ts'
 import { judgeMember, judgeQuery } from './agreement.ts'
 import type { JsonWatcher } from './json-watch.ts'
 import { assertSpelling, spelled } from './spelling.ts'

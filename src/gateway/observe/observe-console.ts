@@ -51,8 +51,8 @@ export function recordForConsole(): ConsoleRecorder {
           reason: refusal.reason,
           status,
           operation,
-          id: trace.meaning?.id,
-          principal: trace.principal?.name,
+          id: trace.progress.route?.id,
+          principal: trace.progress.principal?.name,
           client: trace.client,
           requestId: trace.requestId,
         })

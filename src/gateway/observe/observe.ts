@@ -70,7 +70,8 @@ export function observeGateway(
       const reason = reasonOf(error)
       trace.refusal = { error, reason }
       countRefusal(trace.stage, reason).inc()
-      const isUnknown = error instanceof AuthenticationRefused || trace.principal?.method === 'anonymous'
+      const isUnknown =
+        error instanceof AuthenticationRefused || trace.progress.principal?.method === 'anonymous'
       if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
       else if (error instanceof DeniedError || error instanceof AuthenticationRefused) {
         credentials.note(trace, { status: error.status, reason })
@@ -97,11 +98,11 @@ export function observeGateway(
   function ended(trace: Trace, response: ClientAnswer): void {
     const now = performance.now()
     inProgress.count -= 1
-    const operation = trace.meaning?.operation.name ?? trace.document ?? 'unknown'
+    const operation = trace.progress.route?.operation.name ?? trace.document ?? 'unknown'
     const { refusal } = trace
-    const decision = trace.allowedBy ? 'allow' : refusal?.error instanceof DeniedError ? 'deny' : 'none'
+    const decision = trace.progress.allowedBy ? 'allow' : trace.denial ? 'deny' : 'none'
     const status = response.hasHead ? response.status : 499
-    const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.meaning)]
+    const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.progress.route)]
     counter(operation, String(status), decision, ...namespace).inc()
     requestTimer(operation).observe((now - trace.startedAt) / 1000, trace.traceId)
     if (trace.forwardedAt !== undefined) {
@@ -139,15 +140,15 @@ function reasonOf(error: InterfaceError): string {
 }
 
 function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
-  const { meaning, principal } = trace
-  if (meaning === undefined || principal === undefined) return
+  const { route, principal } = trace.progress
+  if (route === undefined || principal === undefined) return
   const { reason, rule, revision } = error.decision
   audit.refusal({
     request: trace.requestId,
     status: error.status,
     reason,
-    operation: meaning.operation.name,
-    id: meaning.id,
+    operation: route.operation.name,
+    id: route.id,
     principal,
     ...(rule && { rule }),
     policyRevision: revision,

@@ -61,10 +61,10 @@ function writeLine(
 
 /** A read of the catalog or of a document that went well. */
 function isUnremarkable(
-  { meaning, document }: Trace,
+  { progress, document }: Trace,
   response: ClientAnswer,
   { status, refusal }: RequestEnd,
 ): boolean {
-  const isRead = document !== undefined || meaning?.operation.effect === 'read'
+  const isRead = document !== undefined || progress.route?.operation.effect === 'read'
   return isRead && status < 400 && refusal === undefined && response.isWhole
 }

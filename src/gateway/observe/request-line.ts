@@ -3,7 +3,6 @@ import type { InterfaceError } from '../../interface/errors.ts'
 import { ForeignError } from '../../interface/foreign-text.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
 import { carriedSince } from '../edge/connection-bytes.ts'
-import { DeniedError } from '../denied-error.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/decision.ts'
@@ -21,9 +20,9 @@ export function requestLine(
   sampleRate: number | undefined,
 ): string {
   const { operation, status, decision, refusal, endedAt } = end
-  const { meaning, principal, upstream, spans } = trace
-  const decided =
-    trace.allowedBy ?? (refusal?.error instanceof DeniedError ? refusal.error.decision : undefined)
+  const { upstream, spans } = trace
+  const { route, principal, allowedBy } = trace.progress
+  const decided = allowedBy ?? trace.denial
   const { bytesIn, bytesOut } = carriedSince(response.request.socket)
   return (
     member('requestId', trace.requestId) +
@@ -31,7 +30,7 @@ export function requestLine(
     member('client', trace.client) +
     (principal === undefined ? '' : principalMembers(principal)) +
     `,"operation":"${operation}"` +
-    (meaning === undefined ? '' : `,"id":${idText(meaning.id)}`) +
+    (route === undefined ? '' : `,"id":${idText(route.id)}`) +
     `,"decision":"${decision}"` +
     (decided?.rule === undefined ? '' : ruleMembers(decided.rule)) +
     member('policyRevision', decided?.revision) +
@@ -63,10 +62,10 @@ const ruleMembers = writtenOnce(
 const stageNames = stages.map((stage, place) => `${place === 0 ? '' : ','}"${stage}":`)
 
 /** Every request has come to the first stage. */
-function stageDurations({ tookMs }: Trace): string {
+function stageDurations({ stageMs }: Trace): string {
   let text = ''
   for (let place = 0; place < stageNames.length; place += 1) {
-    const ms = tookMs[place] ?? NaN
+    const ms = stageMs[place] ?? NaN
     if (!Number.isNaN(ms)) text += `${stageNames[place] ?? ''}${milliseconds(ms)}`
   }
   return text

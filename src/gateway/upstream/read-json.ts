@@ -5,9 +5,9 @@ import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
 import { callUpstream } from './call-upstream.ts'
 import type { UpstreamAnswer } from './exchange.ts'
-import { targetAt } from '../match.ts'
 import { errorOf } from './upstream-answer.ts'
 import { answerToFailure } from './upstream-failure.ts'
+import { upstreamTarget } from './upstream-target.ts'
 import type { Upstream } from './upstream.ts'
 
 /** For whom the gateway reads. */
@@ -36,7 +36,7 @@ export async function readJson(
     upstream,
     {
       method: target.operation.method,
-      path: targetAt(upstream, target),
+      path: upstreamTarget(upstream, target),
       headers,
       body: null,
     },

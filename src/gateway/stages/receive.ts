@@ -1,4 +1,4 @@
-import type { ClientRequest } from './edge/client-request.ts'
+import type { ClientRequest } from '../edge/client-request.ts'
 import {
   apiKeyHeader,
   dialectOf,
@@ -7,12 +7,12 @@ import {
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
   requestIdHeader,
-} from '../interface/headers.ts'
-import type { Dialect } from '../interface/headers.ts'
-import { InterfaceError, invalidInput } from '../interface/errors.ts'
-import { show } from '../interface/identifiers.ts'
-import { headerOfContextKey } from './context-keys.ts'
-import { received, type Received } from './stages.ts'
+} from '../../interface/headers.ts'
+import type { Dialect } from '../../interface/headers.ts'
+import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { show } from '../../interface/identifiers.ts'
+import { headerOfContextKey } from '../context-keys.ts'
+import type { Received, ReceivedHead } from '../context.ts'
 
 /** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
 const guarded: ReadonlySet<string> = new Set([
@@ -29,16 +29,16 @@ const guarded: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 
-/** What the first stage accepts. */
+/** What `receive` accepts. */
 export interface ReceiveOptions {
   readonly dialects: ReadonlySet<Dialect>
   readonly maximumHeaders: number
 }
 
 /**
- * The first stage: reads the head of a request from its raw header list, in one pass.
- * Refuses with InvalidInput (400) what two readers could understand differently: a repeated or connection-listed
- * header that matters, an underscore spelling of one, a reserved context key, a dialect that is not accepted.
+ * Stage 1: reads the head of a request from its raw header list, in one pass. Throws InvalidInput (400, 417, 431, 505)
+ * for a head that two readers could understand differently: a repeated or connection-listed header that matters, an
+ * underscore spelling of one, a reserved context key, a dialect that is not accepted.
  */
 export function receive(
   request: ClientRequest,
@@ -91,7 +91,7 @@ export function receive(
     })
   }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
-  return received({
+  const head: ReceivedHead = {
     requestId,
     client: request.client,
     method,
@@ -108,7 +108,8 @@ export function receive(
     contentLength,
     hasBody: transferEncoding !== undefined || (contentLength ?? 0) > 0,
     tableHeaders: tableHeadersIn(single),
-  })
+  }
+  return { head }
 }
 
 /** A remote client of LanceDB names a database with every request: that tells its dialect. */
@@ -120,7 +121,7 @@ function databaseIn(single: ReadonlyMap<string, string>): string | undefined {
 
 const noHeaders: readonly ('location' | 'properties')[] = []
 
-function tableHeadersIn(single: ReadonlyMap<string, string>): Received['tableHeaders'] {
+function tableHeadersIn(single: ReadonlyMap<string, string>): ReceivedHead['tableHeaders'] {
   const { location, properties } = dialects.catalog
   if (!single.has(location) && !single.has(properties)) return noHeaders
   return (['location', 'properties'] as const).filter((name) => single.has(dialects.catalog[name]))

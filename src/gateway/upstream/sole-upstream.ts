@@ -1,40 +1,54 @@
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import type { StatedFacts } from '../../interface/facts.ts'
 import { assertSeparable, show } from '../../interface/identifiers.ts'
 import type { Permission } from '../../interface/permissions.ts'
-import { targetAt } from '../match.ts'
-import { placed, type Consistent, type Placed, type Settled } from '../stages.ts'
-import { furtherNeeds } from '../needs.ts'
+import type { Target } from '../../interface/target.ts'
+import type { Matched } from '../context.ts'
+import { furtherNeeds, type DecidedNeed } from '../needs.ts'
+import { upstreamTarget } from './upstream-target.ts'
 import type { Upstream } from './upstream.ts'
 import type { Upstreams } from './upstreams.ts'
 
+/** What was decided about a request. */
+interface DecidedRequest {
+  readonly stated: StatedFacts
+  readonly decided: readonly DecidedNeed[]
+}
+
 /**
- * The end of the check: every object that a request is about lies at the upstream that it goes to. The route of a
- * batch names no object, so its body decides where it goes. Throws InvalidInput (400) where objects lie at different
- * upstreams, or have names that theirs could split, and for a client that names another database than the upstream has;
- * and a conflict (409) where it would remove or replace a namespace that leads to where another upstream begins.
+ * Finds the one upstream of all objects that a request concerns, and the target of `route` there. Throws InvalidInput
+ * (400) if objects lie at different upstreams or have names that theirs could split, and for a client that names another
+ * database than the upstream has; a conflict (409) if the request would remove or replace a namespace that another
+ * upstream is mounted below.
  */
-export function atOneUpstream(request: Consistent, upstreams: Upstreams): Placed {
-  const { restated } = request
-  const further = furtherNeeds(request.decided)
-  const meaning = restated ? { ...request.meaning, parameters: restated.parameters } : request.meaning
+export function soleUpstream(
+  request: Matched,
+  decided: DecidedRequest,
+  route: Target,
+  upstreams: Upstreams,
+): Pick<Matched, 'upstream' | 'upstreamTarget'> {
+  const further = furtherNeeds(decided.decided)
   const [first] = further
-  const isBatch = meaning.operation.object === 'none' && first !== undefined
+  const isBatch = route.operation.object === 'none' && first !== undefined
   const upstream = isBatch ? upstreams.of(first.id) : request.upstream
   for (const { id, kind } of further) {
-    // It names no object: an upstream has no other tables than its own to read.
+    // A permission without an object concerns the tables of the upstream alone.
     if (kind === 'none') continue
     if (upstreams.of(id) !== upstream) {
       throw invalidInput('the objects of the request lie in different catalogs; expected all in one')
     }
     assertSeparable(id, upstream.separators)
   }
-  assertLeavesOthers(request, upstreams)
-  assertDatabase(request.database, upstream)
-  const isAsMatched = upstream === request.upstream && restated === undefined
-  return placed(request, upstream, isAsMatched ? request.upstreamTarget : targetAt(upstream, meaning))
+  assertLeavesMounts(route, decided, upstreams)
+  assertDatabase(request.head.database, upstream)
+  const isAsMatched = upstream === request.upstream && route === request.route
+  return {
+    upstream,
+    upstreamTarget: isAsMatched ? request.upstreamTarget : upstreamTarget(upstream, route),
+  }
 }
 
-/** The permissions to make a table of an id. */
+/** The permissions to create a table. */
 const creations: ReadonlySet<Permission> = new Set([
   'CreateTable',
   'DeclareTable',
@@ -42,9 +56,10 @@ const creations: ReadonlySet<Permission> = new Set([
   'CreateMaterializedView',
 ] as const)
 
-/** An upstream does not know of the others: it takes a namespace for empty whose content lies elsewhere. */
-function assertLeavesOthers(
-  { meaning: { operation, id }, stated, decided }: Settled,
+/** An upstream does not know the others: a namespace whose content lies at another one looks empty to it. */
+function assertLeavesMounts(
+  { operation, id }: Target,
+  { stated, decided }: DecidedRequest,
   upstreams: Upstreams,
 ): void {
   if (operation.name === 'DropNamespace' && upstreams.leadsOnFrom(id)) {
@@ -70,7 +85,7 @@ function assertLeavesOthers(
   }
 }
 
-/** The name that was sent is not forwarded; who means another database must not change this one. */
+/** The name is not forwarded, so a client that means another database must not reach this one. */
 function assertDatabase(named: string | undefined, { database }: Upstream): void {
   if (database === undefined || named === undefined || named === database) return
   throw invalidInput(`${show(named)} is not the database that is served here`)
