@@ -33,9 +33,13 @@ export class DeniedError extends InterfaceError {
     concealing: InterfaceError | undefined,
   ) {
     const needs = told(need)
-    if (concealing !== undefined) super(concealing.kind, concealing.message)
-    else if (method !== 'anonymous') super('PermissionDenied', needs)
-    else super('Unauthenticated', `no credential was sent, and without one ${needs}`, { headers: challenge })
+    const { reason } = decision
+    if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
+    else if (method !== 'anonymous') super('PermissionDenied', needs, { reason })
+    else {
+      const message = `no credential was sent, and without one ${needs}`
+      super('Unauthenticated', message, { reason, headers: challenge })
+    }
     this.decision = decision
     this.needs = needs
   }

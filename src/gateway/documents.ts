@@ -1,5 +1,5 @@
 import { keySetPath } from '../identity/assertions.ts'
-import { InterfaceError, invalidInput } from '../interface/errors.ts'
+import { refusal } from '../interface/errors.ts'
 import { openApiPath, openApiText } from '../interface/openapi.ts'
 import type { Received } from './context.ts'
 import type { DownstreamResponse } from './downstream.ts'
@@ -31,12 +31,11 @@ export function createDocuments(keySet: string | undefined): FindDocument {
     const document = documents.get(target)
     if (document === undefined) return undefined
     if (method !== 'GET') {
-      throw new InterfaceError('Unsupported', `${target} takes GET, not ${method}`, {
-        status: 405,
+      throw refusal('method_not_allowed', `${target} takes GET, not ${method}`, {
         headers: { allow: 'GET' },
       })
     }
-    if (hasBody) throw invalidInput(`a GET request for ${target} has no body, but one was sent`)
+    if (hasBody) throw refusal('unexpected_body', `a GET request for ${target} has no body, but one was sent`)
     return document
   }
 }

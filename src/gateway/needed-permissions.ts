@@ -1,4 +1,4 @@
-import { invalidInput } from '../interface/errors.ts'
+import { refusal } from '../interface/errors.ts'
 import { assertIdentifier, assertName, type Identifier } from '../interface/identifiers.ts'
 import type { FactName, StatedFacts } from '../interface/facts.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
@@ -204,6 +204,6 @@ function everythingBeneath(id: Identifier, because: string): PermissionNeed[] {
 }
 
 function assertNewName(name: StatedFacts['newName']): void {
-  if (name === undefined) throw invalidInput('RenameTable needs "new_table_name" in the body')
+  if (name === undefined) throw refusal('invalid_body', 'RenameTable needs "new_table_name" in the body')
   assertName(name, 'new_table_name')
 }

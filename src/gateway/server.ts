@@ -1,4 +1,4 @@
-import { InterfaceError } from '../interface/errors.ts'
+import { refusal } from '../interface/errors.ts'
 import { answerUnparsed } from '../interface/unparsed-requests.ts'
 import type { ClientAnswer } from './edge/client-answer.ts'
 import { ArrivingBody, noBody, type BodyPace } from './edge/client-body.ts'
@@ -77,8 +77,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   }
 
   function refuseTunnel({ socket, client }: ClientRequest): void {
-    telemetry.turnedAway('tunnel', client)
-    answerUnparsed(socket, new InterfaceError('Unsupported', 'CONNECT is not served here', { status: 405 }))
+    telemetry.turnedAway('connect_not_supported', client)
+    answerUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not served here'))
   }
 
   let problem: string | undefined = 'the gateway is starting'

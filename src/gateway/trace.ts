@@ -24,12 +24,6 @@ export type Stage = (typeof stages)[number]
 
 const stageIndexes: ReadonlyMap<Stage, number> = new Map(stages.map((stage, index) => [stage, index]))
 
-/** The error that a request was refused with, and its reason in metrics and log. */
-export interface Refusal {
-  readonly error: InterfaceError
-  readonly reason: string
-}
-
 /** The result of the last stage that a request has passed. */
 export type Progress = Partial<Omit<Audited, 'permit'> & Pick<Authorized, 'permit'>>
 
@@ -49,7 +43,8 @@ export class Trace {
   progress: Progress = {}
   /** Name of the document that the request is for, if it is not for the catalog. */
   document: Document['name'] | undefined = undefined
-  refusal: Refusal | undefined = undefined
+  /** The error that the request was refused with. */
+  refusal: InterfaceError | undefined = undefined
   /** The error that the upstream responded with. */
   upstreamError: InterfaceError | undefined = undefined
   /** Id of the exported trace; undefined if it is not sampled. */
@@ -75,7 +70,7 @@ export class Trace {
 
   /** The decision that refused the request. */
   get denial(): DeniedError['decision'] | undefined {
-    return this.refusal?.error instanceof DeniedError ? this.refusal.error.decision : undefined
+    return this.refusal instanceof DeniedError ? this.refusal.decision : undefined
   }
 
   /** Name of the upstream of a checked request. */

@@ -1,4 +1,4 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { InterfaceError, refusal } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import { headerOfContextKey } from '../context-keys.ts'
 import type { Received } from '../context.ts'
@@ -7,11 +7,11 @@ import type { Received } from '../context.ts'
 export function assertContext(context: unknown): void {
   if (context === null) return
   if (typeof context !== 'object' || Array.isArray(context)) {
-    throw invalidInput('"context" in the body is not an object of strings')
+    throw refusal('invalid_context_key', '"context" in the body is not an object of strings')
   }
   for (const [key, value] of Object.entries(context)) {
     if (typeof value !== 'string')
-      throw invalidInput(`the context entry ${show(key)} in the body is not a string`)
+      throw refusal('invalid_context_key', `the context entry ${show(key)} in the body is not a string`)
     const header = headerOfContextKey(key)
     if (header instanceof InterfaceError) throw header
   }

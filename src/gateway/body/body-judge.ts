@@ -1,5 +1,5 @@
 import { isDecisive } from '../../interface/decisive-names.ts'
-import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
+import { refusal, type InterfaceError } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Operation } from '../../interface/operations.ts'
 import type { Members } from '../facts/read-facts.ts'
@@ -141,7 +141,8 @@ function interestInQuery(name: string): Interest {
 }
 
 function tooLate(name: string): InterfaceError {
-  return invalidInput(
+  return refusal(
+    'invalid_body',
     `${show(name)} stands too far behind in a body of this size; expected it before the members that are large`,
   )
 }

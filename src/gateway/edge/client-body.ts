@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { InterfaceError } from '../../interface/errors.ts'
+import { InterfaceError, optionsFor } from '../../interface/errors.ts'
 import { ClientGone } from './client-gone.ts'
 import type { ClientAnswer } from './client-answer.ts'
 import type { BodyTaker, ClientRequest } from './client-request.ts'
@@ -15,7 +15,7 @@ export interface BodyPace {
 /** A body did not arrive in time: 408. The connection is of no use any more. */
 export class BodyTooSlow extends InterfaceError {
   constructor() {
-    super('InvalidInput', 'the body of the request did not arrive in time', { status: 408 })
+    super('InvalidInput', 'the body of the request did not arrive in time', optionsFor('body_timeout'))
   }
 }
 

@@ -1,6 +1,6 @@
 import { factHeaders } from '../../interface/headers.ts'
 import { describePlace, type FactName, type FactPlace, type StatedFacts } from '../../interface/facts.ts'
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Operation } from '../../interface/operations.ts'
 import {
@@ -116,7 +116,8 @@ function withLocation(
   if (place === undefined) return facts
   for (const key of properties.keys()) {
     if (key !== 'location' && key.toUpperCase().toLowerCase() === 'location') {
-      throw invalidInput(
+      throw refusal(
+        'conflicting_values',
         `the key ${show(key)} among the properties could be taken for "location"; write it so`,
       )
     }
@@ -130,7 +131,8 @@ function withLocation(
 
 function assertSame(one: Statement, other: Statement): void {
   if (isSameFact(one.value, other.value)) return
-  throw invalidInput(
+  throw refusal(
+    'conflicting_values',
     `${describePlace(one.place)} is ${showFact(one.value)} and ${describePlace(other.place)} is ` +
       `${showFact(other.value)}; they must not differ`,
   )
@@ -139,7 +141,10 @@ function assertSame(one: Statement, other: Statement): void {
 /** Bytes beyond ASCII in a header are read in two ways: as Latin-1 and as UTF-8. */
 function assertAscii(text: string, where: string): void {
   if (/^[\x20-\x7e]*$/.test(text)) return
-  throw invalidInput(`${where} holds a character that is not ASCII; in JSON, write it as an escape`)
+  throw refusal(
+    'invalid_body',
+    `${where} holds a character that is not ASCII; in JSON, write it as an escape`,
+  )
 }
 
 /** The value of a header among names and values in turn. */

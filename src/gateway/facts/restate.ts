@@ -1,4 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { dialects } from '../../interface/headers.ts'
 import type { FactPlace } from '../../interface/facts.ts'
 import { show } from '../../interface/identifiers.ts'
@@ -60,7 +60,8 @@ export function restateBody(operation: Operation, stated: StatedFacts, judge: Bo
   ): void {
     if (object === undefined || holder === undefined || memberOf(holder, name) !== undefined) return
     if (Object.hasOwn(holder as Members, name)) {
-      throw invalidInput(
+      throw refusal(
+        'conflicting_values',
         `${show(name)} is null in one place and ${show(textOf(value))} in another; leave null out`,
       )
     }

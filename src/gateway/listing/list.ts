@@ -1,4 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import {
   assertIdentifier,
   formatIdentifier,
@@ -125,7 +125,11 @@ function named(token: string, { operation, id, delimiter }: Target): Identifier 
       ? parseIdentifier(token, delimiter)
       : assertIdentifier([...id, token])
   } catch (cause) {
-    throw invalidInput('the page_token is neither one of this gateway nor a name to start after', { cause })
+    throw refusal(
+      'invalid_page_token',
+      'the page_token is neither one of this gateway nor a name to start after',
+      { cause },
+    )
   }
 }
 

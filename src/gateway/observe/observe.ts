@@ -1,16 +1,11 @@
 import { Gauge } from 'prom-client'
 import type { AuditLog } from '../../audit/log.ts'
-import { AuditUnavailable } from '../../audit/unavailable.ts'
 import { AuthenticationRefused } from '../../identity/refusal.ts'
 import type { InterfaceError } from '../../interface/errors.ts'
-import { LimitReached } from '../../limits/limit-reached.ts'
-import { LimitsUnavailable } from '../../limits/shared/limits-unavailable.ts'
-import { Overloaded } from '../../limits/shedding.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { limitLines } from '../../telemetry/limit-lines.ts'
 import { remember } from '../../telemetry/remember.ts'
-import { BodyTooSlow } from '../edge/client-body.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
 import type { ClientRequest } from '../edge/client-request.ts'
 import type { TurnedAwayReason } from '../edge/listener.ts'
@@ -30,7 +25,11 @@ export interface GatewayTelemetry {
   /** A stage refused it. */
   refused(trace: Trace, error: InterfaceError): void
   /** What came over a connection was no request, or its connection was closed without an answer. */
-  readonly turnedAway: (reason: TurnedAwayReason | 'tunnel', client?: string, cause?: string) => void
+  readonly turnedAway: (
+    reason: TurnedAwayReason | 'connect_not_supported',
+    client?: string,
+    cause?: string,
+  ) => void
   /** The gateway closes, and requests that are under way are cut off. */
   readonly stragglers: () => void
 }
@@ -67,8 +66,8 @@ export function observeGateway(
     },
     ended,
     refused(trace, error) {
-      const reason = reasonOf(error)
-      trace.refusal = { error, reason }
+      const { reason } = error
+      trace.refusal = error
       countRefusal(trace.stage, reason).inc()
       const isUnknown =
         error instanceof AuthenticationRefused || trace.progress.principal?.method === 'anonymous'
@@ -125,18 +124,6 @@ function observeProgress({ registry }: Metrics, inProgress: { readonly count: nu
     },
   })
   registry.registerMetric(gauge)
-}
-
-/** Why a request was refused, in one word of a closed set. */
-function reasonOf(error: InterfaceError): string {
-  if (error instanceof AuthenticationRefused) return error.reason
-  if (error instanceof DeniedError) return error.decision.reason
-  if (error instanceof LimitReached) return error.reason
-  if (error instanceof LimitsUnavailable) return 'limits_unavailable'
-  if (error instanceof Overloaded) return 'overload'
-  if (error instanceof BodyTooSlow) return 'body_too_slow'
-  if (error instanceof AuditUnavailable) return `audit_${error.reason}`
-  return error.kind
 }
 
 function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {

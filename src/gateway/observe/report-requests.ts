@@ -1,3 +1,4 @@
+import { levelOf } from '../../interface/errors.ts'
 import type { GatewaySettings } from '../../config.ts'
 import type { GatewayLog } from '../../telemetry/log.ts'
 import type { ClientAnswer } from '../edge/client-answer.ts'
@@ -52,7 +53,7 @@ function writeLine(
   response: ClientAnswer,
   end: RequestEnd,
 ): void {
-  const level = end.status >= 500 ? 'warn' : 'info'
+  const level = end.refusal ? levelOf(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
   if (!log.logger.isLevelEnabled(level)) return
   const isSampled = rate < 1 && isUnremarkable(trace, response, end)
   if (isSampled && Math.random() >= rate) return

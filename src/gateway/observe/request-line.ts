@@ -6,7 +6,7 @@ import { carriedSince } from '../edge/connection-bytes.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/decision.ts'
-import { stages, type Refusal, type Trace } from '../trace.ts'
+import { stages, type Trace } from '../trace.ts'
 
 /**
  * The line of a request in the log, in the words of the design, as the text of JSON members, each with the comma before
@@ -38,14 +38,12 @@ export function requestLine(
     `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
     `,"durationMs":${milliseconds(endedAt - trace.startedAt)},"stageMs":{${stageDurations(trace)}}` +
     `,"complete":${response.isWhole}` +
-    (refusal === undefined ? '' : refusalMembers(trace, refusal)) +
+    (refusal === undefined
+      ? ''
+      : member('stage', trace.stage) + member('reason', refusal.reason) + errorMembers(refusal)) +
     (trace.upstreamError === undefined ? '' : errorMembers(trace.upstreamError)) +
     member('sampleRate', sampleRate)
   )
-}
-
-function refusalMembers({ stage }: Trace, { reason, error }: Refusal): string {
-  return member('stage', stage) + member('reason', reason) + errorMembers(error)
 }
 
 function errorMembers(error: InterfaceError): string {

@@ -1,7 +1,7 @@
 import { factsFormat } from '../../audit/fact-details.ts'
 import type { AuditLog, IntentReceipt } from '../../audit/log.ts'
 import type { AuditedObject, IntentEntry } from '../../audit/records.ts'
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import type { ChangeTracking, TrackedChange } from '../changes/change-tracking.ts'
 import { isOperationName, operationNamed } from '../../interface/operations.ts'
 import { entryDetails } from '../changes/commit-details.ts'
@@ -62,11 +62,9 @@ const maximumObjects = 1024 * 1024
 /** Throws InvalidInput (413) if the objects of a batch do not fit into one record. */
 function assertRecordable(objects: readonly AuditedObject[]): void {
   if (objects.length < 2 || JSON.stringify(objects).length <= maximumObjects) return
-  throw invalidInput(
+  throw refusal(
+    'batch_too_large',
     'the batch says more of its entries than the audit log takes at once; send it in parts',
-    {
-      status: 413,
-    },
   )
 }
 
@@ -118,7 +116,7 @@ function writeIntent(auditLog: AuditLog, entry: IntentEntry): Promise<IntentRece
     const timer = setTimeout(() => {
       isLate = true
       const message = 'the change was not made: the audit log did not take its record in time'
-      reject(new InterfaceError('ServiceUnavailable', message, { headers: { 'retry-after': '5' } }))
+      reject(refusal('audit_timeout', message))
     }, writeTimeoutMs)
     auditLog.intent(entry).then(
       (receipt) => {

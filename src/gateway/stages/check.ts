@@ -1,4 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { arrowStreamType } from '../../interface/headers.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Details } from '../../audit/records.ts'
@@ -94,7 +94,8 @@ export async function check(
 ): Promise<Checked> {
   const { permit, payload, payloadType, members } = await checkBody(request, body, bodyLimits)
   const allowedBy = decisionOf(permit)
-  if (allowedBy === undefined) throw invalidInput('the batch is empty; expected at least one operation')
+  if (allowedBy === undefined)
+    throw refusal('invalid_body', 'the batch is empty; expected at least one operation')
   const restated = restateHead(request, permit.stated)
   const route = restated ? { ...request.route, parameters: restated.parameters } : request.route
   const located = soleUpstream(request, permit, route, upstreams)
@@ -177,10 +178,16 @@ function checkStream(request: Admitted, judge: BodyJudge, rest: AsyncGenerator<B
 function checkArrow(request: Admitted, body: DownstreamBody, { arrowBytes }: BodyLimits): CheckedBody {
   const { contentType, contentEncoding, contentLength, hasBody } = request.head
   if (contentType !== undefined && !arrowTypes.test(contentType)) {
-    throw invalidInput(`the content-type is ${show(contentType)}; expected ${arrowStreamType}`)
+    throw refusal(
+      'unsupported_content_type',
+      `the content-type is ${show(contentType)}; expected ${arrowStreamType}`,
+    )
   }
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
-    throw invalidInput(`the content-encoding is ${show(contentEncoding)}; send the Arrow stream as it is`)
+    throw refusal(
+      'unsupported_content_encoding',
+      `the content-encoding is ${show(contentEncoding)}; send the Arrow stream as it is`,
+    )
   }
   const permit = authorizeBody(request, undefined)
   const checked = { permit, payloadType: arrowStreamType, members: {} }
@@ -212,16 +219,23 @@ function checkNoBody(request: Admitted): CheckedBody {
 
 /** Throws InvalidInput (400) if the operation requires an object as body. */
 function assertNoObject({ route }: Matched): void {
-  if (route.operation.body === 'map') throw invalidInput('the body is empty; expected a JSON object')
+  if (route.operation.body === 'map')
+    throw refusal('invalid_body', 'the body is empty; expected a JSON object')
 }
 
 function assertReadable({ head: { contentType, contentEncoding } }: Matched): void {
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
-    throw invalidInput(`the content-encoding is ${show(contentEncoding)}; a JSON body must be sent as it is`)
+    throw refusal(
+      'unsupported_content_encoding',
+      `the content-encoding is ${show(contentEncoding)}; a JSON body must be sent as it is`,
+    )
   }
   if (contentType === undefined) return
   const encoding = charset.exec(contentType)?.[1] ?? 'utf-8'
   if (!jsonTypes.test(contentType) || !/^utf-?8$/i.test(encoding)) {
-    throw invalidInput(`the content-type is ${show(contentType)}; expected application/json in UTF-8`)
+    throw refusal(
+      'unsupported_content_type',
+      `the content-type is ${show(contentType)}; expected application/json in UTF-8`,
+    )
   }
 }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { assertPlaced } from '../../interface/decisive-names.ts'
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { parseTarget } from '../../interface/target.ts'
 import type { Matched, Received } from '../context.ts'
 import { upstreamTarget } from '../upstream/upstream-target.ts'
@@ -25,7 +25,7 @@ export function match(request: Received, findRoute: FindRoute): Matched {
   const found = findRoute(method, target)
   const { operation } = found.route
   if (hasBody && method === 'GET') {
-    throw invalidInput(`a GET request for ${operation.name} has no body, but one was sent`)
+    throw refusal('unexpected_body', `a GET request for ${operation.name} has no body, but one was sent`)
   }
   for (const name of tableHeaders) assertPlaced(operation, 'header', name)
   return { ...request, ...found }

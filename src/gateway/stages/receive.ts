@@ -9,7 +9,7 @@ import {
   requestIdHeader,
 } from '../../interface/headers.ts'
 import type { Dialect } from '../../interface/headers.ts'
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { InterfaceError, refusal } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import { headerOfContextKey } from '../context-keys.ts'
 import type { Received, ReceivedHead } from '../context.ts'
@@ -50,9 +50,10 @@ export function receive(
   const connectionTokens: string[] = []
   const { method, target, version, headers: raw } = request.head
   if (raw.length / 2 > maximumHeaders) {
-    throw invalidInput(`the request has more than the ${maximumHeaders} headers that are accepted`, {
-      status: 431,
-    })
+    throw refusal(
+      'too_many_headers',
+      `the request has more than the ${maximumHeaders} headers that are accepted`,
+    )
   }
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? ''
@@ -71,24 +72,31 @@ export function receive(
     }
   }
   if (version !== '1.1' && version !== '1.0') {
-    throw invalidInput(`the request is of HTTP/${version}; expected HTTP/1.1`, { status: 505 })
+    throw refusal('unsupported_http_version', `the request is of HTTP/${version}; expected HTTP/1.1`)
   }
   const transferEncoding = single.get('transfer-encoding')
   // Whatever speaks HTTP/1.0 before us knows no chunks, and may have seen another end of the body (RFC 9112, 6.1).
   if (transferEncoding !== undefined && version === '1.0') {
-    throw invalidInput('a request of HTTP/1.0 has no transfer-encoding, but one was sent')
+    throw refusal(
+      'unsupported_transfer_encoding',
+      'a request of HTTP/1.0 has no transfer-encoding, but one was sent',
+    )
   }
   if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
-    throw invalidInput(`the transfer-encoding is ${show(transferEncoding)}; only chunked is understood`)
+    throw refusal(
+      'unsupported_transfer_encoding',
+      `the transfer-encoding is ${show(transferEncoding)}; only chunked is understood`,
+    )
   }
   if (!single.has('host') && version === '1.1') {
-    throw invalidInput('the request has no host header, which HTTP/1.1 demands')
+    throw refusal('missing_host', 'the request has no host header, which HTTP/1.1 demands')
   }
   const expectation = single.get('expect')
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
-    throw invalidInput(`the request expects ${show(expectation)}; only 100-continue can be met`, {
-      status: 417,
-    })
+    throw refusal(
+      'unsupported_expectation',
+      `the request expects ${show(expectation)}; only 100-continue can be met`,
+    )
   }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
   const head: ReceivedHead = {
@@ -129,7 +137,8 @@ function tableHeadersIn(single: ReadonlyMap<string, string>): ReceivedHead['tabl
 
 function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dialect>): string {
   if (!accepted.has(dialect)) {
-    throw invalidInput(
+    throw refusal(
+      'unknown_dialect',
       `the header ${show(name)} is of the dialect ${show(dialect)}, which is not enabled here; ` +
         `use ${show(inCatalogDialect(name, dialect))}`,
     )
@@ -138,17 +147,20 @@ function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dia
   const key = canonical.startsWith(dialects.catalog.context)
     ? canonical.slice(dialects.catalog.context.length)
     : undefined
-  if (key === '') throw invalidInput(`the header ${show(name)} names no context key`)
+  if (key === '') throw refusal('invalid_context_key', `the header ${show(name)} names no context key`)
   const meant = key === undefined ? canonical : headerOfContextKey(key)
   if (meant instanceof InterfaceError) throw meant
   if (meant !== canonical) {
-    throw invalidInput(`the header ${show(name)} holds another one, which some catalogs read as a header`)
+    throw refusal(
+      'invalid_context_key',
+      `the header ${show(name)} holds another one, which some catalogs read as a header`,
+    )
   }
   return canonical
 }
 
 function addOnce(single: Map<string, string>, name: string, value: string): void {
-  if (single.has(name)) throw invalidInput(`the header ${show(name)} is repeated`)
+  if (single.has(name)) throw refusal('repeated_header', `the header ${show(name)} is repeated`)
   single.set(name, value)
 }
 
@@ -157,7 +169,7 @@ function refuseLookalike(name: string): void {
   if (!name.includes('_')) return
   const dashed = name.replaceAll('_', '-')
   if (guarded.has(dashed) || dialectOf(dashed) !== undefined) {
-    throw invalidInput(`the header ${show(name)} could be taken for ${show(dashed)}`)
+    throw refusal('ambiguous_header', `the header ${show(name)} could be taken for ${show(dashed)}`)
   }
 }
 
@@ -165,7 +177,10 @@ function withoutConnectionListed(headers: readonly string[], tokens: readonly st
   const listed = new Set(tokens.map((token) => token.trim()))
   for (const name of listed) {
     if (guarded.has(name) || dialectOf(name) !== undefined) {
-      throw invalidInput(`the connection header lists ${show(name)}, which must reach the gateway's checks`)
+      throw refusal(
+        'ambiguous_header',
+        `the connection header lists ${show(name)}, which must reach the gateway's checks`,
+      )
     }
   }
   return headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))

@@ -1,4 +1,4 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { type InterfaceError, refusal } from '../../interface/errors.ts'
 import type { Target } from '../../interface/target.ts'
 import type { Holder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
@@ -61,8 +61,5 @@ function objectIn({ body }: UpstreamAnswer): Readonly<Record<string, unknown>> {
 }
 
 function notJson(cause: unknown): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', 'the answer of the catalog is not a JSON object', {
-    status: 502,
-    cause,
-  })
+  return refusal('upstream_response_invalid', 'the response of the catalog is not a JSON object', { cause })
 }

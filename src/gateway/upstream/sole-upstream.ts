@@ -1,4 +1,4 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import type { StatedFacts } from '../../interface/facts.ts'
 import { assertSeparable, show } from '../../interface/identifiers.ts'
 import type { Permission } from '../../interface/permissions.ts'
@@ -35,7 +35,10 @@ export function soleUpstream(
     // A permission without an object concerns the tables of the upstream alone.
     if (kind === 'none') continue
     if (upstreams.of(id) !== upstream) {
-      throw invalidInput('the objects of the request lie in different catalogs; expected all in one')
+      throw refusal(
+        'multiple_upstreams',
+        'the objects of the request lie in different catalogs; expected all in one',
+      )
     }
     assertSeparable(id, upstream.separators)
   }
@@ -63,23 +66,23 @@ function assertLeavesMounts(
   upstreams: Upstreams,
 ): void {
   if (operation.name === 'DropNamespace' && upstreams.leadsOnFrom(id)) {
-    throw new InterfaceError(
-      'NamespaceNotEmpty',
+    throw refusal(
+      'mounted_namespace_not_empty',
       'the namespace leads to another catalog, which stays where it is',
     )
   }
   if (operation.name === 'CreateNamespace' && stated.mode === 'overwrite') {
     if (upstreams.leadingOnFrom(id).length === 0) return
-    throw new InterfaceError(
-      'NamespaceAlreadyExists',
+    throw refusal(
+      'mounted_namespace_exists',
       'the namespace leads to another catalog, so it cannot be replaced',
     )
   }
   for (const { need } of decided) {
     if (need.kind === 'namespace' || !creations.has(need.permission) || !upstreams.leadsOnFrom(need.id))
       continue
-    throw new InterfaceError(
-      'TableAlreadyExists',
+    throw refusal(
+      'mounted_namespace_in_place',
       `${show(need.id.join('.'))} is a namespace that leads to another catalog`,
     )
   }
@@ -88,5 +91,5 @@ function assertLeavesMounts(
 /** The name is not forwarded, so a client that means another database must not reach this one. */
 function assertDatabase(named: string | undefined, { database }: Upstream): void {
   if (database === undefined || named === undefined || named === database) return
-  throw invalidInput(`${show(named)} is not the database that is served here`)
+  throw refusal('wrong_database', `${show(named)} is not the database that is served here`)
 }
