@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
 import { cacheRoutes, routesTo, type FindRoute } from '../../src/gateway/stages/match.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
-import { openUpstreams } from '../../src/gateway/upstream/upstreams.ts'
+import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { buildTarget } from '../../src/interface/target.ts'
 import { anyTarget } from '../interface/arbitrary-targets.ts'
 
 /** Reads targets anew, and counts how often. */
 function counted() {
-  const upstreams = openUpstreams(
+  const upstreams = createUpstreams(
     [undefined, [['a'], ['b', 'c']]].map((namespaces, number) => ({
       ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }),
       name: `upstream-${number}`,

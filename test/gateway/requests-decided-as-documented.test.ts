@@ -7,7 +7,7 @@ import { authorize } from '../../src/gateway/stages/authorize.ts'
 import { check } from '../../src/gateway/stages/check.ts'
 import { match, routesTo } from '../../src/gateway/stages/match.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
-import { openUpstreams } from '../../src/gateway/upstream/upstreams.ts'
+import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { createLimits } from '../../src/limits/limits.ts'
 import { fairnessSettings } from '../../src/limits/fairness-settings.ts'
 import type { Permission } from '../../src/interface/permissions.ts'
@@ -204,7 +204,7 @@ const lenientPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
     },
   ])
 
-const upstreams = openUpstreams([
+const upstreams = createUpstreams([
   { ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }), name: 'catalog', tls: {}, credentials: [] },
 ])
 afterAll(() => upstreams.close())

@@ -8,7 +8,7 @@ import type { PolicySource } from '../../policy/folder.ts'
 import type { PolicyDocument } from '../../policy/policy-document.ts'
 import { problemsOf, type ReadinessCheck } from '../../telemetry/readiness.ts'
 import { version } from '../../version.ts'
-import type { PoliciesFollower } from '../open-policies.ts'
+import type { PoliciesFollower } from '../bootstrap/open-policies.ts'
 import type { RequestReport } from './report-requests.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
