@@ -59,7 +59,7 @@ function conditionOf(field: Field, report: Report): Condition | undefined {
 }
 
 /** The condition of that text, or what is wrong with it. */
-function conditionNamed(text: string): Condition | ConditionFault {
+export function conditionNamed(text: string): Condition | ConditionFault {
   let condition = compiled.get(text)
   if (condition === undefined) {
     condition = compileCondition(text)

@@ -1,4 +1,5 @@
 import type { Identifier } from '../interface/identifiers.ts'
+import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
 import { anyTable, nothingGiven, type Asked, type CompiledRule, type Outlook } from './compiled-rule.ts'
 import { concealmentOf } from './concealment.ts'
 import type { Allowed, Decision } from './decision.ts'
@@ -16,7 +17,7 @@ import {
 } from './policy-node.ts'
 import type { Inquiry, Question } from './question.ts'
 import { ruleCompiler, type CompileRule, type ConditionFailed } from './rule-compiler.ts'
-import { revisionOf } from './revision.ts'
+import { revisionSteps } from './revision.ts'
 import { numberSubjects } from './subject-numbers.ts'
 import { visibilityOf, type Sight, type View, type Viewer, type Visibility } from './visible.ts'
 
@@ -71,12 +72,20 @@ export interface PolicySet {
 /** Compiles documents that are valid and whose names are unique, in the order of their files. */
 export function compilePolicies(
   documents: readonly PolicyDocument[],
-  conditionFailed: ConditionFailed = () => undefined,
+  conditionFailed?: ConditionFailed,
 ): PolicySet {
-  const revision = revisionOf(documents)
+  return runAtOnce(compileSteps(documents, conditionFailed))
+}
+
+/** Does the same as `compilePolicies`, in steps. */
+export function* compileSteps(
+  documents: readonly PolicyDocument[],
+  conditionFailed: ConditionFailed = () => undefined,
+): Steps<PolicySet> {
+  const revision = yield* revisionSteps(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
   const subjects = numberSubjects()
-  const root = buildTree(documents, ruleCompiler(subjects, revision, conditionFailed))
+  const root = yield* buildTree(documents, ruleCompiler(subjects, revision, conditionFailed))
   const nodes = numberNodes(root)
   const timed = timedPermissions(documents)
 
@@ -185,7 +194,7 @@ function timedPermissions(documents: readonly PolicyDocument[]): ReadonlySet<Per
   return timed
 }
 
-function buildTree(documents: readonly PolicyDocument[], compile: CompileRule): PolicyNode {
+function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule): Steps<PolicyNode> {
   const root = emptyRoot()
   let order = 0
   for (const document of documents) {
@@ -195,6 +204,7 @@ function buildTree(documents: readonly PolicyDocument[], compile: CompileRule): 
     // Of two policies for one namespace, the one that hides more is heard.
     if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404
     for (const rule of document.rules) addRule(node, compile(rule, document, order++))
+    yield
   }
   return root
 }
