@@ -147,7 +147,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
       issuers: [{ ...corp, issuer: 'https://other.example' }],
       introspection: { ...introspection, name: 'corp' },
     }),
-    /identity\.introspection\.name: another source of identities has the same name/,
+    /identity\.introspection\.name: duplicate name of an identity source/,
   ],
   [
     'a cluster with the name of an issuer',
@@ -214,7 +214,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   [
     'a namespace at two upstreams',
     several({}, { namespaces: [['a', 'b']] }, { namespaces: [['c'], ['a', 'b']] }),
-    /upstreams\.2\.namespaces\.1: \["a","b"\] lies at two upstreams/,
+    /upstreams\.2\.namespaces\.1: \["a","b"\] is assigned to two upstreams/,
   ],
   ['the root as a namespace', several({}, { namespaces: [[]] }), /upstreams\.1\.namespaces\.0: /],
   [
@@ -225,7 +225,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   [
     'two upstreams of one name',
     several({ name: 'lake' }, { name: 'lake', namespaces: [['a']] }),
-    /upstreams\.1\.name: there are two upstreams of the name "lake"/,
+    /upstreams\.1\.name: duplicate upstream name "lake"/,
   ],
   [
     'client certificates that nobody signs',
@@ -239,7 +239,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   ],
   ['no room for a head', { limits: { headerBytes: 100 } }, /limits\.headerBytes: /],
   ['a negative delay', { timeouts: { drainDelayMs: -1 } }, /timeouts\.drainDelayMs: /],
-  ['a misspelt setting', { polices: { folder: 'x' } }, /polices: there is no such setting/],
+  ['a misspelt setting', { polices: { folder: 'x' } }, /polices: unknown setting/],
 ]
 
 it.for(refused)('%s is refused', async ([, changes, message]) => {

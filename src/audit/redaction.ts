@@ -11,21 +11,21 @@ export const redactionSchema = z.strictObject({
   filters: z
     .enum(['hash', 'plain', 'omit'])
     .default('hash')
-    .describe('SQL predicates and filters: as a keyed hash, as they were sent, or not at all.'),
-  claims: z.array(z.string().min(1)).default([]).describe('The claims of tokens that are recorded.'),
+    .describe('How SQL predicates and filters are recorded: as a keyed hash, in plain text, or not at all.'),
+  claims: z.array(z.string().min(1)).default([]).describe('Token claims to record.'),
   contextKeys: z
     .array(z.string().regex(/^[a-z0-9._-]+$/, 'expected a key in lower case'))
     .default([])
-    .describe('The context entries in headers that are recorded, without their prefix.'),
+    .describe('Context keys to record, without the header prefix.'),
   pseudonyms: z
     .array(z.enum(['principals', 'addresses']))
     .default([])
-    .describe('Whose names are replaced by a keyed hash, always the same for the same name.'),
+    .describe('What is replaced by a keyed hash, which is stable for the same value.'),
   keyFile: z
     .string()
     .min(1)
     .optional()
-    .describe('The key of these hashes, at least 32 bytes; else one is made in the folder of the log.'),
+    .describe('Key of the hashes, at least 32 bytes; by default generated in the audit folder.'),
 })
 
 export type RedactionSettings = z.output<typeof redactionSchema>
@@ -131,7 +131,7 @@ async function openKey(folder: string, file: string | undefined): Promise<Buffer
   }
   const text = key.toString('latin1').trim()
   if (text.length < minimumKeyBytes) {
-    throw new Error(`the key of the redaction has ${text.length} bytes; expected at least ${minimumKeyBytes}`)
+    throw new Error(`the redaction key has ${text.length} bytes; expected at least ${minimumKeyBytes}`)
   }
   return Buffer.from(text, 'latin1')
 }

@@ -151,5 +151,5 @@ function operationsOf(parts: CatalogParts, receive: Receive): CatalogOperations 
 }
 
 async function unsupported(name: OperationName): Promise<never> {
-  throw new InterfaceError('Unsupported', `this catalog does not have the operation ${name}`)
+  throw new InterfaceError('Unsupported', `this catalog does not support the operation ${name}`)
 }

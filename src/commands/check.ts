@@ -19,8 +19,8 @@ import { newCommand } from './new-command.ts'
 /** `catalog-gateway check --config FILE`: everything that `serve` would refuse, without serving. */
 export function checkCommand(): Command {
   return newCommand('check')
-    .description('check settings, policies and keys, and print the settings in force')
-    .requiredOption('--config <file>', 'settings in YAML')
+    .description('check settings, policies and keys, and print the effective settings')
+    .requiredOption('--config <file>', 'settings file (YAML)')
     .action(async ({ config }: { config: string }) => {
       const settings = await attempt(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, process.env),

@@ -224,7 +224,7 @@ async function allowedConnections({ limits, upstreams }: GatewaySettings, log: L
   const allowed = await connectionLimit(limits.connections, toUpstreams)
   if (allowed < limits.connections) {
     const wanted = limits.connections
-    log.warn({ connections: allowed, wanted }, 'the limit of open files allows fewer connections')
+    log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
   }
   return allowed
 }

@@ -78,7 +78,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   function refuseTunnel({ socket, client }: ClientRequest): void {
     telemetry.turnedAway('connect_not_supported', client)
-    answerUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not served here'))
+    answerUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 
   let problem: string | undefined = 'the gateway is starting'

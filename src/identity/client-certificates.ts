@@ -13,7 +13,7 @@ export const clientCertificatesSchema = z.strictObject({
   subject: z
     .enum(['uri', 'dns', 'email'])
     .default('uri')
-    .describe('Which kind of subject alternative name names the caller; a SPIFFE id is a uri.'),
+    .describe('Type of subject alternative name that identifies the caller; a SPIFFE id is a uri.'),
 })
 
 /** Which name of a client certificate names the caller. */

@@ -70,7 +70,7 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
       const asked = questions.get(digest)
       if (asked !== undefined) return asked
       if (questions.size >= settings.maximumQuestions) {
-        throw new AuthenticationRefused('introspection_unavailable', 'too many questions are under way')
+        throw new AuthenticationRefused('introspection_unavailable', 'too many concurrent introspections')
       }
       const question = ask(token, digest).finally(() => questions.delete(digest))
       questions.set(digest, question)

@@ -21,21 +21,23 @@ export const kubernetesSchema = z.strictObject({
     .string()
     .min(1)
     .default('https://kubernetes.default.svc.cluster.local')
-    .describe('The issuer of the cluster (--service-account-issuer), exactly.'),
+    .describe('Issuer of the cluster (--service-account-issuer).'),
   apiServer: trustworthyUrl
     .default('https://kubernetes.default.svc')
-    .describe('Where the keys of the cluster are read.'),
+    .describe('URL of the API server, which serves the JWKS of the cluster.'),
   certificateAuthority: path
     .default(`${mountedFolder}/ca.crt`)
-    .describe('PEM: who signs the certificate of the API server.'),
-  tokenFile: path.default(`${mountedFolder}/token`).describe('What the gateway may read the keys with.'),
+    .describe('PEM file: CA certificate of the API server.'),
+  tokenFile: path
+    .default(`${mountedFolder}/token`)
+    .describe('Token with which the gateway fetches the JWKS.'),
   algorithms: algorithmsSchema.default(['RS256', 'ES256', 'ES384', 'ES512']),
   clockSkewSeconds,
   maxLifetimeSeconds: z
     .number()
     .positive()
     .default(86_400)
-    .describe('Refuses tokens that are valid for longer: a deleted account ends with its last token.'),
+    .describe('Maximum lifetime of tokens: tokens of a deleted account are accepted until they expire.'),
   ...keyTimes,
 })
 

@@ -8,14 +8,14 @@ const path = z.string().min(1)
 export const tlsFiles = {
   certificateAuthority: path
     .optional()
-    .describe('PEM certificates to trust instead of the system certificates.'),
+    .describe('PEM file: CA certificates to trust instead of those of the system.'),
   clientCertificate: z
     .strictObject({
-      certificate: path.describe('Its certificate, and those between it and its authority.'),
-      key: path.describe('The private key of the certificate.'),
+      certificate: path.describe('PEM file: the certificate chain of the gateway.'),
+      key: path.describe('PEM file: the private key of the certificate.'),
     })
     .optional()
-    .describe('PEM files with what the gateway shows of itself in TLS: its certificates, and their key.'),
+    .describe('Client certificate of the gateway.'),
 }
 
 type TlsFiles = z.output<z.ZodObject<typeof tlsFiles>>

@@ -101,11 +101,7 @@ function assertFree(claims: readonly Claim[], request: LimitedRequest, now: numb
     reached = limit
   }
   if (reached === undefined) return
-  throw new LimitReached(
-    reached.reason,
-    `${reached.title} is reached; expected a pause before the next`,
-    longest,
-  )
+  throw new LimitReached(reached.reason, `${reached.title} is exceeded; retry later`, longest)
 }
 
 function together(shares: readonly Share[]): Share {

@@ -37,8 +37,8 @@ function messageOf(cover: readonly PlacedRule[]): string {
     ({ document, rule }) => `${document.name}/${rule.id} (${document.file}:${rule.line})`,
   )
   const last = names.pop() ?? ''
-  if (names.length === 0) return `says nothing that ${last} does not say`
-  return `says nothing that ${names.join(', ')} and ${last} do not say together`
+  if (names.length === 0) return `is redundant: covered by ${last}`
+  return `is redundant: covered by ${names.join(', ')} and ${last} together`
 }
 
 /** The rules that together allow all that one allows; undefined where there are none, and where that is not certain. */

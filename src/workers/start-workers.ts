@@ -34,7 +34,7 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
   const { restarted } = observeWorkers(registry, () => serving().length)
   let state: string | undefined = 'the gateway is starting'
   const problem = (): string | undefined =>
-    state ?? (serving().length > 0 ? undefined : 'no worker takes requests')
+    state ?? (serving().length > 0 ? undefined : 'no worker accepts requests')
   observeReadiness(registry, [{ name: 'gateway', problem }])
   const admin = createAdminServer(
     async () => [await registryOfAll(registry, places)],
@@ -104,7 +104,7 @@ async function problemsOfAll(serving: readonly WorkerPlace[]): Promise<Record<st
   const found = await Promise.all(serving.map((place) => place.problems()))
   for (const [index, place] of serving.entries()) {
     if (!place.isServing()) continue
-    const problems = found[index] ?? { gateway: 'it does not react' }
+    const problems = found[index] ?? { gateway: 'unresponsive' }
     for (const [name, problem] of Object.entries(problems)) all[name] ??= `worker ${place.number}: ${problem}`
   }
   return all

@@ -10,7 +10,7 @@ const headersMs = 400
 const setup: GatewaySetup = {
   adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, headersMs, keepAliveMs: 60_000 } }),
 }
-const tooSlow = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the request did not arrive in time"/
+const tooSlow = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"request timeout"/
 
 it.each([
   ['stops', 'GET /v1/table HTTP/1.1\r\nhost', ''],

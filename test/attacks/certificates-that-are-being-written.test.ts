@@ -55,7 +55,9 @@ describe.skipIf(!hasOpenssl())(
     it.each(states)('a file that is %s is refused, whichever it is', async (_state, spoil) => {
       for (const name of names) {
         const settings = await written({ ...whole, [name]: spoil(whole[name]) })
-        await expect(readCertificates(settings), name).rejects.toThrow(/^expected a whole PEM file with a /)
+        await expect(readCertificates(settings), name).rejects.toThrow(
+          /^expected a complete PEM file with a /,
+        )
       }
     })
 
@@ -64,7 +66,7 @@ describe.skipIf(!hasOpenssl())(
       await writeFile(file, spoil(own.cert))
       const settings = upstreamSchema.parse({ url: 'https://127.0.0.1', certificateAuthority: file })
       await expect(readUpstreamFiles(settings)).rejects.toThrow(
-        'expected a whole PEM file with a CERTIFICATE',
+        'expected a complete PEM file with a CERTIFICATE',
       )
     })
 

@@ -82,5 +82,5 @@ it('the key is made for its owner alone, or read from a file that is long enough
   const same = await recorded({ keyFile })
   expect(same.intent.details).toEqual((await recorded({}, folder)).intent.details)
   await writeFile(keyFile, 'short')
-  await expect(recorded({ keyFile })).rejects.toThrow('the key of the redaction has 5 bytes')
+  await expect(recorded({ keyFile })).rejects.toThrow('the redaction key has 5 bytes')
 })

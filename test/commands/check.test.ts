@@ -59,7 +59,7 @@ it('all mistakes of the settings are told at once, where they stand', async () =
   for (const expected of [
     `${file}:2: listen.port: `,
     `${file}:3: upstream.url: `,
-    `${file}:4: upstream.ulr: there is no such setting`,
+    `${file}:4: upstream.ulr: unknown setting`,
     `${file}:5: policies: expected either folder or bundle`,
     'identity: ',
     'audit: ',

@@ -36,7 +36,7 @@ it('SIGHUP reads every watched file again, also without a change, and the log sa
 it('SIGHUP with policies that cannot be used says why, each time, and keeps those before', async () => {
   const gateway = await servingGateway({})
   await writeFile(join(gateway.folder, 'policies', 'policies.yaml'), 'kind: Nothing\n')
-  const refused = 'policies not reloaded: the last good ones stay in force'
+  const refused = 'policy reload failed'
   gateway.program.signal('SIGHUP')
   await eventually(() =>
     expect(logLine(gateway, refused)).toMatchObject({ error: expect.stringContaining('policies.yaml:1') }),

@@ -98,7 +98,7 @@ it('a gateway without any policy starts, and warns that it denies every request'
   const gateway = await servingGateway({}, { 'policies/policies.yaml': '# nothing yet\n' })
   expect((await gateway.post('/v1/namespace/a/create')).status).toBe(403)
   const lines = linesOf(await gateway.stop())
-  expect(lines.find(({ msg }) => msg === 'no policy in force: every request is denied')).toMatchObject({
+  expect(lines.find(({ msg }) => msg === 'no policies: every request is denied')).toMatchObject({
     level: 40,
   })
 })

@@ -53,13 +53,13 @@ it.each<[what: string, answer: Answering, expected: object]>([
   [
     'a manifest of the same size is there, under another tag',
     answers(200, { version: { ...final, e_tag: 'copied' } }),
-    { result: 'undecided', evidence: 'version 7 is there, and nothing tells who made it' },
+    { result: 'undecided', evidence: 'version 7 exists, but its author is unknown' },
   ],
   ['the version is not there', notThere, { result: 'not_committed' }],
   [
     'the table is not there',
     answers(404, { error: 'no such table', code: 4 }),
-    { result: 'undecided', evidence: 'the table is not there any more' },
+    { result: 'undecided', evidence: 'the table no longer exists' },
   ],
 ])('a commit without an answer is resolved: %s', async (_what, answer, expected) => {
   const { gateway, upstream } = await gatewayAndUpstream(quickly)
@@ -203,7 +203,7 @@ it('a version that may be that of a change of rows leaves it undecided', async (
   const { gateway, upstream } = await gatewayAndUpstream(quickly)
   expect(await lostInsert(gateway, upstream, 5)).toMatchObject({
     result: 'undecided',
-    evidence: 'it is not known which request made version 5',
+    evidence: 'the author of version 5 is unknown',
   })
 })
 

@@ -15,7 +15,7 @@ it.each([
   ],
   [{ rates: [{ ...rate, operations: ['QueryTabel'] }] }, 'expected an operation, or a group of them'],
   [{ rates: [{ ...rate, operations: ['credentials'] }] }, 'expected an operation, or a group of them'],
-  [{ rates: [{ ...rate, name: 'What I like' }] }, 'expected small letters, digits and dashes'],
+  [{ rates: [{ ...rate, name: 'What I like' }] }, 'expected lower-case letters, digits and dashes'],
   [{ bytes: [bytes] }, 'expected either perSecond or perDay'],
   [{ bytes: [{ ...bytes, perSecond: 1, perDay: 1 }] }, 'expected either perSecond or perDay'],
 ])('%j is refused: %s', (limits, message) => {

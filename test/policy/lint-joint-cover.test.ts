@@ -178,7 +178,7 @@ it.each<[string, readonly WrittenPolicy[]]>([
   const [[name, message] = ['', '']] = shadowed(policies)
   expect(name).toMatch(/\/both$/)
   expect(message).toMatch(
-    /^\w+\/both says nothing that top\/\w+ \(policies\.yaml:\d+\) and top\/\w+ \(policies\.yaml:\d+\) do not say together$/,
+    /^\w+\/both is redundant: covered by top\/\w+ \(policies\.yaml:\d+\) and top\/\w+ \(policies\.yaml:\d+\) together$/,
   )
 })
 

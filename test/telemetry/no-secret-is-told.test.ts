@@ -139,7 +139,7 @@ it.skipIf(!hasOpenssl())(
       'an error': told.join('\n'),
     }
     // That nothing is found means something only where something was told.
-    expect(linesOf(log).filter(({ msg }) => msg === 'request').length).toBeGreaterThan(20)
+    expect(linesOf(log).filter(({ msg }) => msg === 'request completed').length).toBeGreaterThan(20)
     expect(audit).toContain('"kind":"intent"')
     expect(places['the spans']).toContain('DescribeTable')
     expect(told.length).toBeGreaterThan(20)

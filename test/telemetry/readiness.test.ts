@@ -31,7 +31,7 @@ it('a gateway is not ready before it had keys of an issuer, and stays so when th
     status: 503,
     body: {
       status: 'not ready',
-      problems: { keys: 'the keys of no issuer could be had yet: no token can be verified' },
+      problems: { keys: 'no JWKS loaded yet: tokens cannot be verified' },
     },
   })
   expect(await seriesOf(gateway, 'catalog_gateway_ready')).toMatchObject({
@@ -69,6 +69,6 @@ it('a gateway without any policy is not ready', async () => {
   })
   expect(await readyz(gateway.adminUrl)).toMatchObject({
     status: 503,
-    body: { problems: { policies: 'there are no policies: nothing is allowed' } },
+    body: { problems: { policies: 'no policies loaded: every request is denied' } },
   })
 })

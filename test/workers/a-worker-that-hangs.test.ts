@@ -18,7 +18,7 @@ it.runIf(isThorough)('a worker that hangs is killed, and another one takes its p
   process.kill(hung, 'SIGSTOP')
   await eventually(async () => {
     const problems = await (await fetch(`${gateway.adminUrl}/readyz`)).json()
-    expect(problems).toMatchObject({ problems: { gateway: 'worker 1: it does not react' } })
+    expect(problems).toMatchObject({ problems: { gateway: 'worker 1: unresponsive' } })
   })
   expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
   await eventually(async () => {

@@ -55,7 +55,7 @@ function issuer(
     if (policy === undefined) {
       throw new InterfaceError(
         'Unsupported',
-        'there are no credentials for a table at a location of that length; send vend_credentials as false',
+        'the location of the table is too long for temporary credentials; send vend_credentials=false',
       )
     }
     return await assumeRole(client, {
@@ -95,7 +95,7 @@ async function requireConfinement(
   const list = (prefix: string) =>
     confined.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: 1 }))
   await list(`${names.join('/')}/`).catch((error: unknown) => {
-    throw new Error(`temporary credentials cannot list: ${describeTrouble(error)}`, { cause: error })
+    throw new Error(`temporary credentials cannot list objects: ${describeTrouble(error)}`, { cause: error })
   })
   const isDenied = await list(`${names.slice(0, -2).join('/')}/`).then(
     () => false,
@@ -106,7 +106,7 @@ async function requireConfinement(
 
 function asUnissued(error: unknown): InterfaceError {
   if (error instanceof InterfaceError) return error
-  return new InterfaceError('ServiceUnavailable', 'storage credentials cannot be issued at the moment', {
+  return new InterfaceError('ServiceUnavailable', 'storage credentials are unavailable; retry later', {
     cause: error,
   })
 }

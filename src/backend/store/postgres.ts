@@ -44,7 +44,7 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
   const locks = new AdvisoryLocks((lost) => connectForLocks(connection, lost), options.schema)
   const pool = new pg.Pool({ ...connection, max: options.maximumConnections - 1, types: { getTypeParser } })
   // A connection that breaks is replaced by the next one; whoever waits for a query on it is told by its answer.
-  const tell = (error: Error): void => log.warn({ err: error }, 'a connection to the catalog store broke')
+  const tell = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   pool.on('connect', (client) => client.on('error', tell))
   // The pool passes on the errors of connections that nobody uses, which are told of already.
   pool.on('error', () => {})
@@ -72,7 +72,7 @@ async function reach(pool: pg.Pool): Promise<void> {
     client.release()
   } catch (error) {
     await pool.end()
-    throw new Error('the PostgreSQL store cannot be reached', { cause: error })
+    throw new Error('the PostgreSQL database is unreachable', { cause: error })
   }
 }
 

@@ -45,9 +45,9 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
   const onOutOfBand = (outOfBand: readonly OutOfBand[], request: string): void => {
     for (const { id, branch, from, to } of outOfBand) {
       metrics.outOfBand.inc(to - from + 1)
-      const heldBack = lines.take('out of band')
-      if (heldBack === undefined) continue
-      log.warn({ id, branch, from, to, requestId: request, heldBack }, 'versions were made past this gateway')
+      const suppressed = lines.take('out of band')
+      if (suppressed === undefined) continue
+      log.warn({ id, branch, from, to, requestId: request, suppressed }, 'out-of-band versions found')
     }
   }
   const resolver = resolveOutcomes({
@@ -62,7 +62,7 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
     onResolved({ result, evidence, outOfBand = [] }, { intent: { request } }) {
       metrics.resolved.inc({ result })
       onOutOfBand(outOfBand, request)
-      log.info({ requestId: request, result, evidence }, 'an unknown outcome was resolved')
+      log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
     },
   })
   for (const question of questions) resolver.add(question)

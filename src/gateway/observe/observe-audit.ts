@@ -68,25 +68,22 @@ export function logAuditNotes(log: Logger, logHeads: boolean): (note: AuditNote)
         if (logHeads) log.warn({ ...note.head }, 'audit log sealed')
         return
       case 'tampered':
-        log.error({ file: note.file, trouble: note.trouble }, 'the file of the audit log was tampered with')
+        log.error({ file: note.file, change: note.trouble }, 'audit log tampered with')
         return
       case 'key made':
-        log.info(
-          { publicFile: note.publicFile },
-          'made a key that signs the audit log: copy its public half to where nobody who can write the log can',
-        )
+        log.info({ publicKeyFile: note.publicFile }, 'audit seal key created')
         return
       case 'pruned':
-        log.info({ files: note.files }, 'old files of the audit log removed')
+        log.info({ files: note.files }, 'audit segments removed')
         return
       case 'unpruned':
-        log.error({ error: String(note.error) }, 'old files of the audit log not removed')
+        log.error({ error: String(note.error) }, 'audit segment removal failed')
         return
       case 'recovered':
-        log.warn({ ...note.repair }, 'the audit log had not ended in order, and was recovered')
+        log.warn({ ...note.repair }, 'audit log recovered')
         return
       case 'unjournaled':
-        log.warn({ error: String(note.error) }, 'no journal could be made for the audit log: it is slower')
+        log.warn({ error: String(note.error) }, 'audit journal unavailable')
     }
   }
 }

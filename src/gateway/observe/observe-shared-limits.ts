@@ -36,13 +36,13 @@ export function observeSharedLimits(
   let isFailing = false
   const meanwhile =
     settings?.onFailure === 'closed'
-      ? 'limits cannot be shared: what they are about is refused'
-      : 'limits cannot be shared: each gateway counts for itself'
+      ? 'shared limits unavailable: requests refused'
+      : 'shared limits unavailable: counting locally'
   return {
     exchanged(seconds) {
       durations.observe(seconds)
       gauge.set(1)
-      if (isFailing) log.info('limits are shared again')
+      if (isFailing) log.info('shared limits connected')
       isFailing = false
     },
     failed(error) {

@@ -24,15 +24,14 @@ export function sinkObserver(registry: Registry, log: Logger): SinkObserver {
     delivered: (sink, records) => delivered.inc({ sink }, records),
     failed(sink, error) {
       failures.inc({ sink })
-      const heldBack = lines.take(sink)
-      if (heldBack !== undefined)
-        log.warn({ sink, error: String(error), heldBack }, 'audit records not delivered')
+      const suppressed = lines.take(sink)
+      if (suppressed !== undefined)
+        log.warn({ sink, error: String(error), suppressed }, 'audit delivery failed')
     },
-    unsaved: (sink, error) =>
-      log.warn({ sink, error: String(error) }, 'how far an audit sink has come was not kept on disk'),
+    unsaved: (sink, error) => log.warn({ sink, error: String(error) }, 'audit sink position not saved'),
     rejected(sink, records, message) {
       rejected.inc({ sink }, records)
-      log.error({ sink, records, message }, 'the receiver of audit records refused some for good')
+      log.error({ sink, records, message }, 'audit records rejected')
     },
   }
 }

@@ -16,10 +16,10 @@ export function observeTraces(registry: Registry, log: Logger): SpanObserver {
       counter.inc({ reason }, spans)
       if (reason !== 'not_taken' || isFailing) return
       isFailing = true
-      log.warn({ error: String(cause) }, 'spans are not taken by their receiver, and are dropped')
+      log.warn({ error: String(cause) }, 'span export failed')
     },
     taken() {
-      if (isFailing) log.info('spans are taken by their receiver again')
+      if (isFailing) log.info('span export recovered')
       isFailing = false
     },
   }

@@ -78,20 +78,20 @@ export function observeGateway(
     },
     turnedAway(reason, client, cause) {
       countRefusal('receive', reason).inc()
-      const heldBack = lines.take(reason)
-      if (heldBack === undefined) return
+      const suppressed = lines.take(reason)
+      if (suppressed === undefined) return
       log.info(
         {
           stage: 'receive',
           reason,
           client,
           ...(cause !== undefined && { cause }),
-          ...(heldBack > 0 && { heldBack }),
+          ...(suppressed > 0 && { suppressed }),
         },
-        'refused before there was a request',
+        'connection refused',
       )
     },
-    stragglers: () => log.warn('requests under way are cut off: they took longer than the grace'),
+    stragglers: () => log.warn('drain timeout: active requests aborted'),
   }
 
   function ended(trace: Trace, response: ClientAnswer): void {

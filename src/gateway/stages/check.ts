@@ -186,7 +186,7 @@ function checkArrow(request: Admitted, body: DownstreamBody, { arrowBytes }: Bod
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
     throw refusal(
       'unsupported_content_encoding',
-      `the content-encoding is ${show(contentEncoding)}; send the Arrow stream as it is`,
+      `the content-encoding is ${show(contentEncoding)}; send the Arrow stream uncompressed`,
     )
   }
   const permit = authorizeBody(request, undefined)
@@ -227,7 +227,7 @@ function assertReadable({ head: { contentType, contentEncoding } }: Matched): vo
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
     throw refusal(
       'unsupported_content_encoding',
-      `the content-encoding is ${show(contentEncoding)}; a JSON body must be sent as it is`,
+      `the content-encoding is ${show(contentEncoding)}; send the JSON body uncompressed`,
     )
   }
   if (contentType === undefined) return

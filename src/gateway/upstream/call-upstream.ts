@@ -54,7 +54,7 @@ export async function callUpstream(
 export function assertReachable({ breaker }: Upstream): void {
   if (breaker.state === 'closed') return
   const seconds = Math.max(1, Math.ceil(breaker.settings.probeMs / 1000))
-  throw refusal('circuit_open', 'the catalog is unavailable (circuit open); retry later', {
+  throw refusal('circuit_open', 'upstream unavailable (circuit open); retry later', {
     headers: { 'retry-after': String(seconds) },
   })
 }

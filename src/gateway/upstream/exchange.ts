@@ -61,7 +61,7 @@ export class ExchangeFailed extends Error {
   readonly progress: 'unsent' | 'sent' | 'answered'
 
   constructor(progress: ExchangeFailed['progress'], cause: unknown) {
-    super(`the exchange with the upstream failed (${progress})`, { cause })
+    super(`the upstream request failed (${progress})`, { cause })
     this.progress = progress
   }
 }
@@ -175,7 +175,7 @@ class Relay implements AnswerHandler {
   }
 
   #tooLarge(): AnswerTooLarge {
-    return new AnswerTooLarge(`an answer of more than ${this.#heldBytes} bytes`)
+    return new AnswerTooLarge(`response larger than ${this.#heldBytes} bytes`)
   }
 
   #endAnswer(last: Buffer | undefined): void {
@@ -213,7 +213,7 @@ class Relay implements AnswerHandler {
     }
     this.#stall = setTimeout(() => {
       if (this.#exchange?.isStopped() === true)
-        this.#giveUp(new ClientGone('the client took nothing of its answer for too long'))
+        this.#giveUp(new ClientGone('send timeout: the client does not read the response'))
     }, this.#takeMs)
   }
 

@@ -5,7 +5,7 @@ const http = { name: 'a', type: 'http', url: 'https://siem.example/in' }
 const kafka = { name: 'a', type: 'kafka', brokers: ['b:9092'], topic: 'audit' }
 
 it.each([
-  ['two of one name', [http, http], 'there are two sinks of the name "a"'],
+  ['two of one name', [http, http], 'duplicate sink name "a"'],
   ['a name that is no file name', [{ ...http, name: '../a' }], 'pattern'],
   ['an unknown type', [{ ...http, type: 'syslog' }], 'Invalid discriminator'],
   ['an unknown key', [{ ...http, topic: 'audit' }], 'topic'],

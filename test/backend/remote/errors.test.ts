@@ -24,7 +24,7 @@ it('every error of the interface keeps its code, its status and its message', as
     upstream.answering = answers(status, body)
     const answer = await post(describe, {}, { 'x-request-id': 'ours' })
     expect(answer).toEqual(errorOf(name as ErrorName))
-    const error = name === 'Internal' ? 'the remote catalog answered with status 500' : `it is ${name}`
+    const error = name === 'Internal' ? 'the remote catalog returned status 500' : `it is ${name}`
     expect(answer.json).toEqual({ error, code, instance: 'ours' })
   }
 })
@@ -51,7 +51,7 @@ it('an error of another shape becomes one of the interface, and shows nothing of
     upstream.answering = answers(status, body, html)
     const answer = await post(describe, {})
     expect(answer, `${status} ${JSON.stringify(body).slice(0, 60)}`).toEqual(errorOf(kind, status))
-    expect(answer.json).toMatchObject({ error: `the remote catalog answered with status ${status}` })
+    expect(answer.json).toMatchObject({ error: `the remote catalog returned status ${status}` })
   }
 })
 

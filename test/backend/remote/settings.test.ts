@@ -39,7 +39,7 @@ it('settings of both, of neither and of an impossible remote catalog are refused
     ['catalog: { remote: { url: "http://a", delimiter: "" } }', 'catalog.remote.delimiter'],
     ['catalog: { remote: { url: "http://a", credential: {} } }', 'expected either value or file'],
     ['catalog: { remote: { url: "http://a", timeouts: { answerMs: 0 } } }', 'timeouts.answerMs'],
-    ['catalog: { remote: { url: "http://a", more: 1 } }', 'catalog.remote.more: there is no such setting'],
+    ['catalog: { remote: { url: "http://a", more: 1 } }', 'catalog.remote.more: unknown setting'],
   ]
   for (const [text, says] of mistaken) {
     expect(() => read(text), text).toThrow(SettingsError)

@@ -61,7 +61,7 @@ it.each([
   const connection = openRaw(url)
   connection.write(Buffer.from(bytes, 'latin1'))
   expect(await connection.end()).toMatch(
-    /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nconnection: close\r\n[^]*"error":"the request is not well-formed/,
+    /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nconnection: close\r\n[^]*"error":"malformed HTTP/,
   )
   expect(connection.received().match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
   expect(turnedAway).toEqual(['malformed'])
