@@ -88,7 +88,7 @@ export const gatewaySchema = z
     for (const [index, each] of upstreams.entries()) {
       mistake(['upstreams', index, 'identity'], callerIdentityMistake(each, identity.assertion))
     }
-    if (identity.clientCertificates && (listen.tls?.clientCertificate ?? 'none') === 'none') {
+    if (identity.clientCertificates && (listen.tls?.clientAuth ?? 'none') === 'none') {
       mistake(
         ['identity', 'clientCertificates'],
         'expected listen.tls.clientAuth to be optional or required: no client certificate is requested',
@@ -151,12 +151,12 @@ function withAbsolutePaths(sent: z.output<typeof gatewaySchema>, folder: string)
 }
 
 function absoluteTls(tls: TlsSettings, absolute: (path: string) => string): TlsSettings {
-  const { clientCertificateAuthority: authority, clientRevocationList: revoked } = tls
+  const { clientCaFile: authority, clientCrlFile: revoked } = tls
   return {
     ...tls,
-    certificate: absolute(tls.certificate),
-    key: absolute(tls.key),
-    ...(authority !== undefined && { clientCertificateAuthority: absolute(authority) }),
-    ...(revoked !== undefined && { clientRevocationList: absolute(revoked) }),
+    certFile: absolute(tls.certFile),
+    keyFile: absolute(tls.keyFile),
+    ...(authority !== undefined && { clientCaFile: absolute(authority) }),
+    ...(revoked !== undefined && { clientCrlFile: absolute(revoked) }),
   }
 }

@@ -10,7 +10,7 @@ const schema = z.strictObject({
   upstream: z
     .strictObject({
       url: z.string(),
-      timeouts: z.strictObject({ connectMs: z.int().default(5) }).prefault({}),
+      timeouts: z.strictObject({ connectTimeoutMs: z.int().default(5) }).prefault({}),
     })
     .optional(),
   dialects: z.array(z.enum(['lance', 'other'])).default([]),
@@ -60,10 +60,10 @@ it('the environment wins over the file, setting by setting', () => {
 it('a variable is named by the path of its setting, words apart', () => {
   const environment = {
     CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog',
-    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_MS: '7',
+    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_TIMEOUT_MS: '7',
     CATALOG_GATEWAY__IS_STRICT: 'true',
   }
-  const upstream = { url: 'http://catalog', timeouts: { connectMs: 7 } }
+  const upstream = { url: 'http://catalog', timeouts: { connectTimeoutMs: 7 } }
   // Also where the file has the section without anything in it.
   for (const text of ['', 'upstream:\n', 'upstream:\n  timeouts:\n']) {
     expect(read(text, environment)).toMatchObject({ upstream, isStrict: true })

@@ -12,12 +12,12 @@ export const redactionSchema = z.strictObject({
     .enum(['hash', 'plain', 'omit'])
     .default('hash')
     .describe('How SQL predicates and filters are recorded: as a keyed hash, in plain text, or not at all.'),
-  claims: z.array(z.string().min(1)).default([]).describe('Token claims to record.'),
-  contextKeys: z
+  recordedClaims: z.array(z.string().min(1)).default([]).describe('Token claims to record.'),
+  recordedContextKeys: z
     .array(z.string().regex(/^[a-z0-9._-]+$/, 'expected a key in lower case'))
     .default([])
     .describe('Context keys to record, without the header prefix.'),
-  pseudonyms: z
+  pseudonymize: z
     .array(z.enum(['principals', 'addresses']))
     .default([])
     .describe('What is replaced by a keyed hash, which is stable for the same value.'),
@@ -70,10 +70,10 @@ export async function openRedaction(folder: string, settings: RedactionSettings)
 
 /** A redaction with that key. A hash is keyed, since what people search for can be guessed. */
 function createRedaction(settings: RedactionSettings, key: BinaryLike): Redaction {
-  const claims = new Set(settings.claims)
-  const contextKeys = new Set(settings.contextKeys)
-  const hidesPrincipals = settings.pseudonyms.includes('principals')
-  const hidesAddresses = settings.pseudonyms.includes('addresses')
+  const claims = new Set(settings.recordedClaims)
+  const contextKeys = new Set(settings.recordedContextKeys)
+  const hidesPrincipals = settings.pseudonymize.includes('principals')
+  const hidesAddresses = settings.pseudonymize.includes('addresses')
   const hashOf = (what: string, text: string): string =>
     createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
 
@@ -91,7 +91,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
   }
 
   return {
-    contextKeys: settings.contextKeys,
+    contextKeys: settings.recordedContextKeys,
     principal({ name, method, credentialId, issuer, claims: all }) {
       const kept = picked(all, claims)
       return {

@@ -35,15 +35,25 @@ export const auditSchema = z.strictObject({
       'Recording mode of each class. strict: intent and outcome are on disk before the response; durable: the intent is on disk before the change; ' +
         'besteffort: records are written asynchronously; off: no records.',
     ),
-  segmentBytes: z
+  maxSegmentBytes: z
     .int()
     .min(64 * 1024)
     .max(1024 * mebibyte)
     .default(64 * mebibyte)
     .describe('Maximum size of a segment.'),
-  segmentMinutes: z.int().min(1).max(10_080).default(60).describe('Maximum age of a segment.'),
-  sealRecords: z.int().min(1).max(10_000).default(1_000).describe('Maximum number of records of a seal.'),
-  sealSeconds: z.int().min(1).max(3_600).default(10).describe('Maximum time until a record is sealed.'),
+  maxSegmentAgeMinutes: z.int().min(1).max(10_080).default(60).describe('Maximum age of a segment.'),
+  maxRecordsPerSeal: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(1_000)
+    .describe('Maximum number of records of a seal.'),
+  sealIntervalSeconds: z
+    .int()
+    .min(1)
+    .max(3_600)
+    .default(10)
+    .describe('Maximum time until a record is sealed.'),
   reserveBytes: z
     .int()
     .min(0)
@@ -52,8 +62,8 @@ export const auditSchema = z.strictObject({
     .describe('Disk space reserved for the outcomes of running changes; 0 for none.'),
   retention: z
     .strictObject({
-      days: z.int().min(1).optional().describe('Segments whose last record is older are removed.'),
-      bytes: z
+      maxAgeDays: z.int().min(1).optional().describe('Segments whose last record is older are removed.'),
+      maxBytes: z
         .int()
         .min(mebibyte)
         .optional()
@@ -71,13 +81,13 @@ export const auditSchema = z.strictObject({
     ),
   resolution: z
     .strictObject({
-      settleSeconds: z
+      gracePeriodSeconds: z
         .number()
         .min(0.1)
         .max(3_600)
         .default(60)
         .describe('How long a catalog may still process a request whose response was lost.'),
-      giveUpHours: z
+      maxAgeHours: z
         .int()
         .min(1)
         .max(720)
@@ -88,7 +98,7 @@ export const auditSchema = z.strictObject({
     .describe('Resolution of in-doubt changes.'),
   redaction: redactionSchema.prefault({}).describe('Redaction of recorded requests.'),
   sinks: sinksSchema.default([]).describe('Destinations of records in addition to the log files.'),
-  logHeads: z
+  logSeals: z
     .boolean()
     .default(false)
     .describe(
@@ -101,22 +111,30 @@ export type AuditSettings = z.output<typeof auditSchema>
 
 /** What those settings say to whoever opens the log. */
 export function auditOptions(settings: AuditSettings): Omit<AuditLogOptions, 'gateway' | 'software'> {
-  const { folder, sealKeyFile, modes, segmentBytes, sealRecords, reserveBytes, retention, redaction } =
-    settings
-  const { days, bytes } = retention
+  const {
+    folder,
+    sealKeyFile,
+    modes,
+    maxSegmentBytes,
+    maxRecordsPerSeal,
+    reserveBytes,
+    retention,
+    redaction,
+  } = settings
+  const { maxAgeDays, maxBytes } = retention
   return {
     folder,
     sealKeyFile,
     modes,
-    segmentBytes,
-    segmentMs: settings.segmentMinutes * 60_000,
-    sealRecords,
-    sealMs: settings.sealSeconds * 1_000,
+    segmentBytes: maxSegmentBytes,
+    segmentMs: settings.maxSegmentAgeMinutes * 60_000,
+    sealRecords: maxRecordsPerSeal,
+    sealMs: settings.sealIntervalSeconds * 1_000,
     reserveBytes,
     redaction,
     retention: {
-      ...(days !== undefined && { maximumAgeMs: days * 86_400_000 }),
-      ...(bytes !== undefined && { maximumBytes: bytes }),
+      ...(maxAgeDays !== undefined && { maximumAgeMs: maxAgeDays * 86_400_000 }),
+      ...(maxBytes !== undefined && { maximumBytes: maxBytes }),
     },
   }
 }

@@ -21,7 +21,7 @@ const postgresSchema = z
       .regex(/^[a-z_][a-z0-9_]{0,62}$/)
       .default('public')
       .describe('Database schema, one for each catalog; created if missing.'),
-    maximumConnections: z
+    maxConnections: z
       .int()
       .min(2)
       .default(10)
@@ -70,17 +70,17 @@ const settingsSchema = z.strictObject({
   }),
   limits: z
     .strictObject({
-      jsonBytes: bytes.default(4 * mebibyte).describe('Maximum size of a JSON body.'),
-      uploadBytes: bytes
+      maxJsonBytes: bytes.default(4 * mebibyte).describe('Maximum size of a JSON body.'),
+      maxUploadBytes: bytes
         .default(512 * mebibyte)
         .describe('Maximum size of an Arrow body; a remote catalog has its own limits.'),
-      uploadsBytes: bytes
+      maxUploadMemoryBytes: bytes
         .default(1024 * mebibyte)
         .describe(
           'Memory for all concurrent Arrow bodies; processing takes up to five times the size of a body.',
         ),
     })
-    .refine(({ uploadBytes, uploadsBytes }) => uploadBytes <= uploadsBytes, {
+    .refine(({ maxUploadBytes, maxUploadMemoryBytes }) => maxUploadBytes <= maxUploadMemoryBytes, {
       message: 'expected maxUploadMemoryBytes to be at least maxUploadBytes',
     })
     .prefault({}),

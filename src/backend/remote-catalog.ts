@@ -52,19 +52,19 @@ export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catal
 }
 
 async function openPool(origin: string, settings: RemoteSettings): Promise<Pool> {
-  const { certificateAuthority, maximumConnections, timeouts } = settings
+  const { caFile, maxConnections, timeouts } = settings
   return new Pool(origin, {
-    connections: maximumConnections,
+    connections: maxConnections,
     pipelining: 1,
     connect: {
-      timeout: timeouts.connectMs,
+      timeout: timeouts.connectTimeoutMs,
       rejectUnauthorized: true,
-      ...(certificateAuthority !== undefined && {
-        ca: await readPemFile(certificateAuthority, 'CERTIFICATE'),
+      ...(caFile !== undefined && {
+        ca: await readPemFile(caFile, 'CERTIFICATE'),
       }),
     },
-    headersTimeout: timeouts.answerMs,
-    bodyTimeout: timeouts.idleMs,
+    headersTimeout: timeouts.responseHeadersTimeoutMs,
+    bodyTimeout: timeouts.responseBodyTimeoutMs,
   })
 }
 

@@ -11,11 +11,13 @@ export const remoteSettingsSchema = z.strictObject({
   ),
   timeouts: z
     .strictObject({
-      connectMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
-      answerMs: milliseconds
+      connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
+      responseHeadersTimeoutMs: milliseconds
         .default(300_000)
         .describe('From the end of the request to the response headers.'),
-      idleMs: milliseconds.default(60_000).describe('Between two chunks of the response body.'),
+      responseBodyTimeoutMs: milliseconds
+        .default(60_000)
+        .describe('Between two chunks of the response body.'),
     })
     .prefault({}),
 })

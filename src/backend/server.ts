@@ -40,7 +40,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const catalog = await openCatalog(settings, log)
   const { limits, accessToken } = settings
-  const parts = { catalog, jsonBytes: limits.jsonBytes, isGuarded: accessToken !== undefined }
+  const parts = { catalog, jsonBytes: limits.maxJsonBytes, isGuarded: accessToken !== undefined }
   const server = createServer(parts, accessToken, log)
   const close = async (): Promise<void> => {
     // A connection whose answer ends only now would be kept alive, and waited for.

@@ -139,10 +139,10 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const { fairness, shared } = await openLimits(limits, metrics.registry, log, worker?.charge)
     opened.push(() => shared?.close())
     const connections = await allowedConnections(settings, log)
-    const bodyMemory = createBodyMemory(limits.jsonMemoryBytes)
+    const bodyMemory = createBodyMemory(limits.maxJsonMemoryBytes)
     observeBodyMemory(metrics.registry, bodyMemory)
     const turns = new Turns()
-    const shedding = createShedding(limits.shedAfterMs, turns, upstreams.all)
+    const shedding = createShedding(limits.loadSheddingThresholdMs, turns, upstreams.all)
     opened.push(() => shedding.close())
     observeShedding(metrics.registry, shedding)
     const tls = where.tls && { settings: where.tls, context: await readCertificates(where.tls) }
@@ -152,7 +152,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
         findDocument: createDocuments(assertions?.keySet),
         findRoute: cacheRoutes(routesTo(upstreams)),
         dialects: new Set(['catalog', ...settings.dialects]),
-        maximumHeaders: limits.headerCount,
+        maximumHeaders: limits.maxHeaderCount,
         authenticator,
         failedAuthentications: fairness.authentications,
         policies,
@@ -168,7 +168,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
           listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,
         ),
       },
-      listener: { limits: { ...limits, connections }, timeouts, line: turns, tls },
+      listener: { limits: { ...limits, maxConnections: connections }, timeouts, line: turns, tls },
       limits,
       telemetry: observeGateway(metrics, log, audit, credentials, report, settings.metrics?.namespaces),
     })
@@ -217,13 +217,12 @@ async function openTraces({ traces }: GatewaySettings, { registry }: Metrics, lo
 
 async function allowedConnections({ limits, upstreams }: GatewaySettings, log: Logger): Promise<number> {
   const toUpstreams = upstreams.reduce(
-    (sum, { maximumConnections, maximumBulkConnections }) =>
-      sum + maximumConnections + maximumBulkConnections,
+    (sum, { maxConnections, maxBulkConnections }) => sum + maxConnections + maxBulkConnections,
     0,
   )
-  const allowed = await connectionLimit(limits.connections, toUpstreams)
-  if (allowed < limits.connections) {
-    const wanted = limits.connections
+  const allowed = await connectionLimit(limits.maxConnections, toUpstreams)
+  if (allowed < limits.maxConnections) {
+    const wanted = limits.maxConnections
     log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
   }
   return allowed

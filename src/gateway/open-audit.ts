@@ -52,6 +52,6 @@ export function openAudit(
       failed: () => metrics.auditFailures.inc(),
       dropped: () => metrics.auditDropped.inc(),
     },
-    noted: logAuditNotes(log, audit.logHeads),
+    noted: logAuditNotes(log, audit.logSeals),
   })
 }

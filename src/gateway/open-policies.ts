@@ -36,9 +36,9 @@ export async function openPolicies(
 ): Promise<PolicySource> {
   const shadowDiffers = shadowReport(observers)
   const live = await openLive(settings, observers, shadowDiffers)
-  if (settings.candidate === undefined) return live
+  if (settings.candidateFolder === undefined) return live
   try {
-    return besideCandidate(live, await openCandidate(settings.candidate, observers), shadowDiffers)
+    return besideCandidate(live, await openCandidate(settings.candidateFolder, observers), shadowDiffers)
   } catch (error) {
     live.close()
     throw error

@@ -7,7 +7,7 @@ const path = z.string().min(1)
 export const assertionSchema = z.strictObject({
   issuer: z.string().min(1).describe('The iss claim: identifies this gateway to upstreams, such as its URL.'),
   keyFile: path.describe('Ed25519 private key that signs (PKCS #8, PEM), read at startup.'),
-  alsoPublished: z
+  additionalKeyFiles: z
     .array(path)
     .default([])
     .describe('Additional Ed25519 keys (PEM, private or public) in the published JWKS, for key rotation.'),

@@ -28,7 +28,7 @@ export const introspectionSchema = z.strictObject({
     .default(10)
     .describe('How long an inactive token is cached.'),
   timeoutSeconds: z.number().positive().max(60).default(5).describe('Timeout of an introspection.'),
-  maximumQuestions: z
+  maxConcurrentIntrospections: z
     .int()
     .positive()
     .max(10_000)

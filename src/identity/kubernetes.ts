@@ -25,9 +25,7 @@ export const kubernetesSchema = z.strictObject({
   apiServer: trustworthyUrl
     .default('https://kubernetes.default.svc')
     .describe('URL of the API server, which serves the JWKS of the cluster.'),
-  certificateAuthority: path
-    .default(`${mountedFolder}/ca.crt`)
-    .describe('PEM file: CA certificate of the API server.'),
+  caFile: path.default(`${mountedFolder}/ca.crt`).describe('PEM file: CA certificate of the API server.'),
   tokenFile: path
     .default(`${mountedFolder}/token`)
     .describe('Token with which the gateway fetches the JWKS.'),
@@ -49,11 +47,11 @@ export type KubernetesSettings = z.output<typeof kubernetesSchema>
  * Certificate and token are read each time, because both are exchanged while a pod lives.
  */
 export function clusterKeys(settings: KubernetesSettings): FetchKeys {
-  const { apiServer, certificateAuthority, tokenFile, issuer } = settings
+  const { apiServer, caFile, tokenFile, issuer } = settings
   const base = apiServer.replace(/\/$/, '')
   return async (signal) => {
     const token = (await readFile(tokenFile, 'utf8')).trim()
-    const ca = await readPemFile(certificateAuthority, 'CERTIFICATE')
+    const ca = await readPemFile(caFile, 'CERTIFICATE')
     const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
     const ask = (route: string): Promise<string> =>
       fetchDocument(base + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })

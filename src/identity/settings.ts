@@ -23,7 +23,7 @@ export const identitySchema = z
     kubernetes: kubernetesSchema.optional(),
     introspection: introspectionSchema.optional(),
     clientCertificates: clientCertificatesSchema.optional(),
-    severalCredentials: z
+    multipleCredentials: z
       .enum(['agree', 'apiKey', 'bearer', 'certificate'])
       .optional()
       .describe('What to do with several credentials: they must agree (default), or only this one is used.'),
@@ -33,7 +33,7 @@ export const identitySchema = z
       .describe(
         'Whether requests without a credential are accepted, subject to rules with "anonymous: true"; default false.',
       ),
-    keyFolder: path
+    jwksCacheFolder: path
       .optional()
       .describe('Folder that caches the JWKS of issuers, for a start while an issuer is unreachable.'),
     assertion: assertionSchema.optional(),
@@ -60,7 +60,7 @@ export function withAbsoluteIdentityPaths(
   settings: IdentitySettings,
   absolute: (path: string) => string,
 ): IdentitySettings {
-  const { apiKeys, issuers, kubernetes, introspection, keyFolder, assertion } = settings
+  const { apiKeys, issuers, kubernetes, introspection, jwksCacheFolder, assertion } = settings
   return {
     ...settings,
     ...(apiKeys && {
@@ -77,19 +77,19 @@ export function withAbsoluteIdentityPaths(
     ...(kubernetes && {
       kubernetes: {
         ...kubernetes,
-        certificateAuthority: absolute(kubernetes.certificateAuthority),
+        caFile: absolute(kubernetes.caFile),
         tokenFile: absolute(kubernetes.tokenFile),
       },
     }),
     ...(introspection && {
       introspection: { ...introspection, clientSecretFile: absolute(introspection.clientSecretFile) },
     }),
-    ...(keyFolder !== undefined && { keyFolder: absolute(keyFolder) }),
+    ...(jwksCacheFolder !== undefined && { jwksCacheFolder: absolute(jwksCacheFolder) }),
     ...(assertion && {
       assertion: {
         ...assertion,
         keyFile: absolute(assertion.keyFile),
-        alsoPublished: assertion.alsoPublished.map(absolute),
+        additionalKeyFiles: assertion.additionalKeyFiles.map(absolute),
       },
     }),
   }

@@ -31,11 +31,9 @@ export const catalogAddress = {
     )
     .describe('URL of the catalog; a path is prepended to every route.'),
   delimiter: z.string().min(1).max(16).default('$').describe('Delimiter of ids in this catalog.'),
-  certificateAuthority: path
-    .optional()
-    .describe('PEM file: CA certificates to trust instead of those of the system.'),
+  caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
   credential: credentialSchema.optional(),
-  maximumConnections: z.int().positive().default(128).describe('Maximum connections.'),
+  maxConnections: z.int().positive().default(128).describe('Maximum connections.'),
 }
 
 type Files = {

@@ -59,7 +59,7 @@ const bytesSchema = z
 const concurrencySchema = z.strictObject({
   ...selection,
   per: sharer.describe(sharerMeaning),
-  maximum: count.describe('Maximum concurrent requests.'),
+  maxRequests: count.describe('Maximum concurrent requests.'),
 })
 
 const failedAuthenticationsSchema = z.strictObject({
@@ -73,7 +73,7 @@ export const fairnessSettings = {
     .array(rateSchema)
     .default([])
     .describe('Rate limits. Requests over a limit get 429 with retry-after.'),
-  bytes: z
+  byteQuotas: z
     .array(bytesSchema)
     .default([])
     .describe('Byte quotas. Active requests are not aborted; the next request gets 429.'),
@@ -92,7 +92,7 @@ export const fairnessSettings = {
       'Limit of failed authentications of an address; beyond it, all its requests get 429, even with valid credentials. Behind a load ' +
         'balancer all clients share its address.',
     ),
-  shedAfterMs: z
+  loadSheddingThresholdMs: z
     .int()
     .positive()
     .max(2_147_483_647)
@@ -121,8 +121,8 @@ function holdsOperations(name: string): boolean {
 }
 
 /** Names that stand for two limits: callers could not tell which one they have reached. */
-export function repeatedNames({ rates, bytes, concurrency }: FairnessSettings): readonly string[] {
-  const names = [...rates, ...bytes, ...concurrency].map(({ name }) => name)
+export function repeatedNames({ rates, byteQuotas, concurrency }: FairnessSettings): readonly string[] {
+  const names = [...rates, ...byteQuotas, ...concurrency].map(({ name }) => name)
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }
 

@@ -36,7 +36,7 @@ type LimitedBy = Omit<FairnessSettings, 'shedAfterMs' | 'shared'>
 export function createLimits(settings: LimitedBy, makeBuckets: BucketMaker = ownBuckets): Limits {
   const limits = [
     ...settings.rates.map((rate) => rateLimit(rate, makeBuckets)),
-    ...settings.bytes.map((quota) => byteQuota(quota, makeBuckets)),
+    ...settings.byteQuotas.map((quota) => byteQuota(quota, makeBuckets)),
     ...settings.concurrency.map(concurrencyLimit),
   ]
   return {

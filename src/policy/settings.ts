@@ -15,14 +15,14 @@ export const policySettingsSchema = z
     bundle: z
       .strictObject({
         file: path.describe('The bundle file; reloaded when it changes.'),
-        publicKeys: z
+        publicKeyFiles: z
           .array(path)
           .min(1)
           .describe('PEM files of trusted public keys; one of them must have signed the bundle.'),
       })
       .optional()
       .describe('A signed bundle made by `policy bundle`, instead of a folder.'),
-    candidate: path
+    candidateFolder: path
       .optional()
       .describe(
         'Folder of candidate policies, evaluated as shadow: differing decisions are counted and logged.',
@@ -37,22 +37,22 @@ export type PolicySettings = z.output<typeof policySettingsSchema>
 
 /** The settings with every path made absolute. */
 export function withAbsolutePolicyPaths(
-  { folder, bundle, candidate }: PolicySettings,
+  { folder, bundle, candidateFolder }: PolicySettings,
   absolute: (path: string) => string,
 ): PolicySettings {
   return {
     ...(folder !== undefined && { folder: absolute(folder) }),
     ...(bundle && {
-      bundle: { file: absolute(bundle.file), publicKeys: bundle.publicKeys.map(absolute) },
+      bundle: { file: absolute(bundle.file), publicKeyFiles: bundle.publicKeyFiles.map(absolute) },
     }),
-    ...(candidate !== undefined && { candidate: absolute(candidate) }),
+    ...(candidateFolder !== undefined && { candidateFolder: absolute(candidateFolder) }),
   }
 }
 
 /** The place of the policies in force. Throws PolicyError where a key cannot be used. */
 export async function policyPlace({ folder, bundle }: PolicySettings): Promise<PolicyPlace> {
   if (bundle !== undefined)
-    return policyBundle(bundle.file, await Promise.all(bundle.publicKeys.map(readPublicKey)))
+    return policyBundle(bundle.file, await Promise.all(bundle.publicKeyFiles.map(readPublicKey)))
   if (folder === undefined) throw new Error('no policies configured')
   return policyFolder(folder)
 }

@@ -13,7 +13,7 @@ export const tracesSchema = z
       .describe(
         'OTLP/HTTP endpoint, such as http://collector:4318/v1/traces; default: OTEL_EXPORTER_OTLP_ENDPOINT.',
       ),
-    ratio: z.number().min(0).max(1).default(1).describe('Sampling ratio of traces that start here.'),
+    sampleRatio: z.number().min(0).max(1).default(1).describe('Sampling ratio of traces that start here.'),
     continueTraces: z
       .boolean()
       .default(true)
@@ -22,14 +22,14 @@ export const tracesSchema = z
       ),
     include: z.array(z.enum(includable)).default([]).describe('Personal data to add to spans.'),
     credential: receiverCredential.optional().describe('Credential for the endpoint.'),
-    certificateAuthority: tlsFiles.certificateAuthority,
+    certificateAuthority: tlsFiles.caFile,
     timeoutMs: z
       .int()
       .positive()
       .max(60_000)
       .default(5_000)
       .describe('Timeout of an export, also at shutdown.'),
-    queueSpans: z
+    maxQueuedSpans: z
       .int()
       .positive()
       .max(1_000_000)

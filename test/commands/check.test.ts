@@ -78,10 +78,10 @@ it('everything wrong in the files that the settings name is told at once', async
   await write({
     upstream: {
       url: 'https://catalog.example',
-      certificateAuthority: 'authority.pem',
+      caFile: 'authority.pem',
       credential: { file: 'credential' },
     },
-    limits: { shared: { address: 'redis://limits.example', passwordFile: 'limits-password' } },
+    limits: { shared: { url: 'redis://limits.example', passwordFile: 'limits-password' } },
   })
   const { status, output, messages } = await check()
   expect({ status, output }).toEqual({ status: 1, output: '' })

@@ -74,9 +74,12 @@ describe('a place that holds no policy is refused', () => {
       await writeFile(file, stringify({ upstream, identity, policies, audit: { folder: 'audit' } }))
       return runProgram(['check', '--config', file])
     }
-    expect(await check({ folder: 'good', candidate: 'good' })).toMatchObject({ status: 0, messages: '' })
+    expect(await check({ folder: 'good', candidateFolder: 'good' })).toMatchObject({
+      status: 0,
+      messages: '',
+    })
     for (const [place, message] of everyInTheLongForm(await places(), 3)) {
-      for (const policies of [{ folder: place }, { folder: 'good', candidate: place }]) {
+      for (const policies of [{ folder: place }, { folder: 'good', candidateFolder: place }]) {
         const { status, messages } = await check(policies)
         expect({ policies, status }).toEqual({ policies, status: 1 })
         expect(messages).toMatch(message)

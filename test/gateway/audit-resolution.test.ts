@@ -8,7 +8,7 @@ import { eventually } from './waiting.ts'
 const quickly: GatewaySetup = {
   adjust: (settings) => ({
     ...settings,
-    audit: { ...settings.audit, resolution: { settleSeconds: 0.1, giveUpHours: 1 } },
+    audit: { ...settings.audit, resolution: { gracePeriodSeconds: 0.1, maxAgeHours: 1 } },
     upstreams: settings.upstreams.map((upstream) => ({
       ...upstream,
       credential: { header: 'authorization', value: 'Bearer of-the-gateway' },
@@ -126,7 +126,7 @@ it('retention keeps the intent of an outcome that is looked for', async () => {
   const { gateway, upstream } = await gatewayAndUpstream({
     adjust: async (settings, folder) => {
       const usual = (await quickly.adjust?.(settings, folder)) ?? settings
-      return { ...usual, audit: { ...usual.audit, segmentBytes: 4_000, retention: { bytes: 1 } } }
+      return { ...usual, audit: { ...usual.audit, maxSegmentBytes: 4_000, retention: { maxBytes: 1 } } }
     },
   })
   let isSilent = true

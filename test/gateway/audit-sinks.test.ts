@@ -48,7 +48,7 @@ it('a sink that stalls stops no change, shows in the metrics, and gets all of it
 })
 
 it('context entries and filters are recorded where the settings ask for them', async () => {
-  const redaction = redactionSchema.parse({ contextKeys: ['tenant'], filters: 'plain' })
+  const redaction = redactionSchema.parse({ recordedContextKeys: ['tenant'], filters: 'plain' })
   const { gateway } = await gatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, redaction } }),
   })

@@ -23,7 +23,7 @@ beforeAll(async () => {
           name,
           url: name === 'lake' ? `${url}/base` : url,
           delimiter: name === 'lake' ? '.' : '$',
-          health: { path: healthPath },
+          healthCheck: { path: healthPath },
         }),
         namespaces: namespaces[name],
       })),

@@ -22,8 +22,8 @@ it('while requests wait too long for the catalog, rows are refused and small rea
   const { gateway, upstream } = await gatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      upstreams: settings.upstreams.map((each) => ({ ...each, maximumBulkConnections: 1 })),
-      limits: limitsSchema.parse({ shedAfterMs: 400 }),
+      upstreams: settings.upstreams.map((each) => ({ ...each, maxBulkConnections: 1 })),
+      limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
     }),
   })
   const kept: ServerResponse[] = []
@@ -49,10 +49,10 @@ it('an upstream that is slow takes nothing from another one', async () => {
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.flatMap((each) => [
-        { ...each, maximumBulkConnections: 1 },
+        { ...each, maxBulkConnections: 1 },
         { ...each, name: 'lake', namespaces: [['lake']] },
       ]),
-      limits: limitsSchema.parse({ shedAfterMs: 400 }),
+      limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
     }),
   })
   const kept: ServerResponse[] = []

@@ -64,10 +64,10 @@ it.skipIf(!hasOpenssl())('the ends of certificates show, also of one that was ex
   const { gateway } = await gatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      listen: { ...settings.listen, tls: { certificate, key, clientCertificate: 'none' } },
+      listen: { ...settings.listen, tls: { certFile: certificate, keyFile: key, clientAuth: 'none' } },
       upstreams: settings.upstreams.map((upstream) => ({
         ...upstream,
-        clientCertificate: { certificate: first.certFile, key: first.keyFile },
+        clientCertificate: { certFile: first.certFile, keyFile: first.keyFile },
       })),
     }),
   })

@@ -52,7 +52,7 @@ it.skipIf(!hasOpenssl())(
     plant('the private key of the listener', pemLine(await readFile(certificate.keyFile, 'utf8')))
     const gateway = await servingGateway(
       {
-        listen: { port: 0, tls: { certificate: certificate.certFile, key: certificate.keyFile } },
+        listen: { port: 0, tls: { certFile: certificate.certFile, keyFile: certificate.keyFile } },
         identity: {
           apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' },
           issuers: [issuer.configuration],

@@ -20,7 +20,7 @@ it('spans that the receiver refuses are dropped and counted, and requests go on'
 })
 
 it('a receiver that never answers costs spans beyond the queue, and no request; the end waits no longer than it may', async () => {
-  const { gateway, receiver } = await tracedGateway({ queueSpans: 5, timeoutMs: 300 })
+  const { gateway, receiver } = await tracedGateway({ maxQueuedSpans: 5, timeoutMs: 300 })
   receiver.status = undefined
   const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))

@@ -8,7 +8,7 @@ import { startTwoWorkers } from './running-workers.ts'
 it.runIf(isThorough)('a worker that hangs is killed, and another one takes its place', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
-  const settings = { timeouts: { workerHangMs: 5_000 } }
+  const settings = { timeouts: { workerTimeoutMs: 5_000 } }
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url, settings)
   const clients = [gateway.client(), gateway.client()]
   onTestFinished(async () => {

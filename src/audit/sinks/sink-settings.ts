@@ -14,14 +14,14 @@ const common = {
   format: z.enum(recordFormats).default('json').describe('Record format.'),
   batch: z
     .strictObject({
-      records: z.int().positive().max(10_000).default(500).describe('Maximum records of a batch.'),
-      bytes: z
+      maxRecords: z.int().positive().max(10_000).default(500).describe('Maximum records of a batch.'),
+      maxBytes: z
         .int()
         .positive()
         .max(16_777_216)
         .default(1_048_576)
         .describe('Maximum bytes of the log in a batch.'),
-      waitMs: z
+      maxWaitMs: z
         .int()
         .min(0)
         .max(60_000)
@@ -29,7 +29,7 @@ const common = {
         .describe('How long a record may wait for a batch to fill.'),
     })
     .prefault({}),
-  keepHours: z
+  maxLagHours: z
     .int()
     .positive()
     .max(8_760)
@@ -38,11 +38,11 @@ const common = {
   timeoutMs: milliseconds.default(10_000).describe('Timeout of the delivery of a batch.'),
   retry: z
     .strictObject({
-      minimumMs: milliseconds.default(500).describe('First back-off.'),
-      maximumMs: milliseconds.default(60_000).describe('Longest back-off.'),
+      minBackoffMs: milliseconds.default(500).describe('First back-off.'),
+      maxBackoffMs: milliseconds.default(60_000).describe('Longest back-off.'),
     })
     .refine(
-      ({ minimumMs, maximumMs }) => minimumMs <= maximumMs,
+      ({ minBackoffMs, maxBackoffMs }) => minBackoffMs <= maxBackoffMs,
       'expected minBackoffMs to be at most maxBackoffMs',
     )
     .prefault({})
@@ -114,10 +114,10 @@ const kafkaSchema = z.strictObject({
     .regex(/^[a-zA-Z0-9._-]{1,249}$/)
     .describe('Kafka topic.'),
   tls: z.strictObject(tlsFiles).optional().describe('Enables TLS, even if empty.'),
-  login: z
+  sasl: z
     .strictObject({
       mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).describe('SASL mechanism.'),
-      user: z.string().min(1).describe('SASL user name.'),
+      username: z.string().min(1).describe('SASL user name.'),
       passwordFile: path.describe('File with the password.'),
     })
     .optional(),
@@ -150,11 +150,11 @@ export function withAbsoluteSinkPaths(
 ): SinkSettings {
   if (settings.type === 'stdout') return settings
   if (settings.type === 'kafka') {
-    const { tls, login } = settings
+    const { tls, sasl } = settings
     return {
       ...settings,
       ...(tls && { tls: absoluteTlsFiles(tls, absolute) }),
-      ...(login && { login: { ...login, passwordFile: absolute(login.passwordFile) } }),
+      ...(sasl && { sasl: { ...sasl, passwordFile: absolute(sasl.passwordFile) } }),
     }
   }
   const { credential, headers } = settings

@@ -14,7 +14,7 @@ const vendingSchema = z
         'What DescribeTable and DeclareTable return to clients that open tables directly: nothing; endpoint, ' +
           'region and addressing; or also temporary credentials for the table.',
       ),
-    role: z
+    roleArn: z
       .string()
       .regex(/^arn:aws[a-z-]*:iam::[\w-]*:role\/[\w+=,.@/-]+$/, 'expected arn:aws:iam::ACCOUNT:role/NAME')
       .optional()
@@ -26,7 +26,7 @@ const vendingSchema = z
       .enum(['read', 'write'])
       .default('read')
       .describe('write allows data files but no manifests: versions are committed through the catalog.'),
-    seconds: z
+    durationSeconds: z
       .int()
       .min(900)
       .max(43_200)
@@ -35,7 +35,7 @@ const vendingSchema = z
     stsEndpoint: origin.describe('Default: the endpoint of the data, or that of AWS in the region.'),
   })
   .refine(
-    ({ mode, role }) => (mode === 'temporary') === (role !== undefined),
+    ({ mode, roleArn }) => (mode === 'temporary') === (roleArn !== undefined),
     'expected roleArn if and only if mode is temporary',
   )
 

@@ -19,12 +19,12 @@ export async function openClientOptions(
   region: string,
   place: Readonly<Record<string, string>>,
 ): Promise<ClientOptions> {
-  const { mode, role, seconds } = settings.vending
+  const { mode, roleArn, durationSeconds } = settings.vending
   if (mode === 'none') return async () => undefined
-  if (role === undefined) return async () => place
-  const issue = issuer(client, settings, region, role)
+  if (roleArn === undefined) return async () => place
+  const issue = issuer(client, settings, region, roleArn)
   await requireConfinement(client, settings.location, region, issue)
-  const findCredentials = keepingCredentials(issue, seconds)
+  const findCredentials = keepingCredentials(issue, durationSeconds)
   return async (location, wantsCredentials) => {
     if (!wantsCredentials) return place
     const credentials = await findCredentials(location).catch((error: unknown) => {
@@ -47,7 +47,7 @@ function issuer(
   region: string,
   role: string,
 ): IssueCredentials {
-  const { access, seconds, stsEndpoint } = vending
+  const { access, durationSeconds, stsEndpoint } = vending
   const endpoint = stsEndpoint ?? dataEndpoint ?? `https://sts.${region}.amazonaws.com`
   const partition = role.split(':')[1] ?? ''
   return async (location) => {
@@ -64,7 +64,7 @@ function issuer(
       role,
       sessionName: sessionName(location),
       policy,
-      seconds,
+      seconds: durationSeconds,
     })
   }
 }

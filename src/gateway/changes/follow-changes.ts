@@ -56,8 +56,8 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
     upstreams,
     isContinuous: settings.continuity !== 'off',
     times: {
-      settleMs: settings.resolution.settleSeconds * 1_000,
-      giveUpMs: settings.resolution.giveUpHours * 3_600_000,
+      settleMs: settings.resolution.gracePeriodSeconds * 1_000,
+      giveUpMs: settings.resolution.maxAgeHours * 3_600_000,
     },
     onResolved({ result, evidence, outOfBand = [] }, { intent: { request } }) {
       metrics.resolved.inc({ result })

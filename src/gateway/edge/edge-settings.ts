@@ -7,14 +7,14 @@ const path = z.string().min(1)
 
 const tlsSchema = z
   .strictObject({
-    certificate: path.describe('PEM file: the certificate chain of the gateway.'),
-    key: path.describe('PEM file: the private key of the certificate.'),
-    clientCertificate: z
+    certFile: path.describe('PEM file: the certificate chain of the gateway.'),
+    keyFile: path.describe('PEM file: the private key of the certificate.'),
+    clientAuth: z
       .enum(['none', 'optional', 'required'])
       .default('none')
       .describe('Whether client certificates are requested; a presented certificate must always be valid.'),
-    clientCertificateAuthority: path.optional().describe('PEM file: the CA certificates of clients.'),
-    clientRevocationList: path
+    clientCaFile: path.optional().describe('PEM file: the CA certificates of clients.'),
+    clientCrlFile: path
       .optional()
       .describe(
         'PEM file: certificate revocation list. If it has expired, all client certificates are rejected. When it or ' +
@@ -22,12 +22,12 @@ const tlsSchema = z
       ),
   })
   .refine(
-    (tls) => (tls.clientCertificate === 'none') === (tls.clientCertificateAuthority === undefined),
-    'expected clientCertificateAuthority where clientCertificate is optional or required, and only there',
+    (tls) => (tls.clientAuth === 'none') === (tls.clientCaFile === undefined),
+    'expected clientCaFile if and only if clientAuth is optional or required',
   )
   .refine(
-    (tls) => tls.clientRevocationList === undefined || tls.clientCertificate !== 'none',
-    'expected clientRevocationList only where clientCertificate is optional or required',
+    (tls) => tls.clientCrlFile === undefined || tls.clientAuth !== 'none',
+    'expected clientCrlFile only if clientAuth is optional or required',
   )
 
 /** Where clients reach the gateway. The files of `tls` may change while it runs. */
@@ -40,67 +40,69 @@ export const listenSchema = z.strictObject({
 /** The most that is taken from a client, or from all of them. */
 export const limitsSchema = z
   .strictObject({
-    jsonBytes: count
+    maxJsonBytes: count
       .default(4 * 1024 * 1024)
       .describe('Maximum size of a JSON body that is read into memory.'),
-    jsonMemoryBytes: count
+    maxJsonMemoryBytes: count
       .default(256 * 1024 * 1024)
       .describe(
         'Memory for JSON bodies of all concurrent requests. One principal may use as much as stays free: half of it ' +
           'if it is alone. Requests over the limit get 503.',
       ),
-    streamedJsonBytes: count.optional().describe('Maximum size of a streamed JSON body; default: no limit.'),
-    arrowBytes: count.optional().describe('Maximum size of an Arrow body; default: no limit.'),
+    maxStreamedJsonBytes: count
+      .optional()
+      .describe('Maximum size of a streamed JSON body; default: no limit.'),
+    maxArrowBytes: count.optional().describe('Maximum size of an Arrow body; default: no limit.'),
     maxBatchEntries: count
       .max(100_000)
       .default(1_000)
       .describe('Maximum entries of a batch of table versions or changes.'),
-    headerBytes: count
+    maxHeaderBytes: count
       .min(8 * 1024)
       .max(1024 * 1024)
       .default(32 * 1024)
       .describe('Maximum size of the request head; bearer tokens may take 16 KiB of it.'),
-    headerCount: count.default(128).describe('Maximum number of request headers.'),
-    connections: count
+    maxHeaderCount: count.default(128).describe('Maximum number of request headers.'),
+    maxConnections: count
       .default(10_000)
       .describe(
         'Maximum connections; lowered if the process has too few file descriptors. At the limit, the oldest connection ' +
           'without a request is closed. One principal may use half of them.',
       ),
-    connectionsPerClient: count
+    maxConnectionsPerAddress: count
       .optional()
       .describe('Maximum connections of one address. Behind a load balancer all clients share its address.'),
-    bodyBytesPerSecond: count
+    minBodyBytesPerSecond: count
       .default(500)
       .describe('Minimum rate of a request body; slower bodies are rejected after timeouts.bodyTimeoutMs.'),
     ...fairnessSettings,
   })
   .superRefine((limits, context) => {
-    if (limits.jsonMemoryBytes < limits.jsonBytes)
+    if (limits.maxJsonMemoryBytes < limits.maxJsonBytes)
       context.addIssue({
         code: 'custom',
-        path: ['jsonMemoryBytes'],
-        message: `expected at least jsonBytes (${limits.jsonBytes}), or such a body is never accepted`,
+        path: ['maxJsonMemoryBytes'],
+        message: `expected at least maxJsonBytes (${limits.maxJsonBytes})`,
       })
     for (const name of repeatedNames(limits)) {
-      context.addIssue({ code: 'custom', message: `there are two limits of the name "${name}"` })
+      context.addIssue({ code: 'custom', message: `duplicate limit name "${name}"` })
     }
   })
 
 /** How long a client is waited for, in milliseconds. */
 export const timeoutsSchema = z.strictObject({
-  headersMs: milliseconds
+  headersTimeoutMs: milliseconds
     .default(30_000)
     .describe(
       'From the start of a connection or request to the end of the request head; also for the TLS handshake.',
     ),
-  bodyMs: milliseconds
+  bodyTimeoutMs: milliseconds
     .default(30_000)
     .describe('Between two chunks of a request body, while the gateway reads.'),
-  unreadMs: milliseconds
+  sendTimeoutMs: milliseconds
     .default(60_000)
     .describe('Close if the client reads nothing of a response for this long.'),
-  keepAliveMs: milliseconds
+  keepAliveTimeoutMs: milliseconds
     .default(75_000)
     .describe(
       'Idle time after a response; longer than the idle timeout of a load balancer, so that it closes first.',
@@ -116,10 +118,10 @@ export const timeoutsSchema = z.strictObject({
     .max(3_600_000)
     .default(0)
     .describe('Between the stop signal and the end of new connections: time for load balancers to notice.'),
-  drainGraceMs: milliseconds
+  drainTimeoutMs: milliseconds
     .default(30_000)
     .describe('Time for active requests to complete during shutdown; then they are aborted.'),
-  workerHangMs: milliseconds
+  workerTimeoutMs: milliseconds
     .min(1_000)
     .default(30_000)
     .describe('A worker that is unresponsive for this long is killed and replaced.'),

@@ -14,16 +14,16 @@ import { callerIdentities } from './caller-headers.ts'
 const milliseconds = z.int().positive().max(2_147_483_647)
 
 const timeoutsSchema = z.strictObject({
-  waitMs: milliseconds.default(10_000).describe('How long a request waits for a connection.'),
-  connectMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
-  answerMs: milliseconds
+  queueTimeoutMs: milliseconds.default(10_000).describe('How long a request waits for a connection.'),
+  connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
+  responseHeadersTimeoutMs: milliseconds
     .default(300_000)
     .describe('From the end of the request to the response headers; for an upload, between two chunks sent.'),
-  idleMs: milliseconds.default(60_000).describe('Between two chunks of the response body.'),
-  takeMs: milliseconds
+  responseBodyTimeoutMs: milliseconds.default(60_000).describe('Between two chunks of the response body.'),
+  sendTimeoutMs: milliseconds
     .default(300_000)
     .describe('Close if the client reads nothing of a streamed response for this long.'),
-  totalMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
+  totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
 })
 
 const healthSchema = z.strictObject({
@@ -37,16 +37,16 @@ const healthSchema = z.strictObject({
 })
 
 const breakerSchema = z.strictObject({
-  failures: z
+  consecutiveFailures: z
     .int()
     .positive()
     .default(5)
     .describe('Consecutive failed requests that trigger a check at once.'),
-  probeMs: milliseconds.default(1_000).describe('Between two checks while they fail.'),
+  probeIntervalMs: milliseconds.default(1_000).describe('Between two checks while they fail.'),
 })
 
 const retriesSchema = z.strictObject({
-  attempts: z.int().min(0).max(5).default(1).describe('Maximum retries of a read.'),
+  maxRetries: z.int().min(0).max(5).default(1).describe('Maximum retries of a read.'),
   budgetPercent: z
     .int()
     .min(0)
@@ -94,8 +94,8 @@ const upstreamObject = z.strictObject({
         'names another one is refused. Without it, no database is sent, and callers may name any.',
     ),
   ...allowedHeadersSettings,
-  maximumConnections: catalogAddress.maximumConnections.describe('Maximum connections for small requests.'),
-  maximumBulkConnections: z
+  maxConnections: catalogAddress.maxConnections.describe('Maximum connections for small requests.'),
+  maxBulkConnections: z
     .int()
     .positive()
     .default(1_024)
@@ -103,14 +103,14 @@ const upstreamObject = z.strictObject({
       'Maximum connections for streamed bodies (Arrow, large JSON). One principal may ' +
         'use as many as stay free: half of them if it is alone.',
     ),
-  maximumWaiting: z
+  maxPendingRequests: z
     .int()
     .min(0)
     .default(4_096)
     .describe('Maximum pending requests of each pool; one principal may have half of them.'),
   timeouts: timeoutsSchema.prefault({}),
-  health: healthSchema.prefault({}),
-  breaker: breakerSchema.prefault({}),
+  healthCheck: healthSchema.prefault({}),
+  circuitBreaker: breakerSchema.prefault({}),
   retries: retriesSchema.prefault({}),
 })
 
@@ -184,7 +184,7 @@ function isSeparable(namespace: Identifier, separators: readonly string[]): bool
 }
 
 function isTlsWhereTold(settings: z.output<typeof upstreamObject>): boolean {
-  const { url, certificateAuthority, clientCertificate, serverName } = settings
-  const isTold = [certificateAuthority, clientCertificate, serverName].some((value) => value !== undefined)
+  const { url, caFile, clientCertificate, serverName } = settings
+  const isTold = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
   return !isTold || url.startsWith('https:')
 }

@@ -26,7 +26,7 @@ export async function openConnection(
   const client = createClient({
     ...(await readAccess(settings)),
     RESP: 2,
-    database: Number(new URL(settings.address).pathname.slice(1)),
+    database: Number(new URL(settings.url).pathname.slice(1)),
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',

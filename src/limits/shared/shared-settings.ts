@@ -6,7 +6,7 @@ const path = z.string().min(1)
 /** Where rates and bytes are counted for several gateways together: `limits.shared`. */
 export const sharedSchema = z
   .strictObject({
-    address: z
+    url: z
       .url({ protocol: /^rediss?$/ })
       .refine(
         isPlainAddress,
@@ -31,13 +31,13 @@ export const sharedSchema = z
       .max(60_000)
       .default(500)
       .describe('Timeout of the server. Requests do not wait for it.'),
-    prefix: z
+    keyPrefix: z
       .string()
       .regex(/^[a-zA-Z0-9._:-]{1,64}$/, 'expected letters, digits, dots, colons, dashes and underscores')
       .default('catalog-gateway')
       .describe('Prefix of all keys. Gateways with the same prefix share limits.'),
   })
-  .refine(({ address, tls }) => tls === undefined || address.startsWith('rediss:'), {
+  .refine(({ url, tls }) => tls === undefined || url.startsWith('rediss:'), {
     path: ['tls'],
     message: 'expected a rediss URL, because tls is set',
   })

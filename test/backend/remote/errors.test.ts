@@ -119,7 +119,9 @@ it('a catalog that is not there, or breaks off, is 502; one that is slow is 504'
   expect(await nobody.post(describe, {})).toEqual(errorOf('ServiceUnavailable', 502))
   expect(await nobody.get('/readyz')).toMatchObject({ status: 502 })
 
-  const { upstream, post } = await remoteAndAdapter({ timeouts: { answerMs: 100, idleMs: 100 } })
+  const { upstream, post } = await remoteAndAdapter({
+    timeouts: { responseHeadersTimeoutMs: 100, responseBodyTimeoutMs: 100 },
+  })
   upstream.answering = (_arrival, _response, request) => request.destroy()
   expect(await post(describe, {})).toEqual(errorOf('ServiceUnavailable', 502))
   expect(await post('/v1/table/t/declare', {})).toEqual(errorOf('ServiceUnavailable', 502))

@@ -4,7 +4,7 @@ import { bodyOf, runListener, answerText, type RunningListener } from './running
 
 // All of these go on with nothing: whoever waited for more would hold a connection, and guess in the end.
 
-function runEcho(headersMs = 60_000): Promise<RunningListener> {
+function runEcho(headersTimeoutMs = 60_000): Promise<RunningListener> {
   return runListener(
     (request, answer) => {
       bodyOf(request).then(
@@ -12,7 +12,7 @@ function runEcho(headersMs = 60_000): Promise<RunningListener> {
         () => undefined,
       )
     },
-    { timeouts: { headersMs } },
+    { timeouts: { headersTimeoutMs: headersTimeoutMs } },
   )
 }
 
