@@ -83,7 +83,8 @@ export function createWorkerPlace(number: number, parts: PlaceParts): WorkerPlac
   }
 
   function tellOfEnd(end: number | string, restartDelayMs: number, served: string | Error): void {
-    const reason = silentMs > patienceMs() ? 'hung' : typeof served === 'string' ? 'ended' : 'not_started'
+    const reason =
+      silentMs > patienceMs() ? 'unresponsive' : typeof served === 'string' ? 'exited' : 'start_failed'
     const error = served instanceof Error && served.message
     restarted(reason)
     log.error(

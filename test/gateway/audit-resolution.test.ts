@@ -213,7 +213,7 @@ it('the upstream is asked again until it answers, also by the next start of the 
   await first.gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })
   await eventually(() => expect(first.upstream.arrivals.length).toBeGreaterThan(2))
   expect(await (await fetch(`${first.gateway.adminUrl}/metrics`)).text()).toContain(
-    'catalog_gateway_audit_open_outcomes 1',
+    'catalog_gateway_audit_in_doubt_changes 1',
   )
   await first.gateway.stop()
   expect(ofKind(await recordsOf(first.gateway.auditFolder), 'resolved')).toEqual([])
@@ -232,7 +232,7 @@ it('the upstream is asked again until it answers, also by the next start of the 
   expect(ofKind(records, 'outcome')).toHaveLength(1)
   await eventually(async () => {
     const metrics = await (await fetch(`${second.gateway.adminUrl}/metrics`)).text()
-    expect(metrics).toContain('catalog_gateway_audit_open_outcomes 0')
-    expect(metrics).toContain('catalog_gateway_audit_resolved_total{result="committed"} 1')
+    expect(metrics).toContain('catalog_gateway_audit_in_doubt_changes 0')
+    expect(metrics).toContain('catalog_gateway_audit_resolutions_total{result="committed"} 1')
   })
 })

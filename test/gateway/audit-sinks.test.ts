@@ -28,7 +28,7 @@ it('a sink that stalls stops no change, shows in the metrics, and gets all of it
   }
   await eventually(async () => {
     const metrics = await metricsOf(gateway.adminUrl)
-    expect(metrics).toMatch(/^catalog_gateway_audit_sink_failures_total\{sink="receiver"\} [1-9]/m)
+    expect(metrics).toMatch(/^catalog_gateway_audit_sink_delivery_failures_total\{sink="receiver"\} [1-9]/m)
     expect(metrics).toMatch(/^catalog_gateway_audit_sink_lag_records\{sink="receiver"\} [1-9]/m)
     expect(metrics).toMatch(/^catalog_gateway_audit_sink_lag_seconds\{sink="receiver"\} \d/m)
   })

@@ -18,7 +18,9 @@ const cutOff: Answering = (_arrival, response) => response.socket?.destroy()
 
 async function stateOfBreaker(gateway: TestedGateway): Promise<string | undefined> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  return /^catalog_gateway_upstream_breaker\{upstream="catalog",state="(.*)"\} 1$/m.exec(metrics)?.[1]
+  return /^catalog_gateway_upstream_circuit_breaker_state\{upstream="catalog",state="(.*)"\} 1$/m.exec(
+    metrics,
+  )?.[1]
 }
 
 it.each<[what: string, answering: Answering]>([

@@ -11,7 +11,7 @@ import { eventually } from '../gateway/waiting.ts'
 
 async function shareOf(gateway: TestedGateway, of: string): Promise<number> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  const line = new RegExp(`^catalog_gateway_shed_share\\{upstream="catalog",class="${of}"\\} (.+)$`, 'm')
+  const line = new RegExp(`^catalog_gateway_load_shed_ratio\\{upstream="catalog",class="${of}"\\} (.+)$`, 'm')
   return Number(line.exec(metrics)?.[1])
 }
 

@@ -23,7 +23,7 @@ it.runIf(isThorough)('a worker that hangs is killed, and another one takes its p
   expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
   await eventually(async () => {
     expect(await gateway.metric('catalog_gateway_worker_restarts_total')).toMatchObject({
-      'reason="hung"': 1,
+      'reason="unresponsive"': 1,
     })
     expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
   })

@@ -91,9 +91,7 @@ function createMetrics(registry: Registry, open: () => number) {
   const registers = [registry]
   const changes = new Counter({
     name: 'catalog_gateway_changes_total',
-    help:
-      'Recorded changes by operation, effect (change, commit) and what became of them ' +
-      '(committed, rejected, failed, unknown).',
+    help: 'Recorded changes by operation, effect (change, commit) and result (committed, rejected, failed, unknown).',
     labelNames: ['operation', 'effect', 'result'],
     registers,
   })
@@ -102,22 +100,22 @@ function createMetrics(registry: Registry, open: () => number) {
       changes.labels(operation, effect, result),
     ),
     open: new Gauge({
-      name: 'catalog_gateway_audit_open_outcomes',
-      help: 'Changes whose outcome is unknown and not resolved yet.',
+      name: 'catalog_gateway_audit_in_doubt_changes',
+      help: 'In-doubt changes: the outcome is unknown and not resolved yet.',
       registers,
       collect() {
         this.set(open())
       },
     }),
     resolved: new Counter({
-      name: 'catalog_gateway_audit_resolved_total',
-      help: 'Unknown outcomes that were resolved, by result (committed, not_committed, taken, undecided).',
+      name: 'catalog_gateway_audit_resolutions_total',
+      help: 'Resolved in-doubt changes by result (committed, not_committed, taken, undecided).',
       labelNames: ['result'],
       registers,
     }),
     outOfBand: new Counter({
       name: 'catalog_gateway_out_of_band_versions_total',
-      help: 'Table versions that showed in the catalog and were not made through this gateway.',
+      help: 'Table versions that appeared in the catalog and were not made through this gateway.',
       registers,
     }),
   }

@@ -21,14 +21,14 @@ export function observeAuditState(registry: Registry, audit: AuditLog): void {
   gauge(
     'writable',
     'min',
-    'Whether changes can be recorded (1); where not (0), none passes.',
+    'Whether changes can be recorded (1); if not (0), changes are refused.',
     ({ writable }) => (writable ? 1 : 0),
   )
-  gauge('queued_records', 'sum', 'Audit records that wait for the disk.', ({ queued }) => queued)
+  gauge('queued_records', 'sum', 'Audit records queued for writing.', ({ queued }) => queued)
   gauge(
-    'open_intents',
+    'pending_intents',
     'sum',
-    'Changes that have an intent and no outcome yet.',
+    'Changes with an intent and no outcome yet.',
     ({ unresolved }) => unresolved,
   )
 }
@@ -40,7 +40,7 @@ export function observeAuditState(registry: Registry, audit: AuditLog): void {
 export function observeAuditHead(registry: Registry, audit: AuditLog): void {
   const sequence = new Gauge({
     name: 'catalog_gateway_audit_head_sequence',
-    help: 'The number of the last durable audit record in the chain that is written.',
+    help: 'Sequence number of the last durable audit record of the current chain.',
     aggregator: 'omit',
     registers: [],
     collect() {
@@ -49,7 +49,7 @@ export function observeAuditHead(registry: Registry, audit: AuditLog): void {
   })
   const hash = new Gauge({
     name: 'catalog_gateway_audit_head_hash',
-    help: 'The first 12 hex digits of its hash, as a number: in hex, what audit verify --expect-head takes.',
+    help: 'First 12 hex digits of the hash of that record, as a number; in hex, the value for audit verify --expect-head.',
     aggregator: 'omit',
     registers: [],
     collect() {

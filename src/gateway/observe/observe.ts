@@ -116,8 +116,8 @@ export function observeGateway(
 
 function observeProgress({ registry }: Metrics, inProgress: { readonly count: number }): void {
   const gauge = new Gauge({
-    name: 'catalog_gateway_requests_in_progress',
-    help: 'Requests whose answer is not over.',
+    name: 'catalog_gateway_active_requests',
+    help: 'Requests whose response is not complete.',
     registers: [],
     collect() {
       this.set(inProgress.count)

@@ -26,7 +26,7 @@ export function readinessOf(parts: ReadinessParts): ReadinessCheck[] {
         policies.current().size > 0 ? undefined : 'no policies loaded: every request is denied',
     },
     {
-      name: 'keys',
+      name: 'jwks',
       problem: () => {
         const { issuers } = authenticator.status()
         hadKeys ||= issuers.length === 0 || issuers.some(({ usable }) => usable)
@@ -38,7 +38,7 @@ export function readinessOf(parts: ReadinessParts): ReadinessCheck[] {
       problem: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
     },
     {
-      name: 'limits',
+      name: 'shared_limits',
       // As with keys, losing the server later is no reason to leave.
       problem: () =>
         shared?.isReady() === false
