@@ -28,54 +28,52 @@ export const gatewaySchema = z
     listen: listenSchema.prefault({}),
     admin: z
       .strictObject({
-        host: z.string().default('127.0.0.1').describe('The address that is listened on.'),
+        host: z.string().default('127.0.0.1').describe('Listen address.'),
         port: port.default(2334).describe('0 picks a free one.'),
         console: z
           .boolean()
           .default(false)
           .describe(
-            'Whether /console is served: a page that shows principals and ids to whoever gets there.',
+            'Whether /console is served: a page that shows principals and ids without authentication.',
           ),
       })
       .prefault({})
-      .describe('Health and metrics; it asks for no credentials.'),
+      .describe('Health and metrics, without authentication.'),
     workers: z
       .union([z.literal('auto'), z.int().min(1).max(64)])
       .default(1)
       .describe(
-        'Processes that share the port, for one core each; auto is one for each core that the process may use. Each ' +
-          'has an audit log of its own. Rates and bytes are counted for all of them. What else is a total is divided: ' +
-          'limits.connections, connectionsPerClient, concurrency and failedAuthentications, the connections and ' +
-          'waiting requests of upstreams, audit.reserveBytes and audit.retention.bytes.',
+        'Number of processes that share the port; auto: one for each available core. Each ' +
+          'has its own audit log. Rate limits and quotas apply to all workers together. Other totals are divided: ' +
+          'limits.maxConnections, maxConnectionsPerAddress, concurrency and failedAuthentications, the connections and ' +
+          'pending requests of upstreams, audit.reserveBytes and audit.retention.maxBytes.',
       ),
-    upstream: upstreamSchema.optional().describe('The catalog behind the gateway, where there is one.'),
-    upstreams: upstreamsSchema
-      .optional()
-      .describe('The catalogs behind the gateway, where there are several.'),
+    upstream: upstreamSchema.optional().describe('The upstream catalog, if there is one.'),
+    upstreams: upstreamsSchema.optional().describe('The upstream catalogs, if there are several.'),
     identity: identitySchema,
     policies: policySettingsSchema,
     audit: auditSchema,
     dialects: z
       .array(z.enum(['lance']))
       .default([])
-      .describe('Header names accepted besides those of the interface.'),
+      .describe('Accepted header dialects besides that of the catalog API.'),
     limits: limitsSchema.prefault({}),
     timeouts: timeoutsSchema.prefault({}),
     listing: z
       .strictObject({
-        tokenKeyFile: path.describe('A secret of at least 32 bytes, the same for all replicas.'),
+        tokenKeyFile: path.describe('File with a secret of at least 32 bytes, shared by all replicas.'),
       })
       .optional()
-      .describe('Page tokens of listings; those of a gateway without a secret end with it.'),
-    metrics: metricsSchema.optional().describe('What metrics tell besides what they always do.'),
-    log: logSchema.prefault({}).describe('Lines of JSON on standard error.'),
+      .describe('Page tokens of listings; without a key they are invalid after a restart.'),
+    metrics: metricsSchema.optional().describe('Additional metric labels.'),
+    log: logSchema.prefault({}).describe('JSON lines on standard error.'),
     traces: tracesSchema
       .optional()
-      .describe('Given, even if empty, spans of requests are sent by OpenTelemetry.'),
+      .describe('Enables the export of request spans with OpenTelemetry, even if empty.'),
     unsafe: z
       .array(z.enum(unsafeNames))
       .default([])
-      .describe('What would be refused as unsafe, and is meant: the refusal says which name accepts it.'),
+      .describe('Accepted unsafe settings; the error message of a refused setting names the value.'),
   })
   .refine(({ upstream, upstreams }) => (upstream === undefined) !== (upstreams === undefined), {
     path: ['upstream'],
@@ -90,20 +88,20 @@ export const gatewaySchema = z
     for (const [index, each] of upstreams.entries()) {
       mistake(['upstreams', index, 'identity'], callerIdentityMistake(each, identity.assertion))
     }
-    if (identity.clientCertificates && (listen.tls?.clientCertificate ?? 'none') === 'none') {
+    if (identity.clientCertificates && (listen.tls?.clientAuth ?? 'none') === 'none') {
       mistake(
         ['identity', 'clientCertificates'],
-        'expected listen.tls.clientCertificate to be optional or required: nobody is asked for one',
+        'expected listen.tls.clientAuth to be optional or required: no client certificate is requested',
       )
     }
     if (settings.workers !== 1) {
       if (settings.admin.console) {
-        mistake(['admin', 'console'], 'the console shows what one process does; expected workers: 1')
+        mistake(['admin', 'console'], 'the console shows one process only; expected workers: 1')
       }
       if (settings.audit.continuity === 'warn') {
         mistake(
           ['audit', 'continuity'],
-          'each worker knows only the versions of its own log; expected off, or workers: 1',
+          'each worker knows only the versions in its own log; expected off, or workers: 1',
         )
       }
     }
@@ -153,12 +151,12 @@ function withAbsolutePaths(sent: z.output<typeof gatewaySchema>, folder: string)
 }
 
 function absoluteTls(tls: TlsSettings, absolute: (path: string) => string): TlsSettings {
-  const { clientCertificateAuthority: authority, clientRevocationList: revoked } = tls
+  const { clientCaFile: authority, clientCrlFile: revoked } = tls
   return {
     ...tls,
-    certificate: absolute(tls.certificate),
-    key: absolute(tls.key),
-    ...(authority !== undefined && { clientCertificateAuthority: absolute(authority) }),
-    ...(revoked !== undefined && { clientRevocationList: absolute(revoked) }),
+    certFile: absolute(tls.certFile),
+    keyFile: absolute(tls.keyFile),
+    ...(authority !== undefined && { clientCaFile: absolute(authority) }),
+    ...(revoked !== undefined && { clientCrlFile: absolute(revoked) }),
   }
 }

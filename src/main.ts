@@ -22,7 +22,7 @@ const commands = new Map<string, () => Promise<Command>>([
 const program = new Command('catalog-gateway')
   .description('A reverse proxy and policy gateway in front of table catalogs.')
   .version(version)
-  .showHelpAfterError('(--help shows what it takes)')
+  .showHelpAfterError('(see --help)')
   .exitOverride()
 for (const load of commandsFor(process.argv[2])) program.addCommand(await load())
 

@@ -16,7 +16,7 @@ export async function makeFolder(folder: string, mode = 0o777): Promise<string |
   await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
     // Another process was faster.
     if (error.code === 'EEXIST') return
-    throw error.code === 'ENOENT' ? new Error(`${path} is in a folder that takes no folders`) : error
+    throw error.code === 'ENOENT' ? new Error(`${path}: the parent folder cannot contain folders`) : error
   })
   return first ?? path
 }

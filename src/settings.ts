@@ -18,7 +18,7 @@ export interface SettingsSource {
   readonly environment: NodeJS.ProcessEnv
 }
 
-const hiddenMessage = 'stands for a secret that was not printed; expected the secret, or a file that holds it'
+const hiddenMessage = 'is a placeholder for a secret; expected the secret, or a file that contains it'
 
 /**
  * Reads settings of that schema from YAML and from the environment, which wins over the file.
@@ -72,7 +72,7 @@ function applyEnvironment(
     const variable = variables.get(name)
     const mistake =
       variable === undefined
-        ? `is no setting; the names are made as in ${environmentPrefix}UPSTREAM__URL`
+        ? `is not a setting; names are built as in ${environmentPrefix}UPSTREAM__URL`
         : applyVariable(document, variable, value)
     if (mistake !== undefined) mistakes.push(`environment: ${name} ${mistake}`)
     else if (variable !== undefined) applied.push(variable)
@@ -91,18 +91,18 @@ function applyVariable(
   try {
     if (!isText) value = parse(text, { logLevel: 'error' })
   } catch {
-    return 'is no YAML'
+    return 'is not valid YAML'
   }
   for (let length = 1; length < path.length; length += 1) {
     const parent = document.getIn(path.slice(0, length), true)
     // A section without members (`upstream:`) is null in YAML.
     if (isScalar(parent) && parent.value === null) document.deleteIn(path.slice(0, length))
     else if (parent !== undefined && !isMap(parent)) {
-      return `cannot be set: ${path.slice(0, length).join('.')} holds no settings in the file`
+      return `cannot be set: ${path.slice(0, length).join('.')} is not a section in the file`
     }
   }
   if (document.contents !== null && !isMap(document.contents))
-    return 'cannot be set: the file holds no settings'
+    return 'cannot be set: the file is not a map of settings'
   document.setIn(path, document.createNode(value))
   return undefined
 }
@@ -121,7 +121,7 @@ function contentOf(document: Document, file: string): unknown {
 function mistakesOf(issue: z.core.$ZodIssue): { path: (string | number)[]; message: string }[] {
   const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key], message: 'there is no such setting' }))
+    return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown setting' }))
   }
   return [{ path, message: issue.message }]
 }

@@ -46,13 +46,13 @@ export function unsafeSettings({ admin, audit, identity, unsafe }: JudgedSetting
   ]
   for (const { path, issuer } of issuersByPath) {
     if (issuer === undefined || !isPlainHttp(issuer.issuer)) continue
-    const message = 'whoever is on the way to an http issuer can speak for it; expected an https issuer'
+    const message = 'anybody on the network path can impersonate an http issuer; expected an https issuer'
     refuse('plain-http-issuer', ['identity', ...path, 'issuer'], message)
   }
   for (const mode of ['commit', 'data'] as const) {
     // Whatever the policies allow now, others may be loaded while the gateway runs.
     if (audit.modes[mode] !== 'off') continue
-    const message = 'commits would leave no record; expected strict, durable or besteffort'
+    const message = 'commits would not be recorded; expected strict, durable or besteffort'
     refuse('audit-off', ['audit', 'modes', mode], message)
   }
   if (admin.console && !isLoopback(admin.host)) {

@@ -22,7 +22,7 @@ it('what a file need not say has defaults that are safe on one machine', async (
   expect(await read(least)).toMatchObject({
     listen: { host: '127.0.0.1', port: 2333 },
     admin: { host: '127.0.0.1', port: 2334 },
-    upstreams: [{ name: 'catalog', delimiter: '$', timeouts: { connectMs: 5_000 } }],
+    upstreams: [{ name: 'catalog', delimiter: '$', timeouts: { connectTimeoutMs: 5_000 } }],
     identity: { issuers: [] },
     dialects: [],
     log: { level: 'info' },
@@ -37,15 +37,15 @@ it('paths are relative to the file, not to where the program is started', async 
     ...least,
     upstream: {
       ...least.upstream,
-      certificateAuthority: 'authority.pem',
+      caFile: 'authority.pem',
       credential: { file: 'credential' },
     },
     identity: { ...least.identity, issuers: [{ ...issuer, jwks: { file: 'keys.json' } }] },
-    limits: { shared: { address: 'redis://limits.example', passwordFile: 'password' } },
+    limits: { shared: { url: 'redis://limits.example', passwordFile: 'password' } },
   }
   await writeFile(file, stringify(settings))
   const { upstreams, identity, policies, audit, limits } = await readGatewaySettings(file, {})
-  expect(upstreams[0]?.certificateAuthority).toBe(join(folder, 'authority.pem'))
+  expect(upstreams[0]?.caFile).toBe(join(folder, 'authority.pem'))
   expect(upstreams[0]?.credential?.file).toBe(join(folder, 'credential'))
   expect(identity.apiKeys).toEqual({
     store: join(folder, 'keys.yaml'),
@@ -60,31 +60,31 @@ it('every value may come from the environment', async () => {
   const environment = {
     CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog:2335/base',
     CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer secret',
-    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_MS: '250',
+    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_TIMEOUT_MS: '250',
     CATALOG_GATEWAY__IDENTITY__API_KEYS__STORE: '/keys.yaml',
     CATALOG_GATEWAY__IDENTITY__API_KEYS__PEPPER_FILE: '/pepper',
     CATALOG_GATEWAY__POLICIES__FOLDER: '/policies',
     CATALOG_GATEWAY__AUDIT__FOLDER: '/audit',
     CATALOG_GATEWAY__DIALECTS: '[lance]',
-    CATALOG_GATEWAY__LIMITS__JSON_BYTES: '1024',
+    CATALOG_GATEWAY__LIMITS__MAX_JSON_BYTES: '1024',
   }
   expect(await read({}, environment)).toMatchObject({
     upstreams: [
       {
         url: 'http://catalog:2335/base',
         credential: { header: 'authorization', value: 'Bearer secret' },
-        timeouts: { connectMs: 250, answerMs: 300_000 },
+        timeouts: { connectTimeoutMs: 250, responseHeadersTimeoutMs: 300_000 },
       },
     ],
     identity: { apiKeys: { store: '/keys.yaml', pepperFile: '/pepper' } },
     dialects: ['lance'],
-    limits: { jsonBytes: 1024 },
+    limits: { maxJsonBytes: 1024 },
   })
 })
 
 const identityPaths = {
   ...least.identity,
-  keyFolder: 'issuer-keys',
+  jwksCacheFolder: 'issuer-keys',
   kubernetes: { name: 'cluster', audience: 'catalog' },
   introspection: {
     name: 'opaque',
@@ -94,16 +94,16 @@ const identityPaths = {
     clientId: 'gateway',
     clientSecretFile: 'client-secret',
   },
-  assertion: { issuer: 'https://gateway.example', keyFile: 'signing.pem', alsoPublished: ['next.pem'] },
+  assertion: { issuer: 'https://gateway.example', keyFile: 'signing.pem', additionalKeyFiles: ['next.pem'] },
 }
 
 it('paths of identity are relative to the file, too, but those that every pod has', async () => {
   const { identity } = await read({ ...least, identity: identityPaths })
-  const folder = dirname(identity.keyFolder ?? '')
+  const folder = dirname(identity.jwksCacheFolder ?? '')
   expect(identity.introspection?.clientSecretFile).toBe(join(folder, 'client-secret'))
   expect(identity.assertion).toMatchObject({
     keyFile: join(folder, 'signing.pem'),
-    alsoPublished: [join(folder, 'next.pem')],
+    additionalKeyFiles: [join(folder, 'next.pem')],
     lifetimeSeconds: 60,
   })
   expect(identity.kubernetes).toMatchObject({
@@ -147,7 +147,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
       issuers: [{ ...corp, issuer: 'https://other.example' }],
       introspection: { ...introspection, name: 'corp' },
     }),
-    /identity\.introspection\.name: another source of identities has the same name/,
+    /identity\.introspection\.name: duplicate name of an identity source/,
   ],
   [
     'a cluster with the name of an issuer',
@@ -188,17 +188,21 @@ const refused: [why: string, changes: object, message: RegExp][] = [
     /lifetimeSeconds: /,
   ],
   ['a port out of range', { listen: { port: 65_536 } }, /listen\.port: /],
-  ['a time of nothing', { upstream: { ...least.upstream, timeouts: { idleMs: 0 } } }, /idleMs: /],
+  [
+    'a time of nothing',
+    { upstream: { ...least.upstream, timeouts: { responseBodyTimeoutMs: 0 } } },
+    /responseBodyTimeoutMs: /,
+  ],
   ['no upstream', { upstream: undefined }, /upstream: expected either upstream or upstreams/],
   ['both', { upstreams: [least.upstream] }, /upstream: expected either upstream or upstreams/],
   [
     'a certificate for plain HTTP',
-    { upstream: { url: 'http://catalog', certificateAuthority: 'ca.pem' } },
+    { upstream: { url: 'http://catalog', caFile: 'ca.pem' } },
     /upstream: expected an https URL/,
   ],
   [
     'a certificate without its key',
-    { upstream: { ...least.upstream, clientCertificate: { certificate: 'a.pem' } } },
+    { upstream: { ...least.upstream, clientCertificate: { certFile: 'a.pem' } } },
     /clientCertificate\.key: /,
   ],
   [
@@ -214,7 +218,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   [
     'a namespace at two upstreams',
     several({}, { namespaces: [['a', 'b']] }, { namespaces: [['c'], ['a', 'b']] }),
-    /upstreams\.2\.namespaces\.1: \["a","b"\] lies at two upstreams/,
+    /upstreams\.2\.namespaces\.1: \["a","b"\] is assigned to two upstreams/,
   ],
   ['the root as a namespace', several({}, { namespaces: [[]] }), /upstreams\.1\.namespaces\.0: /],
   [
@@ -225,21 +229,21 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   [
     'two upstreams of one name',
     several({ name: 'lake' }, { name: 'lake', namespaces: [['a']] }),
-    /upstreams\.1\.name: there are two upstreams of the name "lake"/,
+    /upstreams\.1\.name: duplicate upstream name "lake"/,
   ],
   [
     'client certificates that nobody signs',
-    { listen: { tls: { certificate: 'c', key: 'k', clientCertificate: 'required' } } },
-    /listen\.tls: expected clientCertificateAuthority/,
+    { listen: { tls: { certFile: 'c', keyFile: 'k', clientAuth: 'required' } } },
+    /listen\.tls: expected clientCaFile/,
   ],
   [
     'an authority of client certificates that are not asked for',
-    { listen: { tls: { certificate: 'c', key: 'k', clientCertificateAuthority: 'a' } } },
-    /listen\.tls: expected clientCertificateAuthority/,
+    { listen: { tls: { certFile: 'c', keyFile: 'k', clientCaFile: 'a' } } },
+    /listen\.tls: expected clientCaFile/,
   ],
-  ['no room for a head', { limits: { headerBytes: 100 } }, /limits\.headerBytes: /],
+  ['no room for a head', { limits: { maxHeaderBytes: 100 } }, /limits\.maxHeaderBytes: /],
   ['a negative delay', { timeouts: { drainDelayMs: -1 } }, /timeouts\.drainDelayMs: /],
-  ['a misspelt setting', { polices: { folder: 'x' } }, /polices: there is no such setting/],
+  ['a misspelt setting', { polices: { folder: 'x' } }, /polices: unknown setting/],
 ]
 
 it.for(refused)('%s is refused', async ([, changes, message]) => {

@@ -25,8 +25,8 @@ it.for<[what: string, changes: object]>([
   [
     'more',
     {
-      listen: { tls: { certificate: 'gateway.pem', key: 'gateway.key' } },
-      upstream: { ...least.upstream, credential: { file: 'credential' }, certificateAuthority: 'ca.pem' },
+      listen: { tls: { certFile: 'gateway.pem', keyFile: 'gateway.key' } },
+      upstream: { ...least.upstream, credential: { file: 'credential' }, caFile: 'ca.pem' },
       identity: { issuers: [issuer, { ...issuer, name: 'file', issuer: 'f', jwks: { file: 'keys.json' } }] },
       audit: { folder: '/audit', sinks: [{ name: 'siem', type: 'http', url: 'https://siem.example' }] },
       unsafe: ['audit-off'],

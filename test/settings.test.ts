@@ -10,7 +10,7 @@ const schema = z.strictObject({
   upstream: z
     .strictObject({
       url: z.string(),
-      timeouts: z.strictObject({ connectMs: z.int().default(5) }).prefault({}),
+      timeouts: z.strictObject({ connectTimeoutMs: z.int().default(5) }).prefault({}),
     })
     .optional(),
   dialects: z.array(z.enum(['lance', 'other'])).default([]),
@@ -41,13 +41,13 @@ it('an empty file is all defaults', () => {
 // So deep, the library that reads YAML ends the process.
 it.each(['[', '{ a: ', '- '])('a file that nests %s without end is one mistake, with its line', (opening) => {
   expect(mistakesIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
-    'settings.yaml:3: more than 200 maps and lists stand in each other here',
+    'settings.yaml:3: nested deeper than 200 levels',
   ])
 })
 
 it('a variable that nests without end is a mistake', () => {
   expect(mistakesIn('', { CATALOG_GATEWAY__DIALECTS: '['.repeat(20_000) })).toEqual([
-    'environment: CATALOG_GATEWAY__DIALECTS cannot be read: more than 200 maps and lists stand in each other here',
+    'environment: CATALOG_GATEWAY__DIALECTS cannot be read: nested deeper than 200 levels',
   ])
 })
 
@@ -60,10 +60,10 @@ it('the environment wins over the file, setting by setting', () => {
 it('a variable is named by the path of its setting, words apart', () => {
   const environment = {
     CATALOG_GATEWAY__UPSTREAM__URL: 'http://catalog',
-    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_MS: '7',
+    CATALOG_GATEWAY__UPSTREAM__TIMEOUTS__CONNECT_TIMEOUT_MS: '7',
     CATALOG_GATEWAY__IS_STRICT: 'true',
   }
-  const upstream = { url: 'http://catalog', timeouts: { connectMs: 7 } }
+  const upstream = { url: 'http://catalog', timeouts: { connectTimeoutMs: 7 } }
   // Also where the file has the section without anything in it.
   for (const text of ['', 'upstream:\n', 'upstream:\n  timeouts:\n']) {
     expect(read(text, environment)).toMatchObject({ upstream, isStrict: true })
@@ -99,10 +99,10 @@ it('all mistakes are told at once, each with its line', () => {
   const text = ['name: 7', 'listen:', '  hots: x', '  port: many', 'dialects: [lance,', '  wrong]', 'more: 1']
   expect(mistakesIn(text.join('\n')).toSorted()).toEqual([
     expect.stringMatching(/^settings\.yaml:1: name: .*expected string/),
-    expect.stringMatching(/^settings\.yaml:3: listen\.hots: there is no such setting$/),
+    expect.stringMatching(/^settings\.yaml:3: listen\.hots: unknown setting$/),
     expect.stringMatching(/^settings\.yaml:4: listen\.port: .*expected number/),
     expect.stringMatching(/^settings\.yaml:6: dialects\.1: .*"lance"/),
-    expect.stringMatching(/^settings\.yaml:7: more: there is no such setting$/),
+    expect.stringMatching(/^settings\.yaml:7: more: unknown setting$/),
   ])
 })
 
@@ -118,9 +118,7 @@ it('mistakes in the environment name the variable', () => {
     expect.stringMatching(/^environment: CATALOG_GATEWAY__BOGUS is no setting/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__DIALECTS is no YAML$/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.name: /),
-    expect.stringMatching(
-      /^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.nmae: there is no such setting$/,
-    ),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.nmae: unknown setting$/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN is no setting/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN__PORT: listen\.port: /),
   ])

@@ -58,7 +58,7 @@ export function checkLine(bytes: Buffer): CheckedLine | string {
   const end = bytes.length - tailLength
   const tail = bytes.toString('latin1', Math.max(end, 0))
   if (end <= 0 || !tail.startsWith(hashMember) || !tail.endsWith('"}'))
-    return 'the line does not end in a hash'
+    return 'the line has no hash at its end'
   const digest = tail.slice(hashMember.length, hashMember.length + hashLength)
   if (hash('sha256', bytes.subarray(0, end)) !== digest) return 'the hash does not match the line'
   const record = parseRecord(bytes.toString('utf8'))
@@ -79,8 +79,8 @@ export function signedText(line: Buffer): string {
 /** What is wrong with the record in that place, in words; undefined where it belongs there. */
 export function misplaced(record: RecordHead, place: ChainPlace): string | undefined {
   if (record.chain !== place.chain) return `the record belongs to chain ${record.chain}`
-  if (record.seq !== place.seq) return `record ${place.seq} was expected, not record ${record.seq}`
-  if (record.prev !== place.prev) return 'the record does not follow the one before it: prev is another hash'
+  if (record.seq !== place.seq) return `expected record ${place.seq}, found record ${record.seq}`
+  if (record.prev !== place.prev) return 'prev is not the hash of the record before it'
   return undefined
 }
 

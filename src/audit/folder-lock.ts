@@ -91,7 +91,7 @@ async function removeAbandoned(path: string, self: Holder): Promise<void> {
     const alive = holder?.host === self.host ? await isAlive(holder) : !(await isOld(path))
     if (alive) {
       const name = holder ? `process ${holder.pid} on host ${holder.host}` : 'another process'
-      throw new Error(`The audit folder is already written by ${name}.`)
+      throw new Error(`the audit folder is in use by ${name}`)
     }
     await unlink(path)
   } finally {

@@ -57,7 +57,7 @@ export function encodeEntry(buffer: Buffer, { generation, file, offset, bytes }:
  */
 export function decodeEntries(content: Buffer): JournalEntry[] | string {
   const head = content.subarray(0, magic.length)
-  if (!head.equals(magic) && head.some((byte) => byte !== 0)) return 'it is no journal of format version 1'
+  if (!head.equals(magic) && head.some((byte) => byte !== 0)) return 'not a journal of format version 1'
   let newest: JournalEntry[] = []
   for (let at = 0; at < content.length;) {
     const entry = decodeEntry(content.subarray(at))

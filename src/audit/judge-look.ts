@@ -31,7 +31,7 @@ export function judgeLook(
   look: Look,
   history: TableHistory,
 ): Judgement {
-  if (look.found === 'nothing') return { result: 'undecided', evidence: `${look.what} is not there any more` }
+  if (look.found === 'nothing') return { result: 'undecided', evidence: `${look.what} no longer exists` }
   return 'version' in lookup
     ? judgeVersion(question, lookup, look.found, history)
     : judgeNewer(lookup, look.found, history)
@@ -46,18 +46,18 @@ function judgeVersion(
   found: MadeVersion | 'no version',
   history: TableHistory,
 ): Judgement {
-  if (found === 'no version') return { result: 'absent', evidence: `version ${version} is not there` }
+  if (found === 'no version') return { result: 'absent', evidence: `version ${version} does not exist` }
   const maker = history.makerOf(id, branch, version)
   if (maker !== undefined && maker !== intent.request) {
     return { result: 'taken', evidence: `request ${maker} made version ${version}` }
   }
   if (manifestSize !== undefined && found.manifestSize !== undefined && manifestSize !== found.manifestSize) {
-    return { result: 'taken', evidence: `version ${version} has a manifest of another size` }
+    return { result: 'taken', evidence: `version ${version} has a manifest of a different size` }
   }
   if (eTag !== undefined && found.eTag !== undefined && unquoted(eTag) === unquoted(found.eTag)) {
-    return { result: 'committed', evidence: `version ${version} has the manifest that was staged` }
+    return { result: 'committed', evidence: `version ${version} has the staged manifest` }
   }
-  return { result: 'undecided', evidence: `version ${version} is there, and nothing tells who made it` }
+  return { result: 'undecided', evidence: `version ${version} exists, but its author is unknown` }
 }
 
 function judgeNewer(
@@ -66,7 +66,7 @@ function judgeNewer(
   history: TableHistory,
 ): Judgement {
   const newest = found === 'no version' ? 0 : found.version
-  if (newest < before) return { result: 'undecided', evidence: `version ${before} is not there any more` }
+  if (newest < before) return { result: 'undecided', evidence: `version ${before} no longer exists` }
   if (newest === before) return { result: 'absent', evidence: `there is no version after ${before}` }
   const unknown: number[] = []
   for (let version = newest; version > before && unknown.length < 2; version -= 1) {
@@ -76,7 +76,7 @@ function judgeNewer(
   if (one === undefined) {
     return { result: 'absent', evidence: `every version after ${before} was made by another request` }
   }
-  return { result: 'undecided', evidence: `it is not known which request made version ${one}` }
+  return { result: 'undecided', evidence: `the author of version ${one} is unknown` }
 }
 
 function unquoted(tag: string): string {

@@ -113,7 +113,7 @@ export class AuditLog {
   ) {
     const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000, observe } = options
     const append = async (records: readonly LooseRecord[]): Promise<readonly number[]> => {
-      if (!lock.held()) throw new Error('Another process has taken over the audit folder.')
+      if (!lock.held()) throw new Error('another process took over the audit folder')
       const seqs = await writer.append(records)
       if (writer.rotations > this.#rotations) this.removeOld()
       this.#rotations = writer.rotations

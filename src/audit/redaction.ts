@@ -11,21 +11,21 @@ export const redactionSchema = z.strictObject({
   filters: z
     .enum(['hash', 'plain', 'omit'])
     .default('hash')
-    .describe('SQL predicates and filters: as a keyed hash, as they were sent, or not at all.'),
-  claims: z.array(z.string().min(1)).default([]).describe('The claims of tokens that are recorded.'),
-  contextKeys: z
+    .describe('How SQL predicates and filters are recorded: as a keyed hash, in plain text, or not at all.'),
+  recordedClaims: z.array(z.string().min(1)).default([]).describe('Token claims to record.'),
+  recordedContextKeys: z
     .array(z.string().regex(/^[a-z0-9._-]+$/, 'expected a key in lower case'))
     .default([])
-    .describe('The context entries in headers that are recorded, without their prefix.'),
-  pseudonyms: z
+    .describe('Context keys to record, without the header prefix.'),
+  pseudonymize: z
     .array(z.enum(['principals', 'addresses']))
     .default([])
-    .describe('Whose names are replaced by a keyed hash, always the same for the same name.'),
+    .describe('What is replaced by a keyed hash, which is stable for the same value.'),
   keyFile: z
     .string()
     .min(1)
     .optional()
-    .describe('The key of these hashes, at least 32 bytes; else one is made in the folder of the log.'),
+    .describe('Key of the hashes, at least 32 bytes; by default generated in the audit folder.'),
 })
 
 export type RedactionSettings = z.output<typeof redactionSchema>
@@ -70,10 +70,10 @@ export async function openRedaction(folder: string, settings: RedactionSettings)
 
 /** A redaction with that key. A hash is keyed, since what people search for can be guessed. */
 function createRedaction(settings: RedactionSettings, key: BinaryLike): Redaction {
-  const claims = new Set(settings.claims)
-  const contextKeys = new Set(settings.contextKeys)
-  const hidesPrincipals = settings.pseudonyms.includes('principals')
-  const hidesAddresses = settings.pseudonyms.includes('addresses')
+  const claims = new Set(settings.recordedClaims)
+  const contextKeys = new Set(settings.recordedContextKeys)
+  const hidesPrincipals = settings.pseudonymize.includes('principals')
+  const hidesAddresses = settings.pseudonymize.includes('addresses')
   const hashOf = (what: string, text: string): string =>
     createHmac('sha256', key).update(`${what}\0${text}`).digest('hex').slice(0, 32)
 
@@ -91,7 +91,7 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
   }
 
   return {
-    contextKeys: settings.contextKeys,
+    contextKeys: settings.recordedContextKeys,
     principal({ name, method, credentialId, issuer, claims: all }) {
       const kept = picked(all, claims)
       return {
@@ -131,7 +131,7 @@ async function openKey(folder: string, file: string | undefined): Promise<Buffer
   }
   const text = key.toString('latin1').trim()
   if (text.length < minimumKeyBytes) {
-    throw new Error(`the key of the redaction has ${text.length} bytes; expected at least ${minimumKeyBytes}`)
+    throw new Error(`the redaction key has ${text.length} bytes; expected at least ${minimumKeyBytes}`)
   }
   return Buffer.from(text, 'latin1')
 }

@@ -50,12 +50,12 @@ export async function readJournalTail(
   if (first === undefined || isOlder(first.file, newest)) return undefined
   const { file, offset } = first
   if (!newest?.segments.includes(file))
-    return { file, damage: 'it is not there, and the journal holds records of it' }
+    return { file, damage: 'the file is missing, but the journal has records of it' }
   const path = join(folder, file)
   const kept = contiguous(entries)
   const bytes = Buffer.concat(kept.map((entry) => entry.bytes))
   const wrong = await wrongContinuation(path, offset, bytes, newest.chain)
-  if (wrong !== undefined) return { file, damage: `the journal does not continue it: ${wrong}` }
+  if (wrong !== undefined) return { file, damage: `the journal does not continue the file: ${wrong}` }
   const handle = await open(path)
   try {
     const { missing, isOverwritten } = await differences(handle, { offset, bytes })
@@ -91,7 +91,7 @@ export async function replayJournal(
     await handle.close()
   }
   if (missing === 0 && !isLossy) return undefined
-  const damage = isLossy ? { damage: 'records are lost: the journal is damaged' } : {}
+  const damage = isLossy ? { damage: 'records lost: the journal is damaged' } : {}
   return { file, bytesCut: 0, bytesRestored: missing, ...damage }
 }
 
@@ -125,7 +125,7 @@ async function wrongContinuation(
   }
   for (let begin = 0; begin < bytes.length;) {
     const newline = bytes.indexOf(10, begin)
-    if (newline === -1) return 'a line is not finished'
+    if (newline === -1) return 'incomplete line'
     const checked = checkLine(bytes.subarray(begin, newline))
     if (typeof checked === 'string') return checked
     const { record, hash } = checked

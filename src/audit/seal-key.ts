@@ -56,7 +56,7 @@ export async function openSealKey(folder: string, file: string | undefined): Pro
 /** Reads a public key from a PEM file (SPKI, Ed25519). Throws when it cannot be read, or is of another kind. */
 export async function readSealVerifier(file: string): Promise<SealVerifier> {
   const text = await readFile(file, 'utf8')
-  if (text.includes('PRIVATE KEY')) throw new Error(`${file} holds a private key; expected a public one`)
+  if (text.includes('PRIVATE KEY')) throw new Error(`${file} has a private key; expected a public key`)
   const key = createPublicKey(text)
   return {
     id: keyId(key),
@@ -74,7 +74,7 @@ function sealKey(key: KeyObject): SealKey {
 
 function keyId(key: KeyObject): string {
   if (key.asymmetricKeyType !== 'ed25519') {
-    throw new Error(`the key of the seals is of type ${key.asymmetricKeyType}; expected ed25519`)
+    throw new Error(`the seal key is of type ${key.asymmetricKeyType}; expected ed25519`)
   }
   return publicKeyId(key)
 }

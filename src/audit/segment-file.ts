@@ -184,7 +184,7 @@ export class SegmentFile {
     while (copy.#length < this.#synced) {
       const wanted = Math.min(buffer.length, this.#synced - copy.#length)
       const { bytesRead } = await this.#handle.read(buffer, 0, wanted, copy.#length)
-      if (bytesRead === 0) throw new Error('The file of the audit log was cut short by somebody else.')
+      if (bytesRead === 0) throw new Error('the audit segment was truncated by another process')
       await copy.append(buffer.subarray(0, bytesRead))
     }
     if (this.#unsynced.length > 0) await copy.append(Buffer.concat(this.#unsynced))

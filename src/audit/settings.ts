@@ -11,83 +11,99 @@ const eventMode = z.enum(eventModes)
 
 /** The settings of the audit log, as they stand in the file of the gateway. */
 export const auditSchema = z.strictObject({
-  folder: path.describe('Where the log lies; for this gateway alone.'),
+  folder: path.describe('Folder of the audit log; not shared with other gateways.'),
   sealKeyFile: path
     .optional()
-    .describe('The Ed25519 key that signs the log (PKCS #8, PEM); else one is made in the folder.'),
+    .describe('Ed25519 key that signs the log (PKCS #8, PEM); by default generated in the folder.'),
   modes: z
     .strictObject({
       commit: operationMode
         .default(defaultModes.commit)
-        .describe('What creates, deletes or restores table versions.'),
-      data: operationMode.default(defaultModes.data).describe('What does so by changing rows.'),
-      admin: operationMode.default(defaultModes.admin).describe('What changes anything else.'),
-      read: operationMode.default(defaultModes.read).describe('What changes nothing.'),
-      denial: eventMode.default(defaultModes.denial).describe('What was refused.'),
+        .describe('Operations that create, delete or restore table versions.'),
+      data: operationMode
+        .default(defaultModes.data)
+        .describe('Operations that create table versions by changing rows.'),
+      admin: operationMode
+        .default(defaultModes.admin)
+        .describe('All other operations that change something.'),
+      read: operationMode.default(defaultModes.read).describe('Operations that change nothing.'),
+      denial: eventMode.default(defaultModes.denial).describe('Denied requests.'),
       reload: eventMode.default(defaultModes.reload).describe('Reloads of policies and keys.'),
     })
     .prefault({})
     .describe(
-      'How each class is recorded: strict, intent and outcome are on disk before the answer; durable, the intent is; ' +
-        'besteffort, nothing waits; off, not at all.',
+      'Recording mode of each class. strict: intent and outcome are on disk before the response; durable: the intent is on disk before the change; ' +
+        'besteffort: records are written asynchronously; off: no records.',
     ),
-  segmentBytes: z
+  maxSegmentBytes: z
     .int()
     .min(64 * 1024)
     .max(1024 * mebibyte)
     .default(64 * mebibyte)
-    .describe('A file that has reached so many bytes is followed by the next one.'),
-  segmentMinutes: z.int().min(1).max(10_080).default(60).describe('Likewise one of that age.'),
-  sealRecords: z.int().min(1).max(10_000).default(1_000).describe('So many records share a signature.'),
-  sealSeconds: z.int().min(1).max(3_600).default(10).describe('No record waits longer for its signature.'),
+    .describe('Maximum size of a segment.'),
+  maxSegmentAgeMinutes: z.int().min(1).max(10_080).default(60).describe('Maximum age of a segment.'),
+  maxRecordsPerSeal: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(1_000)
+    .describe('Maximum number of records of a seal.'),
+  sealIntervalSeconds: z
+    .int()
+    .min(1)
+    .max(3_600)
+    .default(10)
+    .describe('Maximum time until a record is sealed.'),
   reserveBytes: z
     .int()
     .min(0)
     .max(1024 * mebibyte)
     .default(16 * mebibyte)
-    .describe('Disk space that is kept for the outcomes of changes under way; 0 keeps none.'),
+    .describe('Disk space reserved for the outcomes of running changes; 0 for none.'),
   retention: z
     .strictObject({
-      days: z.int().min(1).optional().describe('Files whose last record is older are removed.'),
-      bytes: z
+      maxAgeDays: z.int().min(1).optional().describe('Segments whose last record is older are removed.'),
+      maxBytes: z
         .int()
         .min(mebibyte)
         .optional()
-        .describe('While the log is larger, its oldest files are removed.'),
+        .describe('Maximum size of the log; the oldest segments are removed.'),
     })
     .prefault({})
-    .describe('What is removed, and said in the log to be; nothing unless told.'),
+    .describe('Retention of segments. Removals are recorded in the log. By default nothing is removed.'),
   continuity: z
     .enum(['off', 'warn'])
     .optional()
     .describe(
-      'Whether versions that never passed this log are flagged: warn, unless there are several workers. Set it to off ' +
-        'where several gateways serve the same tables, each with a log of its own. With warn, the catalog is asked for ' +
-        'the version of a commit if the response names none.',
+      'Whether out-of-band versions (not made through this gateway) are flagged. Default warn, or off with several workers. Set it to off ' +
+        'if several gateways with separate logs serve the same tables. With warn, the gateway requests the version of a commit from ' +
+        'the catalog if the response has none.',
     ),
   resolution: z
     .strictObject({
-      settleSeconds: z
+      gracePeriodSeconds: z
         .number()
         .min(0.1)
         .max(3_600)
         .default(60)
-        .describe('How long a catalog may still work on a request whose answer was lost.'),
-      giveUpHours: z
+        .describe('How long a catalog may still process a request whose response was lost.'),
+      maxAgeHours: z
         .int()
         .min(1)
         .max(720)
         .default(72)
-        .describe('A catalog that cannot be asked for so long leaves the outcome unknown for good.'),
+        .describe('In-doubt changes older than this stay undecided.'),
     })
     .prefault({})
-    .describe('How unknown outcomes are resolved.'),
-  redaction: redactionSchema.prefault({}).describe('What of a request is not recorded as it was sent.'),
-  sinks: sinksSchema.default([]).describe('Where the records go besides the file.'),
-  logHeads: z
+    .describe('Resolution of in-doubt changes.'),
+  redaction: redactionSchema.prefault({}).describe('Redaction of recorded requests.'),
+  sinks: sinksSchema.default([]).describe('Destinations of records in addition to the log files.'),
+  logSeals: z
     .boolean()
     .default(false)
-    .describe('Whether each seal is noted in the log of the gateway, so that a cut log shows from there.'),
+    .describe(
+      'Whether each seal is also written to the gateway log, so that truncation of the audit log can be detected.',
+    ),
 })
 
 /** The settings of an audit log, with every default filled in. */
@@ -95,22 +111,30 @@ export type AuditSettings = z.output<typeof auditSchema>
 
 /** What those settings say to whoever opens the log. */
 export function auditOptions(settings: AuditSettings): Omit<AuditLogOptions, 'gateway' | 'software'> {
-  const { folder, sealKeyFile, modes, segmentBytes, sealRecords, reserveBytes, retention, redaction } =
-    settings
-  const { days, bytes } = retention
+  const {
+    folder,
+    sealKeyFile,
+    modes,
+    maxSegmentBytes,
+    maxRecordsPerSeal,
+    reserveBytes,
+    retention,
+    redaction,
+  } = settings
+  const { maxAgeDays, maxBytes } = retention
   return {
     folder,
     sealKeyFile,
     modes,
-    segmentBytes,
-    segmentMs: settings.segmentMinutes * 60_000,
-    sealRecords,
-    sealMs: settings.sealSeconds * 1_000,
+    segmentBytes: maxSegmentBytes,
+    segmentMs: settings.maxSegmentAgeMinutes * 60_000,
+    sealRecords: maxRecordsPerSeal,
+    sealMs: settings.sealIntervalSeconds * 1_000,
     reserveBytes,
     redaction,
     retention: {
-      ...(days !== undefined && { maximumAgeMs: days * 86_400_000 }),
-      ...(bytes !== undefined && { maximumBytes: bytes }),
+      ...(maxAgeDays !== undefined && { maximumAgeMs: maxAgeDays * 86_400_000 }),
+      ...(maxBytes !== undefined && { maximumBytes: maxBytes }),
     },
   }
 }

@@ -6,7 +6,7 @@ export type UnavailableReason = 'audit_queue_full' | 'audit_write_failed' | 'aud
 /** The audit log cannot take a record now, so the change must not happen (503). */
 export class AuditUnavailable extends InterfaceError {
   constructor(reason: UnavailableReason, cause?: unknown) {
-    super('ServiceUnavailable', 'the change was not made: the audit log cannot be written now', {
+    super('ServiceUnavailable', 'the change was not made: the audit log is unavailable; retry later', {
       ...optionsFor(reason),
       cause,
     })

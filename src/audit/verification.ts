@@ -68,7 +68,7 @@ export class Verification {
   /** Says what is wrong with the end of a segment that another one follows. */
   endSegment(): string | undefined {
     if (this.#options.keys === undefined || this.#tree.leaves === 0) return undefined
-    return 'the file does not end in a seal, and another one follows'
+    return 'the segment does not end in a seal, but another segment follows'
   }
 
   /** Says what is wrong with the end of the log, held against the journal. */
@@ -82,9 +82,9 @@ export class Verification {
     } else {
       const { file, missing, isOverwritten, isLossy } = journal
       const what = isLossy
-        ? 'records at its end are lost: the journal is damaged'
+        ? 'records at the end are lost: the journal is damaged'
         : isOverwritten
-          ? `its end is not what the journal holds: ${missing} bytes were changed`
+          ? `the end differs from the journal: ${missing} bytes changed`
           : undefined
       if (what !== undefined) this.problem ??= { file, what }
       else if (missing > 0) this.#journal = { state: 'needed', file, bytes: missing }
@@ -98,10 +98,10 @@ export class Verification {
     const isPruningGood = this.#isPruningSaid && (keys === undefined || this.#isPruningSealed)
     if (this.#pruned && !isPruningGood) {
       const { chain, seq } = this.#pruned
-      const what = `record ${seq} of chain ${chain} should come before this one, and none does: the log does not say, signed, that it was removed`
+      const what = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
       this.problem = { file: firstFile, line: 1, what }
     } else if (keys !== undefined && this.#seals === 0) {
-      this.problem = { file: lastFile, what: 'there is no seal in the log' }
+      this.problem = { file: lastFile, what: 'the log has no seal' }
     }
   }
 
@@ -146,21 +146,21 @@ export class Verification {
   #badlySealed(record: AuditRecord, line: Line): string | undefined {
     if (record.kind !== 'seal') {
       const isSealMissing = this.#options.keys !== undefined && this.#tree.leaves >= this.#within
-      return isSealMissing ? `no seal follows within ${this.#within} records of the last one` : undefined
+      return isSealMissing ? `no seal within ${this.#within} records of the last one` : undefined
     }
     const { leaves, root, key, signature = '' } = record
     // The first seal may speak of records that retention removed.
     const isAllThere = this.#pruned === undefined || this.#seals > 0 || leaves <= this.#tree.leaves
     if (isAllThere && (leaves !== this.#tree.leaves || root !== this.#tree.root())) {
-      return 'the seal speaks of other records than those before it'
+      return 'the seal does not match the records before it'
     }
     if (this.#options.keys === undefined) return undefined
     const verifier = this.#options.keys.find(({ id }) => id === key)
     if (verifier === undefined)
-      return `the seal is signed with the key ${key}, of which no public key was given`
+      return `the seal is signed with the key ${key}; pass its public key with --public-key`
     return verifier.verify(signedText(line.bytes), signature)
       ? undefined
-      : 'the signature of the seal is not that of its key'
+      : 'the signature of the seal is invalid'
   }
 
   #take(record: AuditRecord, hash: string): void {
@@ -190,7 +190,7 @@ function unlinked(named: ChainEnd | undefined, before: ChainEnd | undefined): st
   if (isSameEnd(named, before)) return undefined
   if (named?.chain !== before?.chain) {
     const expected = named ? `chain ${named.chain}` : 'no chain'
-    return `${expected} should come before this one, and ${before ? `chain ${before.chain}` : 'none'} does`
+    return `expected ${expected} before this one, found ${before ? `chain ${before.chain}` : 'none'}`
   }
   return `chain ${named?.chain} ended with record ${named?.seq}, and now ends with ${before?.seq} or another text`
 }

@@ -64,16 +64,16 @@ class History {
     if (end !== 'newline') return 'the line does not end in a newline'
     const value = parseObject(bytes)
     if (this.#table === undefined) {
-      if (!isHead(value)) return 'this is no proof of format version 1'
+      if (!isHead(value)) return 'not a proof of format version 1'
       this.#table = value.table
       return undefined
     }
-    return isSealedRecords(value) ? this.#addSealed(value) : 'the line is no seal with records'
+    return isSealedRecords(value) ? this.#addSealed(value) : 'the line is not a seal with records'
   }
 
   /** The report on a proof that begins at that line, and ended well. */
   whole(line: number): ProofReport {
-    return this.report(this.records === 0 ? { line, what: 'there is no record in the proof' } : undefined)
+    return this.report(this.records === 0 ? { line, what: 'the proof has no record' } : undefined)
   }
 
   report(problem: ProofReport['problem']): ProofReport {
@@ -94,17 +94,18 @@ class History {
     const checked = checkLine(line)
     if (typeof checked === 'string') return `the seal: ${checked}`
     const { record } = checked
-    if (record.kind !== 'seal') return 'the seal is a record of another kind'
+    if (record.kind !== 'seal') return 'the record is not a seal'
     const verifier = this.#keys.find(({ id }) => id === record.key)
-    if (!verifier) return `the seal is signed with the key ${record.key}, of which no public key was given`
+    if (!verifier)
+      return `the seal is signed with the key ${record.key}; pass its public key with --public-key`
     if (!verifier.verify(signedText(line), record.signature ?? '')) {
-      return 'the signature of the seal is not that of its key'
+      return 'the signature of the seal is invalid'
     }
     for (const { line, index, path } of records) {
       const proved = checkLine(Buffer.from(line))
       if (typeof proved === 'string') return `a record: ${proved}`
       if (rootFromPath(proved.hash, index, record.leaves, path) !== record.root) {
-        return `record ${proved.record.seq} is not among those that the seal signs`
+        return `record ${proved.record.seq} is not covered by the seal`
       }
       const what = this.#follow(proved)
       if (what !== undefined) return what
@@ -115,7 +116,7 @@ class History {
   #follow(proved: CheckedLine): string | undefined {
     const { chain, seq } = proved.record
     const link = this.#linkOf(proved)
-    if (link === undefined) return `record ${seq} of chain ${chain} does not speak of the table`
+    if (link === undefined) return `record ${seq} of chain ${chain} is not about the table`
     if (this.#last && link !== this.#last.hash) {
       return `a record of the table is missing before record ${seq} of chain ${chain}`
     }

@@ -14,7 +14,7 @@ export function accessCheck(token: string | undefined): (authorization: string |
     if (sent !== undefined && timingSafeEqual(digest(sent), expected)) return
     throw new InterfaceError(
       'Unauthenticated',
-      sent === undefined ? 'no bearer token was sent' : 'the bearer token is not the one of this catalog',
+      sent === undefined ? 'no bearer token was sent' : 'invalid bearer token',
       { headers: { 'www-authenticate': 'Bearer' } },
     )
   }

@@ -44,7 +44,7 @@ export function answerable(error: unknown): InterfaceError {
   const refusal = postgresRefusal(error) ?? storageRefusal(error)
   if (refusal !== undefined) return refusal
   if (error instanceof InterfaceError) return error
-  return new InterfaceError('Internal', 'the catalog failed; the instance of this answer leads to its log', {
+  return new InterfaceError('Internal', 'internal error; see the log of the catalog for this instance', {
     cause: error,
   })
 }

@@ -12,20 +12,22 @@ const postgresSchema = z
       .optional()
       .meta({
         description:
-          'postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full; better given as a file.',
+          'postgresql://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full; use urlFile for secrets.',
         secret: true,
       }),
-    urlFile: z.string().min(1).optional().describe('A file that holds the URL.'),
+    urlFile: z.string().min(1).optional().describe('File with the URL.'),
     schema: z
       .string()
       .regex(/^[a-z_][a-z0-9_]{0,62}$/)
       .default('public')
-      .describe('Each catalog has a schema of its own; it is created where it is not there.'),
-    maximumConnections: z
+      .describe('Database schema, one for each catalog; created if missing.'),
+    maxConnections: z
       .int()
       .min(2)
       .default(10)
-      .describe('Of each replica; straight to PostgreSQL, or through a pooler that keeps sessions.'),
+      .describe(
+        'Maximum connections of each replica; connect directly, or through a pooler in session mode.',
+      ),
   })
   .refine(
     ({ url, urlFile }) => (url === undefined) !== (urlFile === undefined),
@@ -36,34 +38,26 @@ const postgresSchema = z
 const settingsSchema = z.strictObject({
   listen: z
     .strictObject({
-      host: z
-        .string()
-        .min(1)
-        .default('127.0.0.1')
-        .describe('The address that is listened on; 0.0.0.0 for all.'),
+      host: z.string().min(1).default('127.0.0.1').describe('Listen address; 0.0.0.0 for all interfaces.'),
       port: z.int().min(0).max(65_535).default(2335).describe('0 picks a free one.'),
     })
     .prefault({}),
   data: dataSchema
     .optional()
-    .describe('Where the data of the tables lies, for a catalog that is embedded, with `store`.'),
+    .describe('Storage of table data, for an embedded catalog, together with `store`.'),
   catalog: z
     .strictObject({
       remote: remoteSettingsSchema
         .optional()
-        .describe('A catalog elsewhere, instead of an embedded one with `data` and `store`.'),
+        .describe('A remote catalog instead of an embedded one with `data` and `store`.'),
     })
     .prefault({}),
   store: z
     .strictObject({
       postgres: postgresSchema
         .optional()
-        .describe('Without it, the catalog is a SQLite file, of one process at a time.'),
-      folder: z
-        .string()
-        .min(1)
-        .optional()
-        .describe('Where that file lies, if not in the folder of the data.'),
+        .describe('PostgreSQL database; by default SQLite, for a single process.'),
+      folder: z.string().min(1).optional().describe('Folder of the SQLite file; default: the data folder.'),
     })
     .refine(
       ({ postgres, folder }) => postgres === undefined || folder === undefined,
@@ -71,24 +65,23 @@ const settingsSchema = z.strictObject({
     )
     .prefault({}),
   accessToken: z.string().min(16).regex(/^\S+$/, 'expected no white space').optional().meta({
-    description:
-      'What every request must send as a bearer token; without it, everybody who can connect is let in.',
+    description: 'Bearer token required of every request; without it, requests are not authenticated.',
     secret: true,
   }),
   limits: z
     .strictObject({
-      jsonBytes: bytes.default(4 * mebibyte).describe('The largest JSON body.'),
-      uploadBytes: bytes
+      maxJsonBytes: bytes.default(4 * mebibyte).describe('Maximum size of a JSON body.'),
+      maxUploadBytes: bytes
         .default(512 * mebibyte)
-        .describe('The largest Arrow body; a remote catalog sets limits of its own.'),
-      uploadsBytes: bytes
+        .describe('Maximum size of an Arrow body; a remote catalog has its own limits.'),
+      maxUploadMemoryBytes: bytes
         .default(1024 * mebibyte)
         .describe(
-          'All Arrow bodies in memory at a time; with copies and rows, one takes five times its size.',
+          'Memory for all concurrent Arrow bodies; processing takes up to five times the size of a body.',
         ),
     })
-    .refine(({ uploadBytes, uploadsBytes }) => uploadBytes <= uploadsBytes, {
-      message: 'uploadsBytes must have room for one upload of uploadBytes',
+    .refine(({ maxUploadBytes, maxUploadMemoryBytes }) => maxUploadBytes <= maxUploadMemoryBytes, {
+      message: 'expected maxUploadMemoryBytes to be at least maxUploadBytes',
     })
     .prefault({}),
   log: z
@@ -96,7 +89,7 @@ const settingsSchema = z.strictObject({
       level: z
         .enum(['error', 'warn', 'info', 'debug', 'silent'])
         .default('info')
-        .describe('The least that is written.'),
+        .describe('Minimum log level.'),
     })
     .prefault({}),
 })
@@ -115,7 +108,7 @@ export const backendSettingsSchema = settingsSchema
     ({ store, catalog }) => catalog.remote === undefined || (store.postgres ?? store.folder) === undefined,
     {
       path: ['store'],
-      message: 'a remote catalog has a store of its own',
+      message: 'a remote catalog has its own store; remove store',
     },
   )
 

@@ -56,10 +56,10 @@ type Receive = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Resu
  * Rejects when the storage or the store cannot be used.
  */
 export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logger): Promise<Catalog> {
-  const { uploadBytes, uploadsBytes } = settings.limits
+  const { maxUploadBytes, maxUploadMemoryBytes } = settings.limits
   const opened = await openStorage(settings.data)
   const { storage } = opened
-  const engine = openEngine({ storage, decodedUploadBytes: 8 * uploadBytes })
+  const engine = openEngine({ storage, decodedUploadBytes: 8 * maxUploadBytes })
   const close = async (): Promise<void> => {
     await engine.close()
     opened.close()
@@ -71,9 +71,9 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     await close()
     throw error
   }
-  const memory = new UploadMemory(uploadsBytes)
+  const memory = new UploadMemory(maxUploadMemoryBytes)
   return {
-    ...operationsOf(parts, (upload, use) => withUpload(upload, uploadBytes, memory, use)),
+    ...operationsOf(parts, (upload, use) => withUpload(upload, maxUploadBytes, memory, use)),
     checkReady: async () => {
       await sql`select 1`.execute(parts.database)
     },
@@ -151,5 +151,5 @@ function operationsOf(parts: CatalogParts, receive: Receive): CatalogOperations 
 }
 
 async function unsupported(name: OperationName): Promise<never> {
-  throw new InterfaceError('Unsupported', `this catalog does not have the operation ${name}`)
+  throw new InterfaceError('Unsupported', `this catalog does not support the operation ${name}`)
 }

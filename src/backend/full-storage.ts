@@ -14,7 +14,7 @@ export function storageRefusal(error: unknown): InterfaceError | undefined {
   if (!(reason instanceof Error)) return undefined
   const isFull = ('code' in reason && codes.has(reason.code)) || texts.test(reason.message)
   if (!isFull) return undefined
-  return new InterfaceError('ServiceUnavailable', 'the storage of the catalog has no room for this', {
+  return new InterfaceError('ServiceUnavailable', 'the storage of the catalog is full', {
     headers: { 'retry-after': '60' },
     cause: error,
   })

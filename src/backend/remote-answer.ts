@@ -33,7 +33,7 @@ export async function readAnswer(
   if (statusCode >= 400) throw await readRefusal(response, speaksForItself, sent)
   if (statusCode >= 300) throw await discard(response, `a redirect (${statusCode}), which is not followed`)
   const encoding = valueOf(headers['content-encoding']) ?? 'identity'
-  if (encoding !== 'identity') throw await discard(response, 'a compressed body, which was not asked for')
+  if (encoding !== 'identity') throw await discard(response, 'an unexpected compressed body')
   if (operation.answer === 'empty') {
     await body.dump()
     return undefined
@@ -41,7 +41,7 @@ export async function readAnswer(
   const type = (valueOf(headers['content-type']) ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (operation.answer === 'arrow') {
     if (type === arrowFileType || type === '' || type === 'application/octet-stream') return body
-    throw await discard(response, 'something else than an Arrow file')
+    throw await discard(response, 'a body that is not an Arrow file')
   }
   const bytes = await readBounded(body, maximumJsonBytes)
   if (bytes === undefined) throw unexpected(`more than ${maximumJsonBytes} bytes`)
@@ -53,12 +53,12 @@ export function transportError(error: unknown): InterfaceError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const name = error instanceof Error ? error.name : ''
   if (code.endsWith('_TIMEOUT') || name === 'TimeoutError') {
-    return unavailable(504, 'the remote catalog did not answer in time', error)
+    return unavailable(504, 'timeout of the remote catalog', error)
   }
   if (code === 'UND_ERR_CLOSED' || code === 'UND_ERR_DESTROYED') {
     return unavailable(503, 'the server is shutting down', error)
   }
-  return unavailable(502, 'the remote catalog could not be reached, or broke off', error)
+  return unavailable(502, 'the remote catalog is unreachable or closed the connection', error)
 }
 
 async function readRefusal(
@@ -69,7 +69,7 @@ async function readRefusal(
   const bytes = await readBounded(body, maximumErrorBytes)
   const { kind, isNamed, message, cause } = readForeignError(statusCode, bytes, sent)
   if (statusCode === 407 || (statusCode === 401 && speaksForItself)) {
-    return unavailable(502, 'the remote catalog does not accept the credential of this server', cause)
+    return unavailable(502, 'the remote catalog rejected the credential of this server', cause)
   }
   // What the interface does not name is the page of a proxy; of an internal failure it may be a stack trace.
   const shown = isNamed && kind !== 'Internal' ? message : undefined
@@ -77,7 +77,7 @@ async function readRefusal(
     const value = valueOf(headers[name])
     return value === undefined ? [] : [[name, value]]
   })
-  return new InterfaceError(kind, shown ?? `the remote catalog answered with status ${statusCode}`, {
+  return new InterfaceError(kind, shown ?? `the remote catalog returned status ${statusCode}`, {
     status: statusCode,
     headers: Object.fromEntries(kept) as Record<string, string>,
     cause,
@@ -96,7 +96,7 @@ function readJson(name: OperationName, text: string, type: string): unknown {
   if (expected === 'object' ? isObject(value) : typeof value === expected) return value
   const count = expected === 'number' && isObject(value) ? value['count'] : undefined
   if (typeof count === 'number') return count
-  throw unexpected(`something else than JSON of ${name}`)
+  throw unexpected(`a body that is not valid JSON of ${name}`)
 }
 
 function parse(text: string): unknown {
@@ -125,7 +125,7 @@ async function discard({ body }: Dispatcher.ResponseData, what: string): Promise
 }
 
 function unexpected(what: string): InterfaceError {
-  return unavailable(502, `the remote catalog answered ${what}`)
+  return unavailable(502, `the remote catalog returned ${what}`)
 }
 
 function unavailable(status: number, message: string, cause?: unknown): InterfaceError {

@@ -52,19 +52,19 @@ export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catal
 }
 
 async function openPool(origin: string, settings: RemoteSettings): Promise<Pool> {
-  const { certificateAuthority, maximumConnections, timeouts } = settings
+  const { caFile, maxConnections, timeouts } = settings
   return new Pool(origin, {
-    connections: maximumConnections,
+    connections: maxConnections,
     pipelining: 1,
     connect: {
-      timeout: timeouts.connectMs,
+      timeout: timeouts.connectTimeoutMs,
       rejectUnauthorized: true,
-      ...(certificateAuthority !== undefined && {
-        ca: await readPemFile(certificateAuthority, 'CERTIFICATE'),
+      ...(caFile !== undefined && {
+        ca: await readPemFile(caFile, 'CERTIFICATE'),
       }),
     },
-    headersTimeout: timeouts.answerMs,
-    bodyTimeout: timeouts.idleMs,
+    headersTimeout: timeouts.responseHeadersTimeoutMs,
+    bodyTimeout: timeouts.responseBodyTimeoutMs,
   })
 }
 
@@ -87,9 +87,13 @@ async function perform(
   dialect: RemoteDialect,
 ): Promise<unknown> {
   if (pool.stats.queued >= maximumWaiting) {
-    throw new InterfaceError('ServiceUnavailable', 'too many requests wait for the remote catalog', {
-      headers: { 'retry-after': '1' },
-    })
+    throw new InterfaceError(
+      'ServiceUnavailable',
+      'too many pending requests to the remote catalog; retry later',
+      {
+        headers: { 'retry-after': '1' },
+      },
+    )
   }
   const request = writeRequest(operation, call, dialect)
   const signal = operation.effect === 'read' ? call.caller.signal : undefined
@@ -105,8 +109,7 @@ async function perform(
     return isTold ? withLanceSchema(answer as Members) : answer
   } catch (error) {
     if (error instanceof InterfaceError) throw error
-    if (call.caller.signal.aborted)
-      throw invalidInput('the client left before it was answered', { cause: error })
+    if (call.caller.signal.aborted) throw invalidInput('the client closed the connection', { cause: error })
     throw transportError(error)
   }
 }
@@ -143,6 +146,6 @@ async function probe(pool: Pool, basePath: string): Promise<void> {
     throw transportError(error)
   }
   if (status >= 500) {
-    throw new InterfaceError('ServiceUnavailable', `the remote catalog answers with status ${status}`)
+    throw new InterfaceError('ServiceUnavailable', `the remote catalog returned status ${status}`)
   }
 }

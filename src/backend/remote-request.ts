@@ -66,7 +66,8 @@ export function writeRequest(
 function openUpload({ chunks }: Upload, signal: AbortSignal): Readable {
   const stream = Readable.from(chunks, { objectMode: false })
   const cut = (): void => {
-    if (!stream.readableEnded) stream.destroy(invalidInput('the client left in the middle of its upload'))
+    if (!stream.readableEnded)
+      stream.destroy(invalidInput('the client closed the connection during the upload'))
   }
   signal.addEventListener('abort', cut, { once: true })
   return stream
@@ -128,7 +129,7 @@ function headersOf(
 
 function checked(value: string, what: string): string {
   if (fieldValue.test(value)) return value
-  throw invalidInput(`${what} holds a character that a header cannot hold`)
+  throw invalidInput(`${what} contains a character that is not allowed in a header`)
 }
 
 /** The interface takes the properties in a header, later catalogs take them in the query: both get the same text. */

@@ -25,5 +25,7 @@ function inLanceTypes(schema: NonNullable<z.output<typeof schemaOfTable>>) {
 }
 
 function untold(cause: unknown): InterfaceError {
-  return new InterfaceError('Unsupported', 'the schema of the table cannot be told to this client', { cause })
+  return new InterfaceError('Unsupported', 'the schema of the table cannot be represented for this client', {
+    cause,
+  })
 }

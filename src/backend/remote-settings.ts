@@ -7,15 +7,17 @@ const milliseconds = z.int().positive()
 export const remoteSettingsSchema = z.strictObject({
   ...catalogAddress,
   credential: catalogAddress.credential.describe(
-    'What every request is made with, instead of the identity of its caller.',
+    'Credential of all requests, instead of that of the caller.',
   ),
   timeouts: z
     .strictObject({
-      connectMs: milliseconds.default(5_000).describe('To connect, TLS included.'),
-      answerMs: milliseconds
+      connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
+      responseHeadersTimeoutMs: milliseconds
         .default(300_000)
-        .describe('From the end of the request to the head of the answer.'),
-      idleMs: milliseconds.default(60_000).describe('Between two pieces of an answer.'),
+        .describe('From the end of the request to the response headers.'),
+      responseBodyTimeoutMs: milliseconds
+        .default(60_000)
+        .describe('Between two chunks of the response body.'),
     })
     .prefault({}),
 })

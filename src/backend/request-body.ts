@@ -13,7 +13,7 @@ export function openBody(request: IncomingMessage): Upload {
     'content-encoding': encoding,
   } = request.headers
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw invalidInput('the body is compressed by content-encoding; send it as it is', { status: 415 })
+    throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
   }
   const isThere = announced !== undefined || transfer !== undefined
   return { chunks: chunksOf(request), length: isThere ? numberOf(announced) : 0 }
@@ -65,5 +65,5 @@ function reserve(length: number, take: (bytes: number) => void): Buffer {
 }
 
 function tooLarge(limit: number): InterfaceError {
-  return invalidInput(`the body is larger than the ${limit} bytes that are accepted`, { status: 413 })
+  return invalidInput(`the body is larger than the limit of ${limit} bytes`, { status: 413 })
 }

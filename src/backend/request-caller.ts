@@ -42,5 +42,5 @@ function readEnvelope({ identity, context }: Members) {
   const read = envelopeSchema.safeParse({ identity, context })
   if (read.success) return read.data
   const path = read.error.issues[0]?.path.map(String).join('.') ?? ''
-  throw invalidInput(`the member ${show(path)} of the body is wrong: expected text`)
+  throw invalidInput(`invalid member ${show(path)} of the body: expected a string`)
 }

@@ -91,7 +91,7 @@ export function mergeMembers(
   const merged: Record<string, unknown> = { ...members }
   const add = (name: string, value: unknown): void => {
     if ((merged[name] ?? value) !== value) {
-      throw invalidInput(`${show(name)} is sent twice, and the values differ`)
+      throw invalidInput(`conflicting values of ${show(name)}`)
     }
     merged[name] = value
   }
@@ -115,9 +115,7 @@ export function readRequest<Name extends OperationName>(name: Name, members: Mem
   if (read.success) return read.data as RequestTo<Name>
   const issue = read.error.issues[0]
   const path = issue?.path.map(String).join('.') ?? ''
-  throw invalidInput(
-    `the member ${show(path)} of the request is wrong: ${issue?.message ?? 'not as expected'}`,
-  )
+  throw invalidInput(`invalid member ${show(path)} of the request: ${issue?.message ?? 'unexpected value'}`)
 }
 
 function isDescribed(name: OperationName): name is DescribedOperation {

@@ -40,7 +40,7 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const catalog = await openCatalog(settings, log)
   const { limits, accessToken } = settings
-  const parts = { catalog, jsonBytes: limits.jsonBytes, isGuarded: accessToken !== undefined }
+  const parts = { catalog, jsonBytes: limits.maxJsonBytes, isGuarded: accessToken !== undefined }
   const server = createServer(parts, accessToken, log)
   const close = async (): Promise<void> => {
     // A connection whose answer ends only now would be kept alive, and waited for.
@@ -66,7 +66,7 @@ async function openCatalog(settings: BackendSettings, log: Logger): Promise<Cata
     const { openRemoteCatalog } = await import('./remote-catalog.ts')
     return await openRemoteCatalog(catalog.remote)
   }
-  if (data === undefined) throw new Error('the settings name no catalog')
+  if (data === undefined) throw new Error('no catalog configured')
   const { openEmbeddedCatalog } = await import('./embedded-catalog.ts')
   return await openEmbeddedCatalog({ ...settings, data }, log)
 }
@@ -97,7 +97,7 @@ function createServer(parts: OperationParts, accessToken: string | undefined, lo
     try {
       if (request.method === 'GET' && request.originalUrl === '/livez') {
         if (!parts.catalog.isAlive()) {
-          throw new InterfaceError('ServiceUnavailable', 'the engine makes no progress; restart the catalog')
+          throw new InterfaceError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
         }
         return reply.send({ status: 'ok' })
       }
@@ -111,10 +111,10 @@ function createServer(parts: OperationParts, accessToken: string | undefined, lo
       checkAccess(request.headers.authorization)
       const target = parseTarget(request.method, request.originalUrl)
       operation = target.operation
-      log.debug({ requestId, operation: operation.name, id: target.id }, 'request')
+      log.debug({ requestId, operation: operation.name, id: target.id }, 'request received')
       const result = await operate(parts, request, target, dialect, { requestId, signal })
       return answer(reply, operation, result, (error) => {
-        if (!signal.aborted) log.error({ err: error, requestId }, 'an answer broke off in the middle')
+        if (!signal.aborted) log.error({ err: error, requestId }, 'response aborted')
       })
     } catch (error) {
       const refusal = answerable(error)

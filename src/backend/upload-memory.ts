@@ -13,7 +13,7 @@ export class UploadMemory {
   /** Throws ServiceUnavailable (503) when other uploads hold what is needed. */
   take(bytes: number): void {
     if (bytes > this.#free) {
-      throw new InterfaceError('ServiceUnavailable', 'other uploads take all the memory; try again', {
+      throw new InterfaceError('ServiceUnavailable', 'upload memory exhausted; retry later', {
         headers: { 'retry-after': '1' },
       })
     }

@@ -3,12 +3,15 @@ import { defaultDelimiter, parseIdentifier } from '../interface/identifiers.ts'
 import { collect, time } from './arguments.ts'
 
 /** The folder of a log, as every command takes it. */
-export const folderArgument = ['<dir>', 'the folder of the log: `audit` in the data folder of `dev`'] as const
+export const folderArgument = [
+  '<dir>',
+  'the folder of the audit log (for `dev`: `audit` in its data folder)',
+] as const
 
 /** Public keys, as the commands that check seals take them. */
 export const publicKeyOption = [
   '--public-key <file>',
-  'the public key that seals must be signed with (PEM); may be repeated, where the key was changed',
+  'a public key of the seals (PEM); repeatable if the key was rotated',
   collect,
   [],
 ] as const
@@ -18,13 +21,13 @@ export function withSelection(command: Command): Command {
   return command
     .option(
       '--table <id>',
-      `of that table, such as prod${defaultDelimiter}sales${defaultDelimiter}orders`,
+      `only records of this table, such as prod${defaultDelimiter}sales${defaultDelimiter}orders`,
       tableId,
     )
-    .option('--principal <name>', 'of that principal')
-    .option('--operation <name>', 'of that operation, such as CreateTableVersion')
-    .option('--since <time>', 'from then on, such as 2027-01-31T00:00:00Z', time)
-    .option('--until <time>', 'before then', time)
+    .option('--principal <name>', 'only records of this principal')
+    .option('--operation <name>', 'only records of this operation, such as CreateTableVersion')
+    .option('--since <time>', 'only records from this time on, such as 2027-01-31T00:00:00Z', time)
+    .option('--until <time>', 'only records before this time', time)
 }
 
 /** An id as it stands in a route. */

@@ -16,7 +16,10 @@ export function exportCommand(): Command {
     .description('print records of an audit log as JSON lines for other programs')
     .argument(...folderArgument)
     .addOption(
-      new Option('--format <format>', 'OCSF API Activity, CloudEvents 1.0, or as they stand in the log')
+      new Option(
+        '--format <format>',
+        'output format: OCSF API Activity, CloudEvents 1.0, or the records as stored',
+      )
         .choices(recordFormats)
         .makeOptionMandatory(),
     )

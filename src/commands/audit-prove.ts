@@ -11,9 +11,7 @@ import { printLines } from './print-lines.ts'
 /** `catalog-gateway audit prove DIR --table ID`: the history of one table, to be shown to others. */
 export function proveCommand(): Command {
   return newCommand('prove')
-    .description(
-      "print the history of one table, and what shows that it is the gateway's, without other tables",
-    )
+    .description('print the history of one table with a proof that the log contains it, without other tables')
     .argument(...folderArgument)
     .requiredOption('--table <id>', 'the table, such as prod$sales$orders', tableId)
     .action(prove)
@@ -22,8 +20,8 @@ export function proveCommand(): Command {
 /** `catalog-gateway audit verify-proof FILE`: whether such a history is the gateway's, and whole. */
 export function verifyProofCommand(): Command {
   return newCommand('verify-proof')
-    .description('check what `audit prove` printed, without the log')
-    .argument('<file>', 'what `audit prove` printed')
+    .description('verify the output of `audit prove` without the log')
+    .argument('<file>', 'the output of `audit prove`')
     .option(...publicKeyOption)
     .action(checkProof)
 }
@@ -40,13 +38,13 @@ async function prove(folder: string, { table }: { table: readonly string[] }): P
   const isPrinted = await attempt('the audit log cannot be read', () => printLines(lines()))
   if (!isPrinted) return
   if (unsealed > 0) {
-    process.stderr.write(`${unsealed} newer records are not signed yet, and so not in the proof\n`)
+    process.stderr.write(`${unsealed} newer records are not sealed yet and not in the proof\n`)
   }
-  if (records === 0) throw new CommandFailure('the log holds no signed record of this table')
+  if (records === 0) throw new CommandFailure('the log has no sealed record of this table')
 }
 
 async function checkProof(file: string, { publicKey }: { publicKey: readonly string[] }): Promise<void> {
-  if (publicKey.length === 0) throw new CommandFailure('nothing can be checked without --public-key')
+  if (publicKey.length === 0) throw new CommandFailure('--public-key is required')
   const keys = await attempt('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )
@@ -54,12 +52,12 @@ async function checkProof(file: string, { publicKey }: { publicKey: readonly str
   for (const { problem, records, table, first, last, isFromBeginning } of reports) {
     if (problem) {
       throw new CommandFailure(
-        `broken: line ${problem.line}: ${problem.what}\n${records} records before it are good`,
+        `broken: line ${problem.line}: ${problem.what}\n${records} valid records before it`,
       )
     }
-    const begun = isFromBeginning ? 'from its first record on' : 'not from its first record on'
+    const begun = isFromBeginning ? 'from its first record on' : 'starting after its first record'
     process.stdout.write(
-      `good: ${records} records of table ${table.join('$')}, ${begun}, none missing from ${first} to ${last}\n`,
+      `valid: ${records} records of table ${table.join('$')}, ${begun}, complete from ${first} to ${last}\n`,
     )
   }
 }

@@ -16,7 +16,7 @@ export function queryCommand(): Command {
   return withSelection(newCommand('query'))
     .description('show the records of an audit log, oldest first')
     .argument(...folderArgument)
-    .option('--json', 'as JSON lines, as they stand in the log')
+    .option('--json', 'print the records as stored, as JSON lines')
     .action(query)
 }
 
@@ -73,7 +73,7 @@ function resultOf(record: StoredRecord): string {
     case 'resolved':
       return `${record.result}: ${record.evidence}${shownOutOfBand(record)}`
     case 'recovered':
-      return `${record.file}: ${record.bytesCut} bytes cut off, ${record.bytesRestored ?? 0} restored`
+      return `${record.file}: ${record.bytesCut} bytes truncated, ${record.bytesRestored ?? 0} restored`
     case 'pruned':
       return `${record.files.length} files removed`
     case 'seal':

@@ -20,12 +20,12 @@ const progressMs = 5_000
 /** `catalog-gateway audit verify DIR`: whether an audit log is what the gateway wrote. */
 export function verifyCommand(): Command {
   return newCommand('verify')
-    .description('check every record of an audit log, the chain that links them, and the seals that sign it')
+    .description('verify the records of an audit log, their hash chain and its seals')
     .argument(...folderArgument)
     .option(...publicKeyOption)
     .option(
       '--expect-head <hash>',
-      'the hash of a record that must be there, or its first 12 digits; may be repeated, as for several workers',
+      'the hash of a record that must exist, or its first 12 digits; repeatable, for several workers',
       (text, before: readonly string[]) => collect(hash(text), before),
       [],
     )
@@ -52,26 +52,26 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
     throw new CommandFailure(`broken: ${file}${line}${seq}: ${problem.what}\n${countsOf(logs)} before it`)
   }
   for (const head of missingHeads) {
-    const what = `no record has the hash ${head}: the end of the log was cut off, or this is another log`
-    throw new CommandFailure(`broken: ${what}\n${countsOf(logs)} in what is there`)
+    const what = `no record has the hash ${head}: the log was truncated, or this is another log`
+    throw new CommandFailure(`broken: ${what}\n${countsOf(logs)} found`)
   }
   if (logs.every(({ report }) => report.chains === 0))
-    throw new CommandFailure(`${folder} holds no audit log`)
+    throw new CommandFailure(`${folder} contains no audit log`)
   process.stdout.write(`good: ${countsOf(logs)}\n`)
   for (const { name, report } of logs) {
     if (report.journal?.state !== 'needed') continue
     const { file, bytes } = report.journal
     process.stdout.write(
-      `journal: ${join(name, file)} lacks ${bytes} bytes, which were read in the journal; ` +
-        'the gateway puts them back when it starts\n',
+      `journal: ${join(name, file)} lacks ${bytes} bytes, which the journal contains; ` +
+        'the gateway restores them when it starts\n',
     )
   }
   for (const { name, report } of logs) {
     if (report.tornTail === undefined) continue
     const { file, bytes } = report.tornTail
     process.stdout.write(
-      `torn tail: ${join(name, file)} ends in ${bytes} bytes of a record that was never finished; ` +
-        'the gateway cuts it off when it starts\n',
+      `torn tail: ${join(name, file)} ends in ${bytes} bytes of an incomplete record; ` +
+        'the gateway truncates it when it starts\n',
     )
   }
   for (const { name, report } of logs) {
@@ -96,18 +96,16 @@ function notesOn(
   const since = unsealed.since === undefined ? '' : ` since ${unsealed.since}`
   return [
     areSealsChecked
-      ? `${seals} seals, all signed as they should be`
-      : `${seals} seals, whose signatures were not checked: --public-key was not given`,
-    ...(unsealed.records > 0
-      ? [`unsealed tail: ${unsealed.records} records${since} are not signed yet`]
-      : []),
+      ? `${seals} seals, all signatures valid`
+      : `${seals} seals, signatures not checked (no --public-key)`,
+    ...(unsealed.records > 0 ? [`unsealed tail: ${unsealed.records} records${since} not sealed yet`] : []),
     ...(unsealed.records > 0 && journal?.state === 'absent'
-      ? ['no journal lies beside the log: after a power cut, records at its end may be missing']
+      ? ['no journal found: after a power failure, records at the end may be missing']
       : []),
     ...(journal?.state === 'unreadable'
-      ? [`the journal cannot be read, and records at the end may be missing: ${journal.what}`]
+      ? [`the journal cannot be read; records at the end may be missing: ${journal.what}`]
       : []),
-    ...(pruned ? [`older records were removed, up to record ${pruned.seq} of chain ${pruned.chain}`] : []),
+    ...(pruned ? [`older records removed up to record ${pruned.seq} of chain ${pruned.chain}`] : []),
     ...(head ? [`head: record ${head.seq} of chain ${head.chain}, hash ${head.hash}`] : []),
   ]
 }
@@ -117,7 +115,7 @@ function progressOnStandardError(): (file: string, records: number) => void {
   return (file, records) => {
     if (performance.now() < due) return
     due = performance.now() + progressMs
-    process.stderr.write(`${records} records are good so far, up to the end of ${file}\n`)
+    process.stderr.write(`${records} records verified, up to the end of ${file}\n`)
   }
 }
 

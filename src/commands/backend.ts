@@ -16,10 +16,10 @@ const closingMs = 25_000
 /** `catalog-gateway backend --config FILE`: a catalog alone, embedded or remote, without a gateway. */
 export function backendCommand(): Command {
   return newCommand('backend')
-    .description('run the reference catalog alone, or serve a remote one')
+    .description('run the reference catalog on its own, or serve a remote catalog')
     .requiredOption(
       '--config <file>',
-      'settings in YAML; the environment wins over them (CATALOG_GATEWAY__...)',
+      'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
     .action(async ({ config }: { config: string }) => {
       surviveOtherSignals()
@@ -65,5 +65,5 @@ export function backendCommand(): Command {
 }
 
 async function nothingToReload(): Promise<void> {
-  process.stderr.write('SIGHUP: there is nothing to reload; a change of the settings needs a restart\n')
+  process.stderr.write('SIGHUP ignored: changed settings require a restart\n')
 }

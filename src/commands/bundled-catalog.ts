@@ -89,10 +89,10 @@ async function keepRunning(
     const since = performance.now()
     const end = await untilEnded(running)
     if (performance.now() - since > steadyRunMs) delayMs = firstDelayMs
-    let problem = `the catalog process ended (${end})`
+    let problem = `the catalog process exited (${end})`
     for (let isUp = false; !isUp;) {
       if (stopping.aborted) return
-      process.stderr.write(`${problem}; it is started again in ${delayMs / 1000} s\n`)
+      process.stderr.write(`${problem}; restarting in ${delayMs / 1000} s\n`)
       await sleep(delayMs, undefined, { signal: stopping }).catch(() => undefined)
       delayMs = Math.min(2 * delayMs, longestDelayMs)
       if (stopping.aborted) return
@@ -106,7 +106,7 @@ async function keepRunning(
         problem = error instanceof Error ? error.message : String(error)
       }
     }
-    process.stderr.write('the catalog process runs again\n')
+    process.stderr.write('the catalog process restarted\n')
   }
 }
 
@@ -120,7 +120,7 @@ async function untilEnded({ child, url }: CatalogProcess): Promise<string> {
       failures = (await isAlive(url)) ? 0 : failures + 1
     }
     if (!ended.signal.aborted) {
-      process.stderr.write('the catalog process does not react or makes no progress, and is killed\n')
+      process.stderr.write('the catalog process is unresponsive and will be killed\n')
       child.kill('SIGKILL')
       await once(child, 'exit')
     }
@@ -149,5 +149,5 @@ async function announcedUrl(child: ChildProcess): Promise<string> {
   } finally {
     clearTimeout(timer)
   }
-  throw new CommandFailure('the catalog process did not start; its messages stand above')
+  throw new CommandFailure('the catalog process did not start; see its messages above')
 }

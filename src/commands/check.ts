@@ -19,8 +19,8 @@ import { newCommand } from './new-command.ts'
 /** `catalog-gateway check --config FILE`: everything that `serve` would refuse, without serving. */
 export function checkCommand(): Command {
   return newCommand('check')
-    .description('check settings, policies and keys, and print the settings in force')
-    .requiredOption('--config <file>', 'settings in YAML')
+    .description('check settings, policies and keys, and print the effective settings')
+    .requiredOption('--config <file>', 'settings file (YAML)')
     .action(async ({ config }: { config: string }) => {
       const settings = await attempt(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, process.env),
@@ -40,9 +40,9 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   const { tls } = listen
   if (tls) await keep('the certificates of `listen` cannot be used', () => readCertificates(tls))
   await keep('the policies cannot be used', async () => checkPolicies(await policyPlace(policies)))
-  const { candidate } = policies
-  if (candidate !== undefined)
-    await keep('the candidate policies cannot be used', () => checkPolicies(policyFolder(candidate)))
+  const { candidateFolder } = policies
+  if (candidateFolder !== undefined)
+    await keep('the candidate policies cannot be used', () => checkPolicies(policyFolder(candidateFolder)))
   const { apiKeys, introspection, assertion } = identity
   if (introspection) {
     await keep('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))

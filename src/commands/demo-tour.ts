@@ -32,9 +32,9 @@ export async function runTour(tour: Tour): Promise<void> {
   const name = `readings_${Date.now().toString(36)}`
   const developer = await connect('db://demo', { apiKey: key, hostOverride: tour.url })
 
-  say(1, 'Make the namespace "demo"', 'POST /v1/namespace/demo/create')
+  say(1, 'Create the namespace "demo"', 'POST /v1/namespace/demo/create')
   await developer.createNamespace(namespace, { mode: 'exist_ok' })
-  print('   it is there')
+  print('   exists already')
 
   say(
     2,
@@ -46,7 +46,7 @@ export async function runTour(tour: Tour): Promise<void> {
   say(3, 'Query it', 'POST .../count_rows and .../query')
   await query(table)
 
-  say(4, 'Be refused', 'the principal "demo-analyst" may read this namespace, and nothing else')
+  say(4, 'Be denied', 'the principal "demo-analyst" may read this namespace, and nothing else')
   await beDenied(tour, name)
 
   say(5, 'Commit with the gateway in front of the external manifest store', 'POST .../version/create')
@@ -54,9 +54,9 @@ export async function runTour(tour: Tour): Promise<void> {
   await commit(tour.url, key, managed)
 
   const audit = join(tour.dataDir, devFiles.audit)
-  say(6, `What the audit log holds of demo.${managed}`, audit)
+  say(6, `Audit records of demo.${managed}`, audit)
   await showAudit(audit, managed)
-  print(`\nDone. Whether the log is what the gateway wrote: ${invocation()} audit verify ${shellWord(audit)}`)
+  print(`\nDone. Verify the audit log: ${invocation()} audit verify ${shellWord(audit)}`)
 }
 
 async function keyOfDev(dataDir: string): Promise<string> {
@@ -65,16 +65,16 @@ async function keyOfDev(dataDir: string): Promise<string> {
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
     throw new CommandFailure(
-      `there is no ${file}; start the stack first (npm start), or say where it runs with --data-dir and --api-key`,
+      `${file} not found; start the stack first (npm start), or pass --data-dir and --api-key`,
       { cause: error },
     )
   }
 }
 
 async function reach(url: string, key: string): Promise<void> {
-  await attempt(`the tour cannot begin; is the stack running (npm start) at ${url}?`, async () => {
+  await attempt(`the tour cannot start; is the stack running (npm start) at ${url}?`, async () => {
     const answer = await fetch(`${url}/v1/namespace/$/list`, { headers: { 'x-api-key': key } })
-    if (!answer.ok) throw new Error(`it answers ${answer.status}: ${await answer.text()}`)
+    if (!answer.ok) throw new Error(`status ${answer.status}: ${await answer.text()}`)
   })
 }
 
@@ -123,7 +123,7 @@ async function beDenied(tour: Tour, name: string): Promise<void> {
   print(`   count_rows: ${allowed.status} ${(await allowed.text()).trim()}`)
   print(`   drop:       ${denied.status} ${(await denied.text()).trim()}`)
   if (allowed.status !== 200 || denied.status !== 403) {
-    throw new CommandFailure('expected 200 and 403; does `dev` run with other policies than its own?')
+    throw new CommandFailure('expected 200 and 403; does `dev` run with its default policies?')
   }
 }
 

@@ -7,8 +7,8 @@ export function demoCommand(): Command {
     .description('a tour of a running `dev`: tables, queries, a denied call, a commit and its audit records')
     .option('--url <url>', 'where `dev` listens', 'http://127.0.0.1:2333')
     .option('--data-dir <dir>', 'the data folder of `dev`', '.catalog-gateway')
-    .option('--api-key <key>', 'the development key; otherwise the one that `dev` keeps in its data folder')
-    .option('--rows <number>', 'how many rows are streamed', rows, 100_000)
+    .option('--api-key <key>', 'the development key; default: the key in the data folder of `dev`')
+    .option('--rows <number>', 'number of rows to stream', rows, 100_000)
     .action(async (options: { url: string; dataDir: string; apiKey?: string; rows: number }) => {
       // Loaded here, so that no other command carries the client library in its memory.
       const { runTour } = await import('./demo-tour.ts')
@@ -18,7 +18,6 @@ export function demoCommand(): Command {
 
 function rows(text: string): number {
   const value = Number(text)
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new InvalidArgumentError('expected a whole number from 1 on')
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('expected an integer above 0')
   return value
 }

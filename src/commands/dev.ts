@@ -39,11 +39,11 @@ export const developmentPolicies = fileURLToPath(new URL('../../policies/develop
 /** `catalog-gateway dev`: gateway, bundled catalog, example policies and a key, on this machine alone. */
 export function devCommand(): Command {
   return newCommand('dev')
-    .description('run a gateway with the bundled catalog on this machine, ready to try')
-    .option('--port <number>', 'the port of the gateway; 0 takes a free one', port, 2333)
-    .option('--admin-port <number>', 'the port of health and metrics; 0 takes a free one', port, 2334)
-    .option('--data-dir <dir>', 'where data, keys and the audit log are kept', '.catalog-gateway')
-    .option('--api-key <key>', 'the development key (principal "dev"); otherwise one is made and kept')
+    .description('run a gateway with the bundled catalog on this machine')
+    .option('--port <number>', 'port of the gateway; 0 picks a free port', port, 2333)
+    .option('--admin-port <number>', 'port for health and metrics; 0 picks a free port', port, 2334)
+    .option('--data-dir <dir>', 'folder for data, keys and the audit log', '.catalog-gateway')
+    .option('--api-key <key>', 'the development key (principal "dev"); generated and stored if not given')
     .option('--policies <dir>', 'a folder of policies instead of the examples', developmentPolicies)
     .action(dev)
 }
@@ -71,7 +71,7 @@ async function dev(options: DevOptions): Promise<void> {
       const announcement = welcome(gateway.url, gateway.adminUrl, key, options.dataDir)
       const reload = async (): Promise<void> => {
         await gateway.reload()
-        process.stdout.write('read policies and keys again; what could not be used is in the log\n')
+        process.stdout.write('policies and keys reloaded; see the log for errors\n')
       }
       await untilStopped({ ...gateway, announcement, reload })
     } finally {
@@ -131,10 +131,10 @@ function welcome(url: string, adminUrl: string, key: string, dataDir: string): s
 admin on ${adminUrl}
 console on ${adminUrl}/console
 
-catalog-gateway stands in front of the bundled catalog. The key below is yours and may do everything.
+catalog-gateway runs in front of the bundled catalog. The key below is allowed everything.
 
   export KEY=${shellWord(key)}
-  # make a namespace, and list what is there
+  # create a namespace and list namespaces and tables
   curl -H "x-api-key: $KEY" -X POST -H 'content-type: application/json' -d '{}' '${url}/v1/namespace/sales/create'
   curl -H "x-api-key: $KEY" '${url}/v1/namespace/$/list'
   # without a key: 401
@@ -142,12 +142,12 @@ catalog-gateway stands in front of the bundled catalog. The key below is yours a
   # health and metrics
   curl ${adminUrl}/readyz
   curl ${adminUrl}/metrics
-  # is the audit log what the gateway wrote?
+  # verify the audit log
   ${invocation()} audit verify ${shellWord(auditDir)}
   # a tour with a real client: tables, queries, a denied call, a commit and its audit records
   ${invocation()} demo --url ${url} --data-dir ${shellWord(dataDir)} --api-key "$KEY"
 
-Ctrl-C stops it; the data stays in ${dataDir}.
+Press Ctrl-C to stop; the data stays in ${dataDir}.
 `
 }
 

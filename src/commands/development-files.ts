@@ -30,13 +30,15 @@ export async function findDevelopmentFiles({
   if (!unsafe.includes('development-key')) {
     for (const { setting, file } of secrets) {
       if (file === undefined || !(await isOfDevelopment(file))) continue
-      const expected = `expected files of its own, ${acceptedAs('development-key')}`
-      found.push(`${setting} lies in the data folder of \`dev\`, beside its key; ${expected}`)
+      const expected = `expected separate files, ${acceptedAs('development-key')}`
+      found.push(`${setting} is in the data folder of \`dev\`, next to its key; ${expected}`)
     }
   }
   if (!unsafe.includes('development-policies') && (await areDevelopmentPolicies(policies.folder))) {
-    const expected = `expected policies of its own, ${acceptedAs('development-policies')}`
-    found.push(`policies.folder holds the policies of \`dev\`, whose key may do everything; ${expected}`)
+    const expected = `expected other policies, ${acceptedAs('development-policies')}`
+    found.push(
+      `policies.folder contains the policies of \`dev\`, which allow its key everything; ${expected}`,
+    )
   }
   return found
 }

@@ -15,7 +15,7 @@ interface Creation extends Store {
   readonly pepperFile: string
   readonly principal: string
   readonly group: readonly string[]
-  readonly for?: string
+  readonly subject?: string
   readonly notBefore?: Date
   readonly expires?: Date
   readonly description?: string
@@ -37,33 +37,34 @@ export function keysCommand(): Command {
   const keys = newCommand('keys').description('create, list, rotate and revoke API keys')
   keys
     .command('create')
-    .description('create a key and print it: it cannot be shown again')
-    .requiredOption('--store <file>', 'the store of keys; made if it is not there')
-    .requiredOption('--pepper-file <file>', 'the secret of the hashes in the store; made if it is not there')
-    .requiredOption('--principal <name>', 'whom the key stands for')
-    .option('--group <name>', 'a group of the principal; may be repeated', collect, [])
-    .option('--for <name>', 'whose token or certificate may be sent with the key, such as corp:alice')
-    .option('--not-before <time>', 'when the key begins, such as 2027-01-01T00:00:00Z', time)
-    .option('--expires <time>', 'when the key ends, such as 2027-01-31T00:00:00Z', timeToCome)
-    .option('--description <text>', 'what the key is for')
+    .description('create a key and print it; it cannot be shown again')
+    .requiredOption('--store <file>', 'the key store; created if missing')
+    .requiredOption(
+      '--pepper-file <file>',
+      'file with the pepper of the hashes in the store; created if missing',
+    )
+    .requiredOption('--principal <name>', 'the principal of the key')
+    .option('--group <name>', 'a group of the principal; repeatable', collect, [])
+    .option(
+      '--subject <name>',
+      'principal whose token or certificate may be sent with the key, such as corp:alice',
+    )
+    .option('--not-before <time>', 'start of validity, such as 2027-01-01T00:00:00Z', time)
+    .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z', timeToCome)
+    .option('--description <text>', 'description of the key')
     .action(create)
   keys
     .command('list')
-    .description('list the keys of a store; the keys themselves are not in it')
-    .requiredOption('--store <file>', 'the store of keys, or a folder of such files')
-    .option('--last-used <file>', 'where a gateway keeps when keys were last used (lastUsedFile)')
+    .description('list the keys of a store, without their secrets')
+    .requiredOption('--store <file>', 'the key store, or a folder of key stores')
+    .option('--last-used <file>', 'the lastUsedFile of a gateway')
     .action(list)
   keys
     .command('rotate')
-    .description('make a key like another one and print it; the other one ends after a while')
+    .description('create a successor of a key and print it; the old key expires after a grace period')
     .requiredOption(...store)
-    .requiredOption('--pepper-file <file>', 'the secret of the hashes in the store')
-    .option(
-      '--overlap <duration>',
-      'how long the other one stays good, such as 30m, 12h or 7d',
-      duration,
-      day,
-    )
+    .requiredOption('--pepper-file <file>', 'file with the pepper of the hashes in the store')
+    .option('--overlap <duration>', 'grace period of the old key, such as 30m, 12h or 7d', duration, day)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
     .action(rotate)
   keys
@@ -79,7 +80,7 @@ export function keysCommand(): Command {
 }
 
 async function create(options: Creation): Promise<void> {
-  const { store, pepperFile, principal, group, for: subject, notBefore, expires, description } = options
+  const { store, pepperFile, principal, group, subject, notBefore, expires, description } = options
   const made = await attempt('the key cannot be created', async () =>
     createKey(store, await readOrMakePepper(pepperFile), {
       principal,
@@ -98,12 +99,12 @@ async function rotate(id: string, { store, pepperFile, overlap }: Rotation): Pro
   const made = await attempt(`the key ${id} cannot be rotated`, async () =>
     rotateKey(store, await readPepper(pepperFile), { id, endsAt }),
   )
-  process.stderr.write(`key ${id} ends at ${endsAt.toISOString()} at the latest\n`)
+  process.stderr.write(`key ${id} expires at ${endsAt.toISOString()} at the latest\n`)
   show(made)
 }
 
 function show({ text, key }: MadeKey): void {
-  process.stderr.write(`key ${key.id} for ${key.principal}; keep what follows, it cannot be shown again:\n`)
+  process.stderr.write(`key ${key.id} for ${key.principal}; store it now, it cannot be shown again:\n`)
   process.stdout.write(`${text}\n`)
 }
 
@@ -139,7 +140,7 @@ function usedAt({ times, asOf }: LastUsedTimes, id: string): string {
 
 function timeToCome(text: string): Date {
   const date = time(text)
-  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('expected a time to come')
+  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('expected a time in the future')
   return date
 }
 

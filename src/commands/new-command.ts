@@ -5,5 +5,5 @@ import { Command } from 'commander'
  * Commands made beneath it by `.command` do the same.
  */
 export function newCommand(name: string): Command {
-  return new Command(name).exitOverride().showHelpAfterError('(--help shows what it takes)')
+  return new Command(name).exitOverride().showHelpAfterError('(see --help)')
 }

@@ -15,15 +15,12 @@ import { attempt } from './failure.ts'
 
 /** How the folder of policies is given to every command. */
 export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
-export const jsonOption = ['--json', 'print JSON for programs'] as const
+export const jsonOption = ['--json', 'print JSON'] as const
 export const operationArgument = [
   '<operation>',
-  'an operation of the interface, such as InsertIntoTable',
+  'an operation of the catalog API, such as InsertIntoTable',
 ] as const
-export const idArgument = [
-  '<id>',
-  'the object, its names joined by slashes: prod/sales/orders; / is the root',
-] as const
+export const idArgument = ['<id>', 'the object as a path: prod/sales/orders; / is the root'] as const
 
 /** The policies of a folder. Throws CommandFailure with everything that is wrong with them, or if there are none. */
 export async function policiesIn(folder: string): Promise<PolicyFolder> {
@@ -49,7 +46,7 @@ export function permission(text: string): Permission {
   const found = permissionNames.find((name) => name === text)
   if (found !== undefined) return found
   throw new InvalidArgumentError(
-    `no operation is called ${JSON.stringify(text)}${didYouMean(text, permissionNames)}`,
+    `unknown operation ${JSON.stringify(text)}${didYouMean(text, permissionNames)}`,
   )
 }
 
@@ -66,17 +63,12 @@ export interface CallerOptions {
 /** Adds the options that say who calls. */
 export function callerOptions(command: Command): Command {
   return command
-    .option('--anonymous', 'nobody who is known calls: no credential is sent')
-    .option('--as <user>', 'who calls, by the name of the principal')
-    .option('--group <name>', 'a group of the caller; may be repeated', collect, [])
-    .option('--key <id>', 'the id of the API key of the caller')
-    .option('--issuer <name>', 'who vouches for the caller')
-    .option(
-      '--claim <name=value>',
-      'what the token says, value as JSON or text; may be repeated',
-      collectPair,
-      [],
-    )
+    .option('--anonymous', 'anonymous caller: no credential')
+    .option('--as <user>', 'principal of the caller')
+    .option('--group <name>', 'a group of the caller; repeatable', collect, [])
+    .option('--key <id>', 'id of the API key of the caller')
+    .option('--issuer <name>', 'issuer of the caller')
+    .option('--claim <name=value>', 'a claim of the token, as JSON or text; repeatable', collectPair, [])
 }
 
 /** The caller that the options describe. */
@@ -97,8 +89,8 @@ export function callerOf({ anonymous, as, group, key, issuer, claim }: CallerOpt
 export function factOption(command: Command): Command {
   return command.option(
     '--fact <name=value>',
-    'what the request says: address, now, mode, behavior, branch, tag, location, manifestPath, destination, ' +
-      'context.KEY, metadata.KEY, properties.KEY, as far as the operation has them; may be repeated',
+    'a fact of the request: address, now, mode, behavior, branch, tag, location, manifestPath, destination, ' +
+      'context.KEY, metadata.KEY, properties.KEY, if the operation has it; repeatable',
     collectFact,
     [],
   )
@@ -163,7 +155,8 @@ const factNames =
 
 function collectFact(text: string, before: readonly Fact[]): readonly Fact[] {
   const [name, value] = pair(text)
-  if (!factNames.test(name)) throw new InvalidArgumentError(`${JSON.stringify(name)} is no fact; see --help`)
+  if (!factNames.test(name))
+    throw new InvalidArgumentError(`unknown fact ${JSON.stringify(name)}; see --help`)
   if (name === 'now' && Number.isNaN(Date.parse(value))) {
     throw new InvalidArgumentError('expected a time such as now=2026-12-24T18:00:00Z')
   }

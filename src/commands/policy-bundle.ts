@@ -22,11 +22,15 @@ interface SignOptions {
 export function addBundle(policy: Command): void {
   policy
     .command('bundle')
-    .description('put the policies of a folder into one signed file')
+    .description('bundle a folder of policies into one signed file')
     .requiredOption(...policiesOption)
     .requiredOption('--key <file>', 'the private Ed25519 key that signs it (PKCS #8, PEM)')
-    .requiredOption('--serial <number>', 'its number: higher than that of the bundle before', serial)
-    .requiredOption('--out <file>', 'where to write it')
+    .requiredOption(
+      '--serial <number>',
+      'serial number; must be higher than that of the previous bundle',
+      serial,
+    )
+    .requiredOption('--out <file>', 'output file')
     .addHelpText(
       'after',
       '\nExample:\n' +
@@ -43,7 +47,7 @@ export function addVerifyBundle(policy: Command): void {
     .command('verify-bundle')
     .description('check the signature of a bundle and the policies in it')
     .argument('<file>', 'the bundle')
-    .requiredOption('--public-key <file>', 'the key that must have signed it (SPKI, PEM)')
+    .requiredOption('--public-key <file>', 'the public key of the signer (SPKI, PEM)')
     .action(verifyBundle)
 }
 
@@ -71,7 +75,7 @@ async function verifyBundle(file: string, { publicKey }: { publicKey: string }):
     const texts = textsOf(bundle)
     return { serial: bundle.serial, texts, set: compileTexts(texts) }
   })
-  print(`good: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`)
+  print(`valid: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`)
   for (const { name } of texts) print(`  ${name}`)
 }
 
@@ -79,12 +83,12 @@ async function readPrivateKey(file: string): Promise<KeyObject> {
   const key = createPrivateKey(await readFile(file, 'utf8'))
   if (key.asymmetricKeyType === 'ed25519') return key
   throw new CommandFailure(
-    `${file} holds a key of the type ${String(key.asymmetricKeyType)}; expected Ed25519`,
+    `${file} contains a key of type ${String(key.asymmetricKeyType)}; expected Ed25519`,
   )
 }
 
 function serial(text: string): number {
   const number = Number(text)
   if (/^[1-9]\d*$/.test(text) && Number.isSafeInteger(number)) return number
-  throw new InvalidArgumentError('expected a whole number from 1')
+  throw new InvalidArgumentError('expected an integer above 0')
 }

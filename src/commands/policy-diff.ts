@@ -14,10 +14,10 @@ import { print, printJson, showCondition, showId, showReaching } from './policy-
 export function addDiff(policy: Command): void {
   policy
     .command('diff')
-    .description('list every decision that changes from one folder of policies to another')
-    .argument('<before>', 'the folder of policies as they are')
-    .argument('<after>', 'the folder of policies as they shall be')
-    .option('--fail-on-change', 'end with status 1 where a decision changes')
+    .description('list the decisions that differ between two folders of policies')
+    .argument('<before>', 'the current policies')
+    .argument('<after>', 'the candidate policies')
+    .option('--fail-on-change', 'exit with status 1 if a decision changes')
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy diff policies candidate')
     .action(diff)
@@ -47,8 +47,7 @@ function show(found: PolicyDiff): void {
       print(
         `  ${example.direction}  ${showPosition(example.position, isWhole)}: ${namesOfPermissions(permissions)}`,
       )
-      for (const [text, truth] of example.known.conditions)
-        print(`    where ${truth} is ${showCondition(text)}`)
+      for (const [text, truth] of example.known.conditions) print(`    if ${truth} is ${showCondition(text)}`)
       print(`    before: ${showAnswer(example.before)}`)
       print(`    after:  ${showAnswer(example.after)}`)
     }
@@ -57,7 +56,7 @@ function show(found: PolicyDiff): void {
 
 function showPosition({ namespace, table }: Position, isWhole: boolean): string {
   if (table !== undefined) return `tables in ${showId(namespace)} such as ${table}`
-  return `${showId(namespace)} and ${isWhole ? 'everything' : 'what no policy names'} beneath`
+  return `${showId(namespace)} and ${isWhole ? 'everything' : 'anything no policy names'} beneath`
 }
 
 function showAnswer({ allowed, by }: Answer): string {
@@ -71,9 +70,9 @@ function showCaller({ user, key, groups, others }: KnownCaller): string {
     ...(key === undefined || key === '' ? [] : [`key ${key}`]),
     ...[...groups].map((group) => `group ${group}`),
   ]
-  if (others === 'all') return parts.length === 0 ? 'callers whom no policy names' : parts.join(' and ')
+  if (others === 'all') return parts.length === 0 ? 'callers that no policy names' : parts.join(' and ')
   const without = others.size === 0 ? '' : ` not in ${[...others].join(', ')}`
-  return `callers who are ${parts.join(' and in ') || 'not named'} at once${without}`
+  return `callers that are ${parts.join(' and in ') || 'not named'}${without}`
 }
 
 function changeReport({ position, permission, direction, known, before, after }: DecisionChange): unknown {

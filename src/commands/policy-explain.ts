@@ -35,7 +35,7 @@ interface Options extends CallerOptions {
 export function addExplain(policy: Command): void {
   const command = policy
     .command('explain')
-    .description('show how a call is decided: the deciding rule, and all others on the way from the root')
+    .description('explain a decision: the deciding rule and all other rules from the root to the object')
     .requiredOption(...policiesOption)
   factOption(callerOptions(command))
     .option(...jsonOption)
@@ -67,7 +67,7 @@ async function explain(
   }
   print(showDecision(decision, question.principal.name, operation, id))
   print(`  facts  ${showFacts(question)}`)
-  if (levels.length === 0) print('no policy speaks of this object, or of anything above it')
+  if (levels.length === 0) print('no policy applies to this object or its parents')
   for (const level of levels) showLevel(level)
 }
 
@@ -86,7 +86,7 @@ function factsOf({ permission, operation }: Question): readonly DecidedFact[] {
       const fact = operation[name]
       if (typeof fact !== 'symbol')
         return { name, value: fact instanceof Map ? Object.fromEntries(fact) : fact }
-      return { name, unknown: name === 'branch' ? whyBranchIsUnknown(permission) : 'no request states it' }
+      return { name, unknown: name === 'branch' ? whyBranchIsUnknown(permission) : 'not stated by requests' }
     })
 }
 
@@ -103,8 +103,8 @@ function showFacts(question: Question): string {
 
 function showLevel(level: ExplainedLevel): void {
   const notes = [
-    ...(level.isBoundary ? ['inherit: false, so nothing that is allowed above reaches it'] : []),
-    ...(level.isReserving ? ['final, so nothing beneath it can allow this'] : []),
+    ...(level.isBoundary ? ['inherit: false, so rules of parents do not allow anything here'] : []),
+    ...(level.isReserving ? ['final, so no child policy can allow this'] : []),
   ]
   print(`\n${showId(level.namespace)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`)
   const rows = level.rules.map((rule) => [
@@ -120,14 +120,14 @@ function showLevel(level: ExplainedLevel): void {
 function showVerdict({ verdict, rule, reason }: ExplainedRule): string {
   const condition = rule.condition === undefined ? '' : showCondition(rule.condition.text)
   const applies = condition === '' ? 'applies' : `applies: true is ${condition}`
-  const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: cannot be told (${reason ?? ''})`
+  const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${reason ?? ''})`
   const said: Readonly<Record<ExplainedRule['verdict'], string>> = {
     allows: applies,
     denies: applies,
-    'other-caller': `not this caller, but ${showSubjects(rule.subjects)}`,
-    'other-table': `not this object, but the tables ${(rule.tables ?? []).join(', ')} here`,
-    stopped: 'stopped by inherit: false beneath',
-    reserved: 'void: final above',
+    'other-caller': `other subjects: ${showSubjects(rule.subjects)}`,
+    'other-table': `other tables: ${(rule.tables ?? []).join(', ')}`,
+    stopped: 'blocked by inherit: false beneath',
+    reserved: 'blocked by final above',
     false: `does not apply: false is ${condition}`,
     failed: `${failed}: ${condition}`,
   }

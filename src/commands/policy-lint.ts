@@ -14,11 +14,9 @@ interface Options {
 export function addLint(policy: Command): void {
   policy
     .command('lint')
-    .description(
-      'find rules that can never decide, are needless or have a way around, and other likely mistakes',
-    )
+    .description('find rules that never apply, are redundant or can be bypassed, and other likely mistakes')
     .requiredOption(...policiesOption)
-    .option('--strict', 'fail for warnings, too')
+    .option('--strict', 'fail on warnings')
     .option(...jsonOption)
     .addHelpText('after', '\nExample:\n  catalog-gateway policy lint --policies policies --strict')
     .action(lint)

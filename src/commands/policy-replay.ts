@@ -30,23 +30,25 @@ interface Tally {
 export function addReplay(policy: Command): void {
   policy
     .command('replay')
-    .description('decide the calls of an audit log by other policies, and list the decisions that change')
-    .requiredOption('--audit <dir>', 'the folder of the audit log')
-    .requiredOption('--candidate <dir>', 'the folder of policies as they shall be')
-    .option('--current <dir>', 'the policies that the log was written under: they tell groups of callers')
-    .option(
-      '--keys <file>',
-      'the store of API keys, or a folder of such: it tells the groups of their principals',
+    .description(
+      'replay the requests of an audit log against other policies and list the decisions that change',
     )
-    .option('--since <time>', 'only what happened since, such as 2026-01-31T00:00:00Z', time)
-    .option('--fail-on-change', 'end with status 1 where a decision changes')
+    .requiredOption('--audit <dir>', 'the folder of the audit log')
+    .requiredOption('--candidate <dir>', 'the candidate policies')
+    .option(
+      '--current <dir>',
+      'the policies in force when the log was written, used to infer the groups of callers',
+    )
+    .option('--keys <file>', 'the API key store, or a folder of key stores, used to look up groups')
+    .option('--since <time>', 'only requests since this time, such as 2026-01-31T00:00:00Z', time)
+    .option('--fail-on-change', 'exit with status 1 if a decision changes')
     .option(...jsonOption)
     .addHelpText(
       'after',
       '\nExample:\n  catalog-gateway policy replay --audit .catalog-gateway/audit --candidate candidate --current policies\n\n' +
-        'The log holds neither groups nor claims nor context headers, no facts of reads and refusals, and no reads\n' +
+        'The log contains no groups, claims or context headers, no facts of reads and denials, and no reads\n' +
         'unless they are recorded.\n' +
-        'A call that depends on what it does not hold is counted as undecided, never guessed.',
+        'Requests that depend on missing data are counted as undecided.',
     )
     .action(replay)
 }
@@ -80,7 +82,7 @@ async function replay({
   const all = [...tallies.values()]
   const total = countOf(all)
   if (total === 0)
-    throw new CommandFailure(`${audit} holds no call to decide; is it the folder of an audit log?`)
+    throw new CommandFailure(`${audit} contains no requests; is it the folder of an audit log?`)
   const changed = all.filter(({ example }) => isChanged(example))
   const undecided = all.filter(({ example }) => example.isAllowed === undefined)
   const unchanged = total - countOf(changed) - countOf(undecided)
@@ -147,7 +149,7 @@ function show(changed: readonly Tally[], undecided: readonly Tally[]): void {
   }
   const reasons = grouped(undecided, ({ example }) => example.missing.join(' and '))
   for (const [missing, tallies] of reasons) {
-    print(`undecided: ${countOf(tallies)}, as the log does not hold ${missing}`)
+    print(`undecided: ${countOf(tallies)}, because the log does not contain ${missing}`)
   }
 }
 

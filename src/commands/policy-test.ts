@@ -13,7 +13,7 @@ interface Options {
   readonly policies: string
   readonly tests?: string
   readonly junit?: string
-  readonly minimumCoverage?: number
+  readonly minCoverage?: number
   readonly json?: true
 }
 
@@ -28,25 +28,22 @@ interface Coverage {
 export function addTest(policy: Command): void {
   policy
     .command('test')
-    .description('check what the policies decide against the tests beside them and in decision tables')
+    .description('run the tests in the policies and in decision tables')
     .requiredOption(...policiesOption)
-    .option('--tests <dir>', 'a folder of further decision tables (kind: DecisionTable)')
-    .option('--junit <file>', 'write a JUnit report for CI')
-    .option('--minimum-coverage <percent>', 'fail where fewer of the rules decide a test', percent)
+    .option('--tests <dir>', 'a folder of decision tables (kind: DecisionTable)')
+    .option('--junit <file>', 'write a JUnit report')
+    .option('--min-coverage <percent>', 'fail if fewer rules are covered by tests (percent)', percent)
     .option(...jsonOption)
-    .addHelpText(
-      'after',
-      '\nExample:\n  catalog-gateway policy test --policies policies --minimum-coverage 80',
-    )
+    .addHelpText('after', '\nExample:\n  catalog-gateway policy test --policies policies --min-coverage 80')
     .action(test)
 }
 
-async function test({ policies, tests, junit, minimumCoverage, json }: Options): Promise<void> {
+async function test({ policies, tests, junit, minCoverage, json }: Options): Promise<void> {
   const folder = await policiesIn(policies)
   const all = [...folder.tests, ...(tests === undefined ? [] : await tablesIn(tests))]
   if (all.length === 0) {
     throw new CommandFailure(
-      `there are no tests in ${policies}; write some under "tests" in a policy, or in a document of kind DecisionTable`,
+      `no tests in ${policies}; add "tests" to a policy or write a document of kind DecisionTable`,
     )
   }
   const { set, withShadows } = folder
@@ -60,9 +57,9 @@ async function test({ policies, tests, junit, minimumCoverage, json }: Options):
   if (json) printJson(reportOf(run, coverage))
   else show(run, failed, coverage)
   if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${all.length} tests failed`)
-  if (minimumCoverage !== undefined && coverage.percent < minimumCoverage) {
+  if (minCoverage !== undefined && coverage.percent < minCoverage) {
     throw new CommandFailure(
-      `${coverage.percent} % of the rules decide a test; expected ${minimumCoverage} %: write tests for ${coverage.untested.join(', ')}`,
+      `rule coverage ${coverage.percent} %; expected ${minCoverage} %: add tests for ${coverage.untested.join(', ')}`,
     )
   }
 }
@@ -74,11 +71,11 @@ async function tablesIn(folder: string): Promise<PolicyFolder['tests']> {
   const [policy] = documents
   if (policy === undefined) {
     if (tests.length === 0)
-      throw new CommandFailure(`${folder} holds no decision table in .yaml or .yml files`)
+      throw new CommandFailure(`${folder} contains no decision table in .yaml or .yml files`)
     return tests
   }
   throw new CommandFailure(
-    `${folder} holds the policy ${policy.name} (${policy.file}:${policy.line}); expected decision tables alone`,
+    `${folder} contains the policy ${policy.name} (${policy.file}:${policy.line}); expected decision tables only`,
   )
 }
 
@@ -105,7 +102,7 @@ function show({ outcomes }: TestRun, failed: readonly TestOutcome[], coverage: C
   }
   const decisions = outcomes.reduce((sum, { test }) => sum + test.questions.length, 0)
   print(`${outcomes.length - failed.length} of ${outcomes.length} tests passed (${decisions} decisions)`)
-  print(`${coverage.tested} of ${coverage.rules} rules decide a test (${coverage.percent} %)`)
+  print(`rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`)
   for (const rule of coverage.untested) print(`  untested: ${rule}`)
 }
 

@@ -22,7 +22,7 @@ export function addWhatCan(policy: Command): void {
   callerOptions(
     policy
       .command('what-can')
-      .description('list everything that a caller may do, where, under which conditions, and by which rule')
+      .description('list the permissions of a caller, with objects, conditions and rules')
       .requiredOption(...policiesOption),
   )
     .option(...jsonOption)
@@ -70,7 +70,7 @@ function restrictionsOf({ by, permissions, objections }: Permit): readonly strin
 }
 
 function tablesOf(tables: readonly string[] | undefined): string {
-  return tables === undefined ? '' : ` on the tables ${tables.join(', ')} right here`
+  return tables === undefined ? '' : ` on the tables ${tables.join(', ')} in this namespace`
 }
 
 function entryReport({ namespace, permits }: Permits): unknown {

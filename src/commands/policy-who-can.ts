@@ -34,7 +34,7 @@ interface Options {
 export function addWhoCan(policy: Command): void {
   policy
     .command('who-can')
-    .description('list everybody who may do something, under which conditions, and by which rule')
+    .description('list the callers that are allowed an operation, with conditions and rules')
     .requiredOption(...policiesOption)
     .option(...jsonOption)
     .argument(...operationArgument, permission)

@@ -11,7 +11,7 @@ import { addWhoCan } from './policy-who-can.ts'
 
 /** `catalog-gateway policy ...`: policies at work, without a gateway. */
 export function policyCommand(): Command {
-  const policy = newCommand('policy').description('test, explain, compare and question access policies')
+  const policy = newCommand('policy').description('test, explain, compare and query access policies')
   for (const add of [
     addTest,
     addExplain,

@@ -15,7 +15,7 @@ export function serveCommand(): Command {
     .description('run the gateway in front of a catalog')
     .requiredOption(
       '--config <file>',
-      'settings in YAML; the environment wins over them (CATALOG_GATEWAY__...)',
+      'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
     .action(({ config }: { config: string }) => (cluster.isWorker ? serveAsWorker() : serve(config)))
 }

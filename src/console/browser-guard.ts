@@ -33,13 +33,13 @@ export const consoleHeaders: Readonly<Record<string, string>> = {
 export function browserRefusal(headers: IncomingHttpHeaders, isPage: boolean): string | undefined {
   const host = hostOf(headers.host ?? '')
   if (host !== 'localhost' && isIP(host) === 0) {
-    return 'the console is reached by localhost or an address; expected no other name in Host'
+    return 'unexpected Host; the console is served for localhost and IP addresses only'
   }
   const site = headers['sec-fetch-site']
   if (site === undefined || site === 'same-origin' || site === 'none') return undefined
   const isLink =
     isPage && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
-  return isLink ? undefined : 'the console does not answer to other sites'
+  return isLink ? undefined : 'cross-site requests to the console are refused'
 }
 
 /** Without its port, and an IPv6 address without brackets. */

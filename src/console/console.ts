@@ -33,7 +33,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
     })
     // Messages of failures may hold paths.
     scope.setErrorHandler((_error, _request, reply) =>
-      reply.code(500).send({ error: 'the console cannot read what it shows' }),
+      reply.code(500).send({ error: 'the console cannot read its data' }),
     )
     for (const { route, contentType, content } of files) {
       scope.get(route, (_request, reply) => reply.type(contentType).send(content))

@@ -45,7 +45,7 @@ function entryNeed(name: OperationName, entry: Members, what: string): Permissio
   if (facts.stated.location !== undefined || facts.stated.vendCredentials === true) {
     throw refusal(
       'invalid_body',
-      `${what} chooses a location or asks for credentials; declare such a table by itself`,
+      `${what} sets a location or requests credentials; declare this table in a request of its own`,
     )
   }
   const id = idOf(entry, what)

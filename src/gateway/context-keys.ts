@@ -39,6 +39,6 @@ export function headerOfContextKey(key: string): string | InterfaceError {
 function readAsHeader(key: string, name: string): InterfaceError {
   return refusal(
     'invalid_context_key',
-    `the context key ${show(key)} names ${show(name)}, which some catalogs read as a header; send it as one`,
+    `the context key ${show(key)} names ${show(name)}, which some catalogs read as a header; send it as a header`,
   )
 }

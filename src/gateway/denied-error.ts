@@ -37,7 +37,7 @@ export class DeniedError extends InterfaceError {
     if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
     else if (method !== 'anonymous') super('PermissionDenied', needs, { reason })
     else {
-      const message = `no credential was sent, and without one ${needs}`
+      const message = `no credential was sent; without a credential ${needs}`
       super('Unauthenticated', message, { reason, headers: challenge })
     }
     this.decision = decision

@@ -31,11 +31,11 @@ export function createDocuments(keySet: string | undefined): FindDocument {
     const document = documents.get(target)
     if (document === undefined) return undefined
     if (method !== 'GET') {
-      throw refusal('method_not_allowed', `${target} takes GET, not ${method}`, {
+      throw refusal('method_not_allowed', `method ${method} is not allowed for ${target}; use GET`, {
         headers: { allow: 'GET' },
       })
     }
-    if (hasBody) throw refusal('unexpected_body', `a GET request for ${target} has no body, but one was sent`)
+    if (hasBody) throw refusal('unexpected_body', `unexpected body in a GET request for ${target}`)
     return document
   }
 }

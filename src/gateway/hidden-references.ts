@@ -7,9 +7,9 @@ import type { Authenticated } from './context.ts'
 /** Messages that name no tag and no branch. */
 const messages: Partial<Record<ErrorName, string>> = {
   TableTagNotFound: 'the table has no such tag',
-  TableTagAlreadyExists: 'the table has that tag already',
+  TableTagAlreadyExists: 'the tag already exists',
   TableBranchNotFound: 'the table has no such branch',
-  TableBranchAlreadyExists: 'the table has that branch already',
+  TableBranchAlreadyExists: 'the branch already exists',
 }
 
 /** A request, with the policies that allowed it. */
@@ -38,7 +38,7 @@ export function withoutReferences(error: InterfaceError, request: DecidedRequest
   if (policies.mayListReferences(question)) return error
   return new InterfaceError(
     error.kind,
-    message ?? `the catalog refused the request with status ${error.status}`,
+    message ?? `the upstream refused the request with status ${error.status}`,
     {
       status: error.status,
       headers: error.headers,

@@ -204,6 +204,6 @@ function everythingBeneath(id: Identifier, because: string): PermissionNeed[] {
 }
 
 function assertNewName(name: StatedFacts['newName']): void {
-  if (name === undefined) throw refusal('invalid_body', 'RenameTable needs "new_table_name" in the body')
+  if (name === undefined) throw refusal('invalid_body', 'RenameTable requires "new_table_name" in the body')
   assertName(name, 'new_table_name')
 }

@@ -12,7 +12,7 @@ const maximumDrainMs = 10_000
 /** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
 export function answerable(error: unknown): InterfaceError {
   if (error instanceof InterfaceError) return error
-  return refusal('internal_error', 'the gateway failed; the request id leads to its log', {
+  return refusal('internal_error', 'internal error; see the log of the gateway for this request id', {
     cause: error,
   })
 }

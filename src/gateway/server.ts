@@ -16,7 +16,7 @@ import { startTrace, type Trace } from './trace.ts'
 export interface GatewayServerOptions {
   readonly pipeline: Pipeline
   readonly listener: ListenerOptions
-  readonly limits: Pick<LimitSettings, 'bodyBytesPerSecond'>
+  readonly limits: Pick<LimitSettings, 'minBodyBytesPerSecond'>
   readonly telemetry: GatewayTelemetry
 }
 
@@ -38,7 +38,10 @@ export interface GatewayServer {
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   const { pipeline, telemetry, limits } = options
   const { timeouts } = options.listener
-  const bodyPace: BodyPace = { patienceMs: timeouts.bodyMs, bytesPerSecond: limits.bodyBytesPerSecond }
+  const bodyPace: BodyPace = {
+    patienceMs: timeouts.bodyTimeoutMs,
+    bytesPerSecond: limits.minBodyBytesPerSecond,
+  }
   let passing = 0
   const listener = createListener(options.listener, { request: take, turnedAway: telemetry.turnedAway })
 
@@ -78,7 +81,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   function refuseTunnel({ socket, client }: ClientRequest): void {
     telemetry.turnedAway('connect_not_supported', client)
-    answerUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not served here'))
+    answerUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 
   let problem: string | undefined = 'the gateway is starting'
@@ -96,7 +99,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       await closeInTurn({
         listener,
         delayMs: listener.isListening ? timeouts.drainDelayMs : 0,
-        graceMs: timeouts.drainGraceMs,
+        graceMs: timeouts.drainTimeoutMs,
         isPassing: () => passing > 0,
         endExchanges: () => pipeline.upstreams.close(),
         stragglers: telemetry.stragglers,

@@ -92,7 +92,7 @@ function duplicateIds(keys: readonly StoredKey[]): Problem[] {
   return keys.flatMap(({ id }, index) => {
     const again = seen.has(id)
     seen.add(id)
-    return again ? [{ path: ['keys', index, 'id'], message: 'another key above has the same id' }] : []
+    return again ? [{ path: ['keys', index, 'id'], message: 'duplicate id' }] : []
   })
 }
 

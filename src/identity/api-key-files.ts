@@ -9,14 +9,14 @@ import { stampOf } from './watch-file.ts'
  */
 export async function readKeyFiles(path: string): Promise<readonly StoredKey[]> {
   const files = await filesOf(path)
-  if (files.length === 0) throw new ApiKeyStoreError([`${path}: the folder holds no .yaml or .yml file`])
+  if (files.length === 0) throw new ApiKeyStoreError([`${path}: the folder has no .yaml or .yml file`])
   const problems: string[] = []
   const keys: StoredKey[] = []
   const seen = new Map<string, string>()
   for (const file of files) {
     for (const key of keysOf(await readFile(file, 'utf8'), file, problems)) {
       const other = seen.get(key.id)
-      if (other !== undefined) problems.push(`${file}: the key ${key.id} is in ${other} too`)
+      if (other !== undefined) problems.push(`${file}: duplicate key ${key.id}, also in ${other}`)
       seen.set(key.id, file)
       keys.push(key)
     }

@@ -60,7 +60,7 @@ export async function rotateKey(
     const { index, key } = find(path, store, id)
     const expires = key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt)
     if (key.revokedAt !== undefined || expires <= Date.now()) {
-      throw new ApiKeyStoreError([`${path}: the key that was given is revoked or has expired`])
+      throw new ApiKeyStoreError([`${path}: the key is revoked or expired`])
     }
     const successor = makeKey(pepper, likeness(key))
     if (endsAt.getTime() < expires) set(store, index, 'expiresAt', endsAt)
@@ -68,7 +68,8 @@ export async function rotateKey(
     made.push(successor)
   })
   const [successor] = made
-  if (successor === undefined) throw new Error('the store was replaced without its change')
+  if (successor === undefined)
+    throw new Error('the store was replaced by another process and lacks the change')
   return successor
 }
 
@@ -104,7 +105,7 @@ function makeKey(pepper: Uint8Array, request: NewKey): MadeKey {
 function find(path: string, { keys }: KeyDocument, id: string) {
   const index = keys.findIndex((key) => key.id === id)
   const key = keys[index]
-  if (key === undefined) throw new ApiKeyStoreError([`${path}: no key has the id that was given`])
+  if (key === undefined) throw new ApiKeyStoreError([`${path}: there is no key with this id`])
   return { index, key }
 }
 

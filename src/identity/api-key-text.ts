@@ -34,7 +34,7 @@ export function readApiKey(text: string): ApiKeyParts | undefined {
 
 /** Throws if the pepper is too short to keep a leaked store useless. */
 export function checkPepper(pepper: Uint8Array): void {
-  if (pepper.length < 32) throw new Error('The pepper of the API keys must have at least 32 bytes.')
+  if (pepper.length < 32) throw new Error('the pepper of the API keys must have at least 32 bytes')
 }
 
 /**

@@ -179,7 +179,7 @@ function endsOfPrincipals(keys: HeldKeys): readonly number[] {
 function staticKeyMatcher(key: StaticKey | undefined): (text: string) => VerifiedKey | undefined {
   if (key === undefined) return () => undefined
   if (!/^[!-~]{8,256}$/.test(key.text)) {
-    throw new Error('The development key must have 8 to 256 printable characters and no spaces.')
+    throw new Error('the development key must have 8 to 256 printable characters and no spaces')
   }
   const pepper = randomBytes(32)
   const hash = hashSecret(pepper, key.text)

@@ -5,17 +5,17 @@ const path = z.string().min(1)
 
 /** The signed statement about the caller that an upstream gets which is told to expect one. */
 export const assertionSchema = z.strictObject({
-  issuer: z.string().min(1).describe('The claim iss: how upstreams know this gateway, such as its URL.'),
-  keyFile: path.describe('The Ed25519 private key that signs: PKCS #8 in PEM, read at the start.'),
-  alsoPublished: z
+  issuer: z.string().min(1).describe('The iss claim: identifies this gateway to upstreams, such as its URL.'),
+  keyFile: path.describe('Ed25519 private key that signs (PKCS #8, PEM), read at startup.'),
+  additionalKeyFiles: z
     .array(path)
     .default([])
-    .describe('Further Ed25519 keys in PEM, private or public, published with it while keys are exchanged.'),
-  lifetimeSeconds: z.int().min(5).max(300).default(60).describe('How long an assertion is good.'),
+    .describe('Additional Ed25519 keys (PEM, private or public) in the published JWKS, for key rotation.'),
+  lifetimeSeconds: z.int().min(5).max(300).default(60).describe('Lifetime of an assertion.'),
   header: z
     .enum([assertionHeader, 'authorization'])
     .default(assertionHeader)
-    .describe('The header that it is sent in; in authorization, as a bearer token.'),
+    .describe('Header of the assertion; in authorization, as a bearer token.'),
 })
 
 /** How assertions are made, checked and with all defaults. */

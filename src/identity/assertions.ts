@@ -31,7 +31,7 @@ export interface Assertions {
 export async function openAssertions(settings: AssertionSettings, now: () => number): Promise<Assertions> {
   const privateKey = checked(settings.keyFile, createPrivateKey(await readFile(settings.keyFile)))
   const published = [publicJwk(createPublicKey(privateKey))]
-  for (const file of settings.alsoPublished) {
+  for (const file of settings.additionalKeyFiles) {
     // A private key is read for its public half.
     const key = publicJwk(checked(file, createPublicKey(await readFile(file))))
     if (published.every(({ kid }) => kid !== key.kid)) published.push(key)

@@ -34,9 +34,9 @@ export interface AuthenticatorOptions {
   /** Whether whoever sends no credential at all is let in, as the anonymous principal; default false. */
   readonly anonymous?: boolean | undefined
   /** What counts where several credentials are sent; default `agree`. */
-  readonly severalCredentials?: Precedence | undefined
+  readonly multipleCredentials?: Precedence | undefined
   /** Where the last good keys of issuers are kept. */
-  readonly keyFolder?: string | undefined
+  readonly jwksCacheFolder?: string | undefined
   readonly tokenMemory?: TokenMemoryOptions
   /** How often files are looked at; default 500: a key that is revoked is refused within a second. */
   readonly reloadIntervalMs?: number
@@ -66,7 +66,7 @@ export interface Authenticator {
 
 /** Reads keys and key sets; throws if the configuration is wrong or a file cannot be read. */
 export async function createAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
-  const { now = Date.now, report = () => undefined, severalCredentials = 'agree' } = options
+  const { now = Date.now, report = () => undefined, multipleCredentials = 'agree' } = options
   const {
     reloadIntervalMs = 500,
     lastUsedIntervalMs = 60_000,
@@ -97,7 +97,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       }
       if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
       if (certificate === undefined && apiKey === undefined) return soleBearer(tokens, authorization ?? '')
-      return principalOfSeveral({ apiKey, authorization, certificate }, { keys, tokens }, severalCredentials)
+      return principalOfSeveral({ apiKey, authorization, certificate }, { keys, tokens }, multipleCredentials)
     },
     status: () => ({ apiKeys: keys.status(), ...tokens.status() }),
     async close() {

@@ -17,12 +17,12 @@ import { makeFolder } from '../make-folder.ts'
 const maxTokenLength = 16 * 1024
 
 /** Whose tokens are good. */
-export interface BearerTokensOptions extends Omit<KeySetOptions, 'keyFolder'> {
+export interface BearerTokensOptions extends Omit<KeySetOptions, 'jwksCacheFolder'> {
   readonly issuers?: readonly TokenIssuerInput[]
   readonly kubernetes?: KubernetesSettings | undefined
   readonly introspection?: IntrospectionSettings | undefined
   readonly tokenMemory?: TokenMemoryOptions
-  readonly keyFolder?: string | undefined
+  readonly jwksCacheFolder?: string | undefined
 }
 
 /** What an operator wants to know about tokens. */
@@ -41,10 +41,10 @@ export interface BearerTokens {
 
 /** Opens the keys of all issuers; throws if the configuration is wrong or a file cannot be read. */
 export async function openBearerTokens(options: BearerTokensOptions): Promise<BearerTokens> {
-  if (options.keyFolder !== undefined) await makeFolder(options.keyFolder, 0o700)
+  if (options.jwksCacheFolder !== undefined) await makeFolder(options.jwksCacheFolder, 0o700)
   // Read again for every question, but missing now is a mistake of the settings.
   if (options.introspection !== undefined) await readFile(options.introspection.clientSecretFile)
-  const issuers = await openIssuers(options, { ...options, keyFolder: options.keyFolder })
+  const issuers = await openIssuers(options, { ...options, jwksCacheFolder: options.jwksCacheFolder })
   const signed = createTokenVerifier(issuers, options.tokenMemory ?? {}, options.now)
   const opaque: Introspection | undefined =
     options.introspection && openIntrospection(options.introspection, options.now)

@@ -10,10 +10,10 @@ import { AuthenticationRefused } from './refusal.ts'
 /** Callers who are known by the certificate of their connection. */
 export const clientCertificatesSchema = z.strictObject({
   name: sourceName,
-  subject: z
+  sanType: z
     .enum(['uri', 'dns', 'email'])
     .default('uri')
-    .describe('Which kind of subject alternative name names the caller; a SPIFFE id is a uri.'),
+    .describe('Type of subject alternative name that identifies the caller; a SPIFFE id is a uri.'),
 })
 
 /** Which name of a client certificate names the caller. */
@@ -73,13 +73,13 @@ function endOfChain(certificate: X509Certificate): number {
 }
 
 function readCertificate(
-  { name, subject }: ClientCertificateSettings,
+  { name, sanType }: ClientCertificateSettings,
   certificate: X509Certificate,
 ): VerifiedCertificate {
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
   return {
     principal: {
-      name: `${name}:${soleName(certificate.subjectAltName ?? '', subject)}`,
+      name: `${name}:${soleName(certificate.subjectAltName ?? '', sanType)}`,
       method: 'certificate',
       groups: new Set(),
       credentialId: fingerprint,

@@ -28,7 +28,7 @@ export async function fetchDocument(
   })
   if (statusCode !== 200) {
     await body.dump()
-    throw new Error(`The issuer answered with status ${statusCode} instead of 200.`)
+    throw new Error(`the issuer returned status ${statusCode}; expected 200`)
   }
   const chunks: Buffer[] = []
   let size = 0
@@ -36,7 +36,7 @@ export async function fetchDocument(
   for await (const part of body) {
     const chunk: Buffer = part
     size += chunk.length
-    if (size > maxBytes) throw new Error(`The answer of the issuer has more than ${maxBytes} bytes.`)
+    if (size > maxBytes) throw new Error(`the response of the issuer is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))

@@ -8,27 +8,32 @@ const text = z.string().min(1)
 export const introspectionSchema = z.strictObject({
   name: sourceName,
   url: trustworthyUrl.describe('The introspection endpoint.'),
-  issuer: text.describe('What the answer says as iss, exactly, where it says it.'),
+  issuer: text.describe('Expected iss of the response, if it has one.'),
   audience: audienceSchema,
-  clientId: text.describe('What the gateway authenticates itself with, by HTTP Basic.'),
-  clientSecretFile: text.describe('A file that holds the secret of that client, read for every question.'),
-  subjectClaim: text.default('sub').describe('The member of the answer that names the caller.'),
-  groupsClaim: text.optional().describe('The member that lists the groups of the caller.'),
+  clientId: text.describe('Client id for HTTP Basic authentication of the gateway.'),
+  clientSecretFile: text.describe('File with the client secret, read for every introspection.'),
+  subjectClaim: text.default('sub').describe('Member of the response with the name of the caller.'),
+  groupsClaim: text.optional().describe('Member of the response with the groups of the caller.'),
   clockSkewSeconds,
   cacheSeconds: z
     .number()
     .min(0)
     .max(3600)
     .default(60)
-    .describe('How long an active token is not asked about again: how late a revocation can take effect.'),
-  inactiveCacheSeconds: z.number().min(0).max(3600).default(10).describe('Likewise for one that is not.'),
-  timeoutSeconds: z.number().positive().max(60).default(5).describe('For the answer to a question.'),
-  maximumQuestions: z
+    .describe('How long an active token is cached; revocation can take effect this late.'),
+  inactiveCacheSeconds: z
+    .number()
+    .min(0)
+    .max(3600)
+    .default(10)
+    .describe('How long an inactive token is cached.'),
+  timeoutSeconds: z.number().positive().max(60).default(5).describe('Timeout of an introspection.'),
+  maxConcurrentIntrospections: z
     .int()
     .positive()
     .max(10_000)
     .default(64)
-    .describe('Questions under way at a time; tokens beyond are answered 503.'),
+    .describe('Maximum concurrent introspections; further tokens get 503.'),
 })
 
 /** The authorization server of opaque tokens, checked and with all defaults. */

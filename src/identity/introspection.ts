@@ -33,7 +33,7 @@ interface Active {
  * token is taken for good, or for bad, because nobody answers. `now` is the time in milliseconds.
  */
 export function openIntrospection(settings: IntrospectionSettings, now: () => number): Introspection {
-  const agent = new Agent({ connections: settings.maximumQuestions, pipelining: 1 })
+  const agent = new Agent({ connections: settings.maxConcurrentIntrospections, pipelining: 1 })
   const closing = new AbortController()
   const questions = new Map<string, Promise<VerifiedToken>>()
   // Inactive tokens have a memory of their own, so that random ones cannot drive out good ones.
@@ -69,8 +69,8 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
       if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationRefused('inactive_token')
       const asked = questions.get(digest)
       if (asked !== undefined) return asked
-      if (questions.size >= settings.maximumQuestions) {
-        throw new AuthenticationRefused('introspection_unavailable', 'too many questions are under way')
+      if (questions.size >= settings.maxConcurrentIntrospections) {
+        throw new AuthenticationRefused('introspection_unavailable', 'too many concurrent introspections')
       }
       const question = ask(token, digest).finally(() => questions.delete(digest))
       questions.set(digest, question)

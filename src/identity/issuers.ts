@@ -23,21 +23,21 @@ const daySeconds = 86_400
 export const sourceName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits, or any of . _ -')
-  .describe('Stands before the names of its principals and groups: corp:alice.')
+  .describe('Prefix of the names of its principals and groups: corp:alice.')
 
 /** For whom tokens must be made. */
 export const audienceSchema = z
   .union([text, z.array(text).min(1)], {
-    error: 'expected for whom tokens must be made (aud): without it, a token for anybody else would do',
+    error: 'expected an audience (aud): without it, tokens for other services would be accepted',
   })
   .transform((audience) => (typeof audience === 'string' ? [audience] : audience))
-  .describe('One of them must be in the claim aud.')
+  .describe('Accepted audiences (aud claim).')
 
 /** The algorithms that an issuer may sign with. */
 export const algorithmsSchema = z
   .array(z.enum(algorithms, { error: `expected asymmetric algorithms only: ${algorithms.join(', ')}` }))
   .min(1)
-  .describe('The algorithms of signatures that are accepted.')
+  .describe('Accepted signature algorithms.')
 
 /** How far the clocks of issuer and gateway may differ. */
 export const clockSkewSeconds = z
@@ -45,55 +45,62 @@ export const clockSkewSeconds = z
   .min(0)
   .max(300)
   .default(30)
-  .describe('How far the clocks of the issuer and the gateway may differ.')
+  .describe('Allowed clock skew between issuer and gateway.')
 
 /** When keys are fetched, wherever they come from. */
 export const keyTimes = {
-  refreshSeconds: z.number().positive().max(daySeconds).default(600).describe('How old keys may get.'),
+  refreshSeconds: z
+    .number()
+    .positive()
+    .max(daySeconds)
+    .default(600)
+    .describe('Refresh interval of the JWKS.'),
   cooldownSeconds: z
     .number()
     .positive()
     .max(daySeconds)
     .default(30)
-    .describe('Tokens with unknown keys cause one fetch in this time.'),
+    .describe('Minimum time between two fetches caused by unknown keys.'),
   maxStaleSeconds: z
     .number()
     .positive()
     .default(daySeconds)
-    .describe('How long the last keys serve while the issuer cannot be reached.'),
-  timeoutSeconds: z.number().positive().max(60).default(5).describe('For the keys to arrive.'),
+    .describe('How long the last JWKS is used while the issuer is unreachable.'),
+  timeoutSeconds: z.number().positive().max(60).default(5).describe('Timeout of a fetch.'),
 }
 
 const remoteKeysSchema = z.strictObject({
   url: trustworthyUrl
     .optional()
-    .describe('Where the issuer publishes its keys (jwks_uri); without it, that is asked of the issuer.'),
+    .describe('URL of the JWKS (jwks_uri); by default discovered from the issuer.'),
   ...keyTimes,
 })
 
 const keyFileSchema = z.strictObject({
-  file: text.describe('A JSON Web Key Set on disk, followed when it changes.'),
+  file: text.describe('JWKS file; reloaded when it changes.'),
 })
 
 const tokenIssuerSchema = z
   .strictObject({
     name: sourceName,
-    issuer: text.describe('The claim iss, exactly.'),
+    issuer: text.describe('Expected iss claim.'),
     audience: audienceSchema,
     algorithms: algorithmsSchema,
     jwks: z.union([remoteKeysSchema, keyFileSchema]).prefault({}),
-    subjectClaim: text.default('sub').describe('The claim that names the caller; dots lead into objects.'),
-    groupsClaim: text.optional().describe('The claim that lists the groups of the caller, likewise.'),
+    subjectClaim: text
+      .default('sub')
+      .describe('Claim with the name of the caller; dots select nested members.'),
+    groupsClaim: text.optional().describe('Claim with the groups of the caller.'),
     clockSkewSeconds,
     maxLifetimeSeconds: z
       .number()
       .positive()
       .optional()
-      .describe('Refuses tokens that are valid for longer, or do not say since when (iat).'),
+      .describe('Maximum lifetime of tokens; tokens without iat are then rejected.'),
   })
   .refine(({ issuer, jwks }) => 'file' in jwks || jwks.url !== undefined || isTrustworthyUrl(issuer), {
     path: ['jwks'],
-    message: 'expected url or file: only an issuer that is an https URL can be asked where its keys are',
+    message: 'expected url or file: only the metadata of an issuer with an https URL can be discovered',
   })
 
 /** The configured issuers of tokens: strict, with defaults, no two of one name or one `iss`. */
@@ -102,7 +109,7 @@ export const tokenIssuersSchema = z.array(tokenIssuerSchema).superRefine((issuer
     const seen = new Set<string>()
     for (const [index, issuer] of issuers.entries()) {
       if (seen.has(issuer[member])) {
-        context.addIssue({ code: 'custom', path: [index, member], message: 'another issuer has the same' })
+        context.addIssue({ code: 'custom', path: [index, member], message: 'duplicate issuer' })
       }
       seen.add(issuer[member])
     }

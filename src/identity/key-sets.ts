@@ -11,7 +11,7 @@ import { watchFile } from './watch-file.ts'
 export interface KeySetOptions {
   readonly reloadIntervalMs: number
   /** Where the last good keys of issuers are kept. */
-  readonly keyFolder: string | undefined
+  readonly jwksCacheFolder: string | undefined
   readonly report: ReportEvent
   /** The time in milliseconds. */
   readonly now: () => number
@@ -33,9 +33,9 @@ export async function openFetchedKeys(
   { name, issuer }: { readonly name: string; readonly issuer: string },
   times: KeyTimes,
   fetch: FetchKeys,
-  { now, report, keyFolder }: KeySetOptions,
+  { now, report, jwksCacheFolder }: KeySetOptions,
 ): Promise<KeySet> {
-  const kept = keyFolder === undefined ? undefined : keptKeysIn(keyFolder, name, issuer)
+  const kept = jwksCacheFolder === undefined ? undefined : keptKeysIn(jwksCacheFolder, name, issuer)
   return await openRemoteKeySet(times, { name, now, report, fetch, kept })
 }
 

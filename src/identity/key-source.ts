@@ -31,6 +31,6 @@ export function discoveredKeys(issuer: string): FetchKeys {
 /** Throws unless a discovery document is that of the issuer. */
 export function checkIssuer(said: string, expected: string): void {
   if (said !== expected) {
-    throw new Error('The issuer in its discovery document is another than the configured one.')
+    throw new Error('the issuer in the discovery document differs from the configured one')
   }
 }

@@ -21,21 +21,21 @@ export const kubernetesSchema = z.strictObject({
     .string()
     .min(1)
     .default('https://kubernetes.default.svc.cluster.local')
-    .describe('The issuer of the cluster (--service-account-issuer), exactly.'),
+    .describe('Issuer of the cluster (--service-account-issuer).'),
   apiServer: trustworthyUrl
     .default('https://kubernetes.default.svc')
-    .describe('Where the keys of the cluster are read.'),
-  certificateAuthority: path
-    .default(`${mountedFolder}/ca.crt`)
-    .describe('PEM: who signs the certificate of the API server.'),
-  tokenFile: path.default(`${mountedFolder}/token`).describe('What the gateway may read the keys with.'),
+    .describe('URL of the API server, which serves the JWKS of the cluster.'),
+  caFile: path.default(`${mountedFolder}/ca.crt`).describe('PEM file: CA certificate of the API server.'),
+  tokenFile: path
+    .default(`${mountedFolder}/token`)
+    .describe('Token with which the gateway fetches the JWKS.'),
   algorithms: algorithmsSchema.default(['RS256', 'ES256', 'ES384', 'ES512']),
   clockSkewSeconds,
   maxLifetimeSeconds: z
     .number()
     .positive()
     .default(86_400)
-    .describe('Refuses tokens that are valid for longer: a deleted account ends with its last token.'),
+    .describe('Maximum lifetime of tokens: tokens of a deleted account are accepted until they expire.'),
   ...keyTimes,
 })
 
@@ -47,11 +47,11 @@ export type KubernetesSettings = z.output<typeof kubernetesSchema>
  * Certificate and token are read each time, because both are exchanged while a pod lives.
  */
 export function clusterKeys(settings: KubernetesSettings): FetchKeys {
-  const { apiServer, certificateAuthority, tokenFile, issuer } = settings
+  const { apiServer, caFile, tokenFile, issuer } = settings
   const base = apiServer.replace(/\/$/, '')
   return async (signal) => {
     const token = (await readFile(tokenFile, 'utf8')).trim()
-    const ca = await readPemFile(certificateAuthority, 'CERTIFICATE')
+    const ca = await readPemFile(caFile, 'CERTIFICATE')
     const dispatcher = new Agent({ connect: { ca, rejectUnauthorized: true } })
     const ask = (route: string): Promise<string> =>
       fetchDocument(base + route, { signal, dispatcher, headers: { authorization: `Bearer ${token}` } })

@@ -10,15 +10,14 @@ interface Refused {
 
 // One answer for keys and one for tokens, so that no answer tells whether a key exists, or which check
 // failed.
-const keyRefused: Refused = { message: 'the API key was not accepted' }
+const keyRefused: Refused = { message: 'invalid API key' }
 const tokenRefused: Refused = {
-  message:
-    'the bearer token was not accepted; expected a signed token of a known issuer, made for this service',
+  message: 'invalid bearer token; expected a signed token of a known issuer with this service as audience',
   error: 'invalid_token',
 }
 
 const certificateRefused: Refused = {
-  message: 'the client certificate was not accepted',
+  message: 'invalid client certificate',
 }
 
 const responses = {
@@ -30,22 +29,22 @@ const responses = {
   /** Two credentials were sent, and one of them is bad, or they are not bound to each other. */
   conflicting_credentials: {
     message:
-      'more than one credential was sent (x-api-key, authorization, client certificate) and they disagree about ' +
-      'who calls; expected one of them',
+      'more than one credential was sent (x-api-key, authorization, client certificate) and they do not agree on ' +
+      'the caller; send one of them',
   },
   /** Authorization is not `<scheme> <credentials>`, or holds more or less than one bearer token. */
   malformed_authorization: {
-    message: 'the authorization header could not be read; expected the word Bearer and one token',
+    message: 'malformed authorization header; expected "Bearer" and one token',
     error: 'invalid_request',
   },
   /** Authorization names another scheme than Bearer. */
   unsupported_scheme: {
-    message: 'authorization was sent with another scheme; expected Bearer and a token',
+    message: 'unsupported authorization scheme; expected Bearer and a token',
   },
 
   /** Not the form of a key, or its check part does not fit: mistyped or cut off. */
   malformed_api_key: {
-    message: 'the value of x-api-key is not a whole API key; it seems mistyped or cut off',
+    message: 'malformed API key in x-api-key; it seems mistyped or truncated',
   },
   unknown_api_key: keyRefused,
   wrong_api_key_secret: keyRefused,
@@ -80,14 +79,14 @@ const responses = {
   /** The groups are not strings, hold control characters, or are kept elsewhere by the issuer. */
   invalid_groups: tokenRefused,
   /** Said aloud, because the signature was verified before. */
-  expired_token: { ...tokenRefused, message: 'the bearer token has expired; expected a fresh one' },
+  expired_token: { ...tokenRefused, message: 'the bearer token has expired' },
   /** The issuer's keys cannot be had: the token is neither good nor bad. */
   jwks_unavailable: {
-    message: 'bearer tokens of this issuer cannot be verified at the moment; its keys are not available',
+    message: 'bearer tokens of this issuer cannot be verified: JWKS unavailable; retry later',
   },
   /** The authorization server cannot be asked about an opaque token, or too many wait for it. */
   introspection_unavailable: {
-    message: 'opaque bearer tokens cannot be verified at the moment; their issuer does not answer',
+    message: 'opaque bearer tokens cannot be verified: introspection unavailable; retry later',
   },
 
   /** TLS did not verify the certificate: unknown authority, expired, revoked, not for clients. */

@@ -36,7 +36,7 @@ async function createFile(path: string): Promise<FileHandle> {
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
       if (attempt === attempts) {
-        throw new Error(`${path} is there: another command is writing. If none runs, remove it.`, {
+        throw new Error(`${path} exists: another command is writing. If no command is running, remove it.`, {
           cause: error,
         })
       }

@@ -12,32 +12,30 @@ export const identitySchema = z
   .strictObject({
     apiKeys: z
       .strictObject({
-        store: path.describe('The file that `keys create` writes, or a folder of such files.'),
-        pepperFile: path.describe(
-          'The secret that the hashes in the store are made with, at least 32 bytes.',
-        ),
+        store: path.describe('Key store written by `keys create`, or a folder of key stores.'),
+        pepperFile: path.describe('File with the pepper of the hashes in the store, at least 32 bytes.'),
         lastUsedFile: path
           .optional()
-          .describe('Where the gateway keeps when each key was last used; `keys list` reads it.'),
+          .describe('File with the time of last use of each key, for `keys list`.'),
       })
       .optional(),
-    issuers: tokenIssuersSchema.default([]).describe('Whose bearer tokens are accepted.'),
+    issuers: tokenIssuersSchema.default([]).describe('Trusted token issuers.'),
     kubernetes: kubernetesSchema.optional(),
     introspection: introspectionSchema.optional(),
     clientCertificates: clientCertificatesSchema.optional(),
-    severalCredentials: z
+    multipleCredentials: z
       .enum(['agree', 'apiKey', 'bearer', 'certificate'])
       .optional()
-      .describe('When a caller sends several: they must agree (default), or the one that alone counts.'),
+      .describe('What to do with several credentials: they must agree (default), or only this one is used.'),
     anonymous: z
       .boolean()
       .optional()
       .describe(
-        'Whether requests without any credential are let in, for what rules with "anonymous: true" allow; default false.',
+        'Whether requests without a credential are accepted, subject to rules with "anonymous: true"; default false.',
       ),
-    keyFolder: path
+    jwksCacheFolder: path
       .optional()
-      .describe('Where the last good keys of issuers are kept, for a start while one cannot be reached.'),
+      .describe('Folder that caches the JWKS of issuers, for a start while an issuer is unreachable.'),
     assertion: assertionSchema.optional(),
   })
   .refine(
@@ -45,7 +43,10 @@ export const identitySchema = z
       anonymous === true ||
       [apiKeys, kubernetes, introspection, clientCertificates].some((way) => way !== undefined) ||
       issuers.length > 0,
-    { message: 'nobody could call: expected apiKeys, or at least one of issuers' },
+    {
+      message:
+        'no way to authenticate: expected apiKeys, issuers, kubernetes, introspection, clientCertificates or anonymous',
+    },
   )
   .superRefine((settings, context) => {
     for (const { path, message } of sharedNames(settings)) context.addIssue({ code: 'custom', path, message })
@@ -59,7 +60,7 @@ export function withAbsoluteIdentityPaths(
   settings: IdentitySettings,
   absolute: (path: string) => string,
 ): IdentitySettings {
-  const { apiKeys, issuers, kubernetes, introspection, keyFolder, assertion } = settings
+  const { apiKeys, issuers, kubernetes, introspection, jwksCacheFolder, assertion } = settings
   return {
     ...settings,
     ...(apiKeys && {
@@ -76,19 +77,19 @@ export function withAbsoluteIdentityPaths(
     ...(kubernetes && {
       kubernetes: {
         ...kubernetes,
-        certificateAuthority: absolute(kubernetes.certificateAuthority),
+        caFile: absolute(kubernetes.caFile),
         tokenFile: absolute(kubernetes.tokenFile),
       },
     }),
     ...(introspection && {
       introspection: { ...introspection, clientSecretFile: absolute(introspection.clientSecretFile) },
     }),
-    ...(keyFolder !== undefined && { keyFolder: absolute(keyFolder) }),
+    ...(jwksCacheFolder !== undefined && { jwksCacheFolder: absolute(jwksCacheFolder) }),
     ...(assertion && {
       assertion: {
         ...assertion,
         keyFile: absolute(assertion.keyFile),
-        alsoPublished: assertion.alsoPublished.map(absolute),
+        additionalKeyFiles: assertion.additionalKeyFiles.map(absolute),
       },
     }),
   }
@@ -114,13 +115,13 @@ function sharedNames({
   function add(section: string, name: string, issuer: string, mayShare: boolean): void {
     const other = names.get(name)
     if (other !== undefined && !(mayShare && other === issuer)) {
-      mistakes.push({ path: [section, 'name'], message: 'another source of identities has the same name' })
+      mistakes.push({ path: [section, 'name'], message: 'duplicate name of an identity source' })
     }
     names.set(name, issuer)
   }
   if (kubernetes) {
     if (issuers.some(({ issuer }) => issuer === kubernetes.issuer)) {
-      mistakes.push({ path: ['kubernetes', 'issuer'], message: 'one of issuers has the same' })
+      mistakes.push({ path: ['kubernetes', 'issuer'], message: 'duplicate issuer, also in issuers' })
     }
     add('kubernetes', kubernetes.name, kubernetes.issuer, false)
   }

@@ -8,13 +8,13 @@ const credentialSchema = z
     header: z
       .enum(['authorization', 'x-api-key'])
       .default('authorization')
-      .describe('The header that it is sent in.'),
+      .describe('Header of the credential.'),
     value: z
       .string()
       .min(1)
       .optional()
-      .meta({ description: 'The value of the header; better given as a file.', secret: true }),
-    file: path.optional().describe('A file that holds the value of the header.'),
+      .meta({ description: 'Header value; use `file` for secrets.', secret: true }),
+    file: path.optional().describe('File with the header value.'),
   })
   .refine(
     ({ value, file }) => (value === undefined) !== (file === undefined),
@@ -27,15 +27,13 @@ export const catalogAddress = {
     .url({ protocol: /^https?$/ })
     .refine(
       isPlainUrl,
-      'expected a URL without user, password, query and fragment; what authenticates is `credential`',
+      'expected a URL without user, password, query and fragment; set `credential` to authenticate',
     )
-    .describe('Where the catalog answers; a path goes in front of every route.'),
-  delimiter: z.string().min(1).max(16).default('$').describe('What joins the parts of an id there.'),
-  certificateAuthority: path
-    .optional()
-    .describe('A file of PEM certificates to trust instead of the system certificates.'),
+    .describe('URL of the catalog; a path is prepended to every route.'),
+  delimiter: z.string().min(1).max(16).default('$').describe('Delimiter of ids in this catalog.'),
+  caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
   credential: credentialSchema.optional(),
-  maximumConnections: z.int().positive().default(128).describe('Connections to it at a time.'),
+  maxConnections: z.int().positive().default(128).describe('Maximum connections.'),
 }
 
 type Files = {

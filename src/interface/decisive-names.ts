@@ -48,8 +48,11 @@ export function assertPlaced(operation: Operation, part: Part, name: string): vo
 
 function misplaced(operation: Operation, part: Part, name: string, fact: FactName): InterfaceError {
   const [place] = operation.facts.find(([other]) => other === fact)?.[1] ?? []
-  const belongs = place === undefined ? 'leave it out' : `send it as ${describePlace(place)}`
-  return refusal('misplaced_parameter', `${operation.name} takes no ${wordsOf(part, name)}; ${belongs}`)
+  const belongs = place === undefined ? 'omit it' : `send it as ${describePlace(place)}`
+  return refusal(
+    'misplaced_parameter',
+    `${operation.name} does not accept ${wordsOf(part, name)}; ${belongs}`,
+  )
 }
 
 function wordsOf(part: Part, name: string): string {

@@ -42,7 +42,7 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
     if (part.includes(delimiter)) {
       throw refusal(
         'invalid_id',
-        `${show(part)} in the id holds ${show(delimiter)}, which separates the parts of an id in this catalog`,
+        `${show(part)} in the id contains ${show(delimiter)}, the delimiter of this catalog`,
       )
     }
   }
@@ -79,18 +79,21 @@ export function assertName(name: string, what: string): void {
     throw refusal('invalid_id', `${what} is ${show(name)}, which is a path segment, not a name`)
   const character = forbidden.exec(name)?.[0]
   if (character !== undefined) {
-    throw refusal('invalid_id', `${what}, ${show(name)}, holds ${show(character)}, which a name cannot hold`)
+    throw refusal(
+      'invalid_id',
+      `${what}, ${show(name)}, contains ${show(character)}, which is not allowed in a name`,
+    )
   }
 }
 
 /** Throws InvalidInput (400) unless `delimiter` can separate the parts of an id. */
 export function assertDelimiter(delimiter: string): void {
-  if (delimiter === '') throw refusal('invalid_id', 'the delimiter is empty; leave it out for "$"')
+  if (delimiter === '') throw refusal('invalid_id', 'the delimiter is empty; omit it for "$"')
   if (delimiter.length > maximumDelimiterLength) {
     throw refusal('invalid_id', `the delimiter is longer than ${maximumDelimiterLength} characters`)
   }
   if (/[\p{Cc}\\]/u.test(delimiter)) {
-    throw refusal('invalid_id', 'the delimiter holds a control character or a backslash')
+    throw refusal('invalid_id', 'the delimiter contains a control character or a backslash')
   }
 }
 

@@ -82,11 +82,11 @@ function errorAnswer(names: readonly ErrorName[]): object {
   const schema = referTo('ErrorResponse')
   const narrowed = { allOf: [schema, { properties: { code: { enum: codes } } }] }
   return {
-    description: named === '' ? 'Any other error, of the catalog or of what stands in front of it.' : named,
+    description: named === '' ? 'Any other error, of the catalog or of a proxy in front of it.' : named,
     headers: {
       [requestIdHeader]: { description: 'The id of the request.', schema: { type: 'string' } },
       [policyRevisionHeader]: {
-        description: 'The revision of the policies that decided, where some did.',
+        description: 'The revision of the policies that decided the request, if policies were evaluated.',
         schema: { type: 'string' },
       },
     },

@@ -24,13 +24,13 @@ export const sharedParameters = {
   delimiter: {
     name: 'delimiter',
     in: 'query',
-    description: 'What joins the parts of ids in this request.',
+    description: 'The delimiter of ids in this request.',
     schema: { type: 'string', minLength: 1, default: defaultDelimiter },
   },
   requestId: {
     name: requestIdHeader,
     in: 'header',
-    description: 'An id for this request; one is made where it is missing.',
+    description: 'An id for this request; generated if missing.',
     schema: { type: 'string' },
   },
 } as const

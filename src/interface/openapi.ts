@@ -132,7 +132,7 @@ function describeAnswer(
   response: z.ZodType | undefined,
   components: Components,
 ) {
-  if (answer === 'empty') return { description: 'It is there.' }
+  if (answer === 'empty') return { description: 'It exists.' }
   if (answer === 'arrow') return { description: 'An Arrow IPC file.', content: { [arrowFileType]: {} } }
   const schema = response ? describeSchema(`${name}Response`, response, components.schemas) : anyObject
   components.schemas.set(`${name}Response`, schema)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** The setting that says where something is sent that is no catalog; no password stands in it. */
 export const receiverUrl = z
   .url({ protocol: /^https?$/ })
-  .refine(isWithoutPassword, 'expected a URL without user and password; what authenticates is `credential`')
+  .refine(isWithoutPassword, 'expected a URL without user and password; set `credential` to authenticate')
 
 /** What authenticates the gateway there. */
 export const receiverCredential = z.strictObject({
@@ -11,8 +11,8 @@ export const receiverCredential = z.strictObject({
     .string()
     .regex(/^[a-z][a-z0-9-]*$/)
     .default('authorization')
-    .describe('The header that authenticates the gateway.'),
-  file: z.string().min(1).describe('Holds the value of the header; read again for every batch.'),
+    .describe('Header of the credential.'),
+  file: z.string().min(1).describe('File with the header value; read for every batch.'),
 })
 
 function isWithoutPassword(text: string): boolean {

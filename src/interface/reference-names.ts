@@ -11,14 +11,14 @@ const segment = /^[\p{L}\p{N}._-]+$/u
 export function assertBranch(branch: string | undefined): void {
   if (branch === undefined || branch === '') return
   const isFit = branch.split('/').every((part) => segment.test(part) && part !== '.') && !isReserved(branch)
-  if (!isFit) throw refusal('invalid_reference', `${show(branch)} is no name of a branch`)
+  if (!isFit) throw refusal('invalid_reference', `${show(branch)} is not a valid branch name`)
 }
 
 /** Throws InvalidInput (400) unless this can be the name of a tag, which becomes the name of a file. */
 export function assertTag(tag: string | undefined): void {
   if (tag === undefined) return
   const isFit = segment.test(tag) && !tag.startsWith('.') && !tag.endsWith('.') && !isReserved(tag)
-  if (!isFit) throw refusal('invalid_reference', `${show(tag)} is no name of a tag`)
+  if (!isFit) throw refusal('invalid_reference', `${show(tag)} is not a valid tag name`)
 }
 
 function isReserved(name: string): boolean {

@@ -68,14 +68,18 @@ export function parseTarget(method: string, target: string): Target {
   const { path, query } = split(target)
   const route = find(path)
   if (route === undefined) {
-    throw refusal('unknown_route', `no operation has the path ${show(path)}`)
+    throw refusal('unknown_route', `unknown route ${show(path)}`)
   }
   const { operation } = route
   if (method !== operation.method && !(operation.alsoGet && method === 'GET')) {
     const allow = operation.alsoGet ? 'GET, POST' : operation.method
-    throw refusal('method_not_allowed', `${operation.name} takes ${allow}, not ${show(method)}`, {
-      headers: { allow },
-    })
+    throw refusal(
+      'method_not_allowed',
+      `method ${show(method)} is not allowed for ${operation.name}; use ${allow}`,
+      {
+        headers: { allow },
+      },
+    )
   }
   const { delimiter, parameters } = readQuery(query, operation)
   const id = route.hasId ? parseIdentifier(decode(segmentOf(path, idSegment), 'the id'), delimiter) : []
@@ -118,13 +122,13 @@ function split(target: string): { path: string; query: string } {
   if (!pathGrammar.test(path)) {
     throw refusal(
       'malformed_target',
-      `the path ${show(path)} holds a character that must be percent-encoded, or is no path`,
+      `the path ${show(path)} contains a character that must be percent-encoded, or is not a path`,
     )
   }
   if (!queryGrammar.test(query)) {
     throw refusal(
       'malformed_target',
-      `the query ${show(query)} holds a character that must be percent-encoded`,
+      `the query ${show(query)} contains a character that must be percent-encoded`,
     )
   }
   const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
@@ -173,8 +177,7 @@ function readQuery(query: string, operation: Operation): { delimiter: string; pa
   let delimiter: string | undefined
   for (const pair of query === '' ? [] : query.split('&')) {
     const equals = pair.indexOf('=')
-    if (equals < 1)
-      throw refusal('invalid_query', `the query holds ${show(pair)}, which is not of the form name=value`)
+    if (equals < 1) throw refusal('invalid_query', `malformed query ${show(pair)}; expected name=value`)
     const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
     const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${show(name)}`)
     const type = operation.query.get(name)
@@ -192,7 +195,7 @@ function readQuery(query: string, operation: Operation): { delimiter: string; pa
   }
   for (const name of operation.required) {
     if (!parameters.has(name))
-      throw refusal('invalid_query', `${operation.name} needs the query parameter ${show(name)}`)
+      throw refusal('invalid_query', `missing query parameter ${show(name)} of ${operation.name}`)
   }
   return { delimiter: delimiter ?? defaultDelimiter, parameters: withoutEmpty(parameters) }
 }
@@ -242,7 +245,7 @@ function withoutEmpty(parameters: Map<string, string | readonly string[]>): Para
   for (const [name, value] of parameters) {
     if (value !== '') continue
     if (!absentIfEmpty.has(name))
-      throw refusal('invalid_query', `the query parameter ${show(name)} is empty; leave it out`)
+      throw refusal('invalid_query', `the query parameter ${show(name)} is empty; omit it`)
     parameters.delete(name)
   }
   return parameters
@@ -250,7 +253,10 @@ function withoutEmpty(parameters: Map<string, string | readonly string[]>): Para
 
 function unknownParameter(name: string, operation: Operation): InterfaceError {
   const known = [...operation.query.keys()].join(', ')
-  return refusal('invalid_query', `${operation.name} has no query parameter ${show(name)}; it takes ${known}`)
+  return refusal(
+    'invalid_query',
+    `unknown query parameter ${show(name)} of ${operation.name}; expected ${known}`,
+  )
 }
 
 function repeated(name: string): InterfaceError {
@@ -270,7 +276,7 @@ function decode(text: string, what: string): string {
   } catch {
     throw refusal('malformed_target', `${what} is percent-encoded but not valid UTF-8`)
   }
-  if (decoded.includes('\0')) throw refusal('invalid_request', `${what} holds a NUL character`)
+  if (decoded.includes('\0')) throw refusal('invalid_request', `${what} contains a NUL character`)
   return decoded
 }
 

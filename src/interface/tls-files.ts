@@ -6,16 +6,14 @@ const path = z.string().min(1)
 
 /** The settings of what is shown and trusted in TLS, as members of a zod object. */
 export const tlsFiles = {
-  certificateAuthority: path
-    .optional()
-    .describe('PEM certificates to trust instead of the system certificates.'),
+  caFile: path.optional().describe('PEM file: CA certificates to trust instead of those of the system.'),
   clientCertificate: z
     .strictObject({
-      certificate: path.describe('Its certificate, and those between it and its authority.'),
-      key: path.describe('The private key of the certificate.'),
+      certFile: path.describe('PEM file: the certificate chain of the gateway.'),
+      keyFile: path.describe('PEM file: the private key of the certificate.'),
     })
     .optional()
-    .describe('PEM files with what the gateway shows of itself in TLS: its certificates, and their key.'),
+    .describe('Client certificate of the gateway.'),
 }
 
 type TlsFiles = z.output<z.ZodObject<typeof tlsFiles>>
@@ -28,19 +26,19 @@ interface TlsMaterial {
 }
 
 /** Whether any of the files is named. */
-export function namesTlsFiles({ certificateAuthority, clientCertificate }: TlsFiles): boolean {
-  return certificateAuthority !== undefined || clientCertificate !== undefined
+export function namesTlsFiles({ caFile, clientCertificate }: TlsFiles): boolean {
+  return caFile !== undefined || clientCertificate !== undefined
 }
 
 /** The same files with absolute paths. */
 export function absoluteTlsFiles(
-  { certificateAuthority: authority, clientCertificate: client }: TlsFiles,
+  { caFile: authority, clientCertificate: client }: TlsFiles,
   absolute: (path: string) => string,
 ): TlsFiles {
   return {
-    ...(authority !== undefined && { certificateAuthority: absolute(authority) }),
+    ...(authority !== undefined && { caFile: absolute(authority) }),
     ...(client && {
-      clientCertificate: { certificate: absolute(client.certificate), key: absolute(client.key) },
+      clientCertificate: { certFile: absolute(client.certFile), keyFile: absolute(client.keyFile) },
     }),
   }
 }
@@ -50,14 +48,14 @@ export function absoluteTlsFiles(
  * certificate, key or authority cannot be used.
  */
 export async function readTlsFiles(
-  { certificateAuthority: authority, clientCertificate: client }: TlsFiles,
+  { caFile: authority, clientCertificate: client }: TlsFiles,
   whose: string,
 ): Promise<TlsMaterial> {
   const material = {
     ...(authority !== undefined && { ca: await readPemFile(authority, 'CERTIFICATE') }),
     ...(client && {
-      cert: await readPemFile(client.certificate, 'CERTIFICATE'),
-      key: await readPemFile(client.key, 'PRIVATE KEY'),
+      cert: await readPemFile(client.certFile, 'CERTIFICATE'),
+      key: await readPemFile(client.keyFile, 'PRIVATE KEY'),
     }),
   }
   try {

@@ -36,10 +36,9 @@ export type Unparsed = 'too large' | 'too slow' | 'malformed'
 
 /** It as an error of the interface (400, 408 or 431). */
 export function unparsedRefusal(what: Unparsed, cause: Error): InterfaceError {
-  if (what === 'too large')
-    return invalidInput('the head of the request is too large', { status: 431, cause })
-  if (what === 'too slow') return invalidInput('the request did not arrive in time', { status: 408, cause })
-  return invalidInput('the request is not well-formed HTTP/1.1', { cause })
+  if (what === 'too large') return invalidInput('the request head is too large', { status: 431, cause })
+  if (what === 'too slow') return invalidInput('request timeout', { status: 408, cause })
+  return invalidInput('malformed HTTP/1.1 request', { cause })
 }
 
 const codes: Readonly<Record<string, Unparsed>> = {

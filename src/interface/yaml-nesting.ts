@@ -4,7 +4,7 @@ import { Lexer, Parser, type CST } from 'yaml'
 const maximumDepth = 200
 
 /** What is said of maps and lists that stand too deep in each other. */
-export const tooDeepMessage = `more than ${maximumDepth} maps and lists stand in each other here`
+export const tooDeepMessage = `nested deeper than ${maximumDepth} levels`
 
 /**
  * What the library makes documents of, up to what is too deep. It makes them by recursion, and where that comes near

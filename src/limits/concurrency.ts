@@ -7,13 +7,13 @@ const guessMs = 1000
 
 /** A limit on how many requests run at a time, from when they are let in until their answer is over. */
 export function concurrencyLimit(settings: ConcurrencySettings): Limit {
-  const { name, maximum } = settings
+  const { name, maxRequests } = settings
   const running = new Map<string, number>()
   return {
     reason: 'concurrency_limited',
-    title: `the limit "${name}" of ${maximum} requests at a time`,
+    title: `the limit "${name}" of ${maxRequests} requests at a time`,
     keyOf: keyFinder(settings),
-    waitMs: (key) => ((running.get(key) ?? 0) < maximum ? 0 : guessMs),
+    waitMs: (key) => ((running.get(key) ?? 0) < maxRequests ? 0 : guessMs),
     take(key) {
       running.set(key, (running.get(key) ?? 0) + 1)
       return {

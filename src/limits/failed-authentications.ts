@@ -23,7 +23,7 @@ export function limitFailedAuthentications(
       if (wait === 0) return
       throw new LimitReached(
         'too_many_failed_authentications',
-        'too many credentials from this address were refused; expected a pause before the next',
+        'too many failed authentications from this address; retry later',
         wait,
       )
     },

@@ -11,50 +11,45 @@ const secondsOfDay = 86_400
 const selection = {
   name: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'expected small letters, digits and dashes')
-    .describe('What callers are told that they have reached.'),
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'expected lower-case letters, digits and dashes')
+    .describe('Name of the limit in error messages.'),
   operations: z
     .array(z.string().refine(holdsOperations, 'expected an operation, or a group of them as in policies'))
     .min(1)
     .default(['all'])
-    .describe('Operations, and groups of them as in policies: those that it is about.'),
-  principals: z.array(z.string().min(1)).min(1).optional().describe('The only callers that it is about.'),
+    .describe('Operations, and groups as in policies, that the limit applies to.'),
+  principals: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('Principals that the limit applies to; default: all.'),
   namespaces: z
     .array(z.array(z.string().min(1)))
     .min(1)
     .optional()
-    .describe('It is about what lies in these alone, each as the list of its parts.'),
+    .describe('Namespaces that the limit applies to, each as a list of names; default: all.'),
 }
 
 const sharer = z.enum(['principal', 'namespace', 'address', 'all'])
 const sharerMeaning =
-  'Who shares it: each principal has one of its own, each namespace (of those in the list, or else of the top ones), ' +
-  'each address of clients (of IPv6, each network of 64 bits), or all share one.'
+  'Scope of the limit: each principal, each namespace (of the list, or else each top-level namespace), ' +
+  'each client address (IPv6: each /64 network), or all together.'
 
 const rateSchema = z.strictObject({
   ...selection,
   per: sharer.describe(sharerMeaning),
-  perSecond: perSecond.describe('Requests that are let in, in the long run.'),
-  burst: count
-    .optional()
-    .describe('Requests at once after a pause; as many as in a second, and at least one, unless set.'),
+  perSecond: perSecond.describe('Sustained requests a second.'),
+  burst: count.optional().describe('Burst of requests; default: one second of requests, at least one.'),
 })
 
 const bytesSchema = z
   .strictObject({
     ...selection,
     per: sharer.describe(sharerMeaning),
-    direction: z.enum(['up', 'down', 'both']).describe('Bodies of requests, answers, or both together.'),
-    perSecond: perSecond.optional().describe('Bytes in the long run; this or perDay.'),
-    perDay: z
-      .number()
-      .positive()
-      .max(1e15)
-      .optional()
-      .describe('Bytes in the long run, which come back evenly over the day.'),
-    burst: count
-      .optional()
-      .describe('Bytes at once after a pause; as many as in a second, or in a day, unless set.'),
+    direction: z.enum(['up', 'down', 'both']).describe('Request bodies, responses, or both.'),
+    perSecond: perSecond.optional().describe('Sustained bytes a second; either this or perDay.'),
+    perDay: z.number().positive().max(1e15).optional().describe('Sustained bytes a day, replenished evenly.'),
+    burst: count.optional().describe('Burst of bytes; default: one second, or one day, of bytes.'),
   })
   .refine(
     ({ perSecond, perDay }) => (perSecond === undefined) !== (perDay === undefined),
@@ -64,12 +59,12 @@ const bytesSchema = z
 const concurrencySchema = z.strictObject({
   ...selection,
   per: sharer.describe(sharerMeaning),
-  maximum: count.describe('Requests whose answer is not over.'),
+  maxRequests: count.describe('Maximum concurrent requests.'),
 })
 
 const failedAuthenticationsSchema = z.strictObject({
-  perSecond: perSecond.describe('Refused credentials of one address, in the long run.'),
-  burst: count.default(20).describe('Refused credentials of one address at once, after a pause.'),
+  perSecond: perSecond.describe('Sustained failed authentications of one address a second.'),
+  burst: count.default(20).describe('Burst of failed authentications of one address.'),
 })
 
 /** What callers may take of the gateway, and what is refused where it is too much in all: a part of `limits`. */
@@ -77,34 +72,34 @@ export const fairnessSettings = {
   rates: z
     .array(rateSchema)
     .default([])
-    .describe('How many requests are let in. What is over is answered 429, with retry-after.'),
-  bytes: z
+    .describe('Rate limits. Requests over a limit get 429 with retry-after.'),
+  byteQuotas: z
     .array(bytesSchema)
     .default([])
-    .describe('How many bytes are let through. What is under way is not cut off: the next request waits.'),
+    .describe('Byte quotas. Active requests are not aborted; the next request gets 429.'),
   concurrency: z
     .array(concurrencySchema)
     .default([])
-    .describe(
-      'How many requests run at a time, so that slow ones of one caller do not take every connection.',
-    ),
+    .describe('Concurrency limits, so that slow requests of one caller do not use all connections.'),
   shared: sharedSchema
     .optional()
-    .describe('Where several gateways count rates and bytes together; each counts for itself unless set.'),
+    .describe(
+      'Redis or Valkey in which several gateways share rate limits and quotas; by default each gateway counts alone.',
+    ),
   failedAuthentications: failedAuthenticationsSchema
     .optional()
     .describe(
-      'Beyond it an address is answered 429 without a look at its credentials, also at good ones. Behind a load ' +
+      'Limit of failed authentications of an address; beyond it, all its requests get 429, even with valid credentials. Behind a load ' +
         'balancer all clients share its address.',
     ),
-  shedAfterMs: z
+  loadSheddingThresholdMs: z
     .int()
     .positive()
     .max(2_147_483_647)
     .default(1_000)
     .describe(
-      'Where requests wait longer for a connection to an upstream, or the process lags by more, it is overloaded: ' +
-        'what carries rows as Arrow is refused, then other work on rows, then listings.',
+      'Load shedding starts if requests wait longer for an upstream connection or the event loop lags by more: ' +
+        'Arrow bodies are refused first, then other row operations, then listings.',
     ),
 }
 
@@ -126,8 +121,8 @@ function holdsOperations(name: string): boolean {
 }
 
 /** Names that stand for two limits: callers could not tell which one they have reached. */
-export function repeatedNames({ rates, bytes, concurrency }: FairnessSettings): readonly string[] {
-  const names = [...rates, ...bytes, ...concurrency].map(({ name }) => name)
+export function repeatedNames({ rates, byteQuotas, concurrency }: FairnessSettings): readonly string[] {
+  const names = [...rates, ...byteQuotas, ...concurrency].map(({ name }) => name)
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }
 

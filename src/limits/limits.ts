@@ -36,7 +36,7 @@ type LimitedBy = Omit<FairnessSettings, 'shedAfterMs' | 'shared'>
 export function createLimits(settings: LimitedBy, makeBuckets: BucketMaker = ownBuckets): Limits {
   const limits = [
     ...settings.rates.map((rate) => rateLimit(rate, makeBuckets)),
-    ...settings.bytes.map((quota) => byteQuota(quota, makeBuckets)),
+    ...settings.byteQuotas.map((quota) => byteQuota(quota, makeBuckets)),
     ...settings.concurrency.map(concurrencyLimit),
   ]
   return {
@@ -101,11 +101,7 @@ function assertFree(claims: readonly Claim[], request: LimitedRequest, now: numb
     reached = limit
   }
   if (reached === undefined) return
-  throw new LimitReached(
-    reached.reason,
-    `${reached.title} is reached; expected a pause before the next`,
-    longest,
-  )
+  throw new LimitReached(reached.reason, `${reached.title} is exceeded; retry later`, longest)
 }
 
 function together(shares: readonly Share[]): Share {

@@ -9,7 +9,7 @@ const ranges = new LRUCache<string, BlockList>({ max: 1000 })
  */
 export function inRange(address: string, cidr: string): boolean {
   const version = isIP(address)
-  if (version === 0) throw new Error('the address of the caller is not known')
+  if (version === 0) throw new Error('the address of the caller is unknown')
   let range = ranges.get(cidr)
   if (range === undefined) ranges.set(cidr, (range = rangeOf(cidr)))
   return range.check(address, version === 6 ? 'ipv6' : 'ipv4')
@@ -21,7 +21,7 @@ export function faultOfRange(cidr: string): string | undefined {
     rangeOf(cidr)
     return undefined
   } catch {
-    return `${JSON.stringify(cidr)} is no range of addresses; expected one such as "10.0.0.0/8" or "2001:db8::/32"`
+    return `${JSON.stringify(cidr)} is not an address range; expected for example "10.0.0.0/8" or "2001:db8::/32"`
   }
 }
 

@@ -38,12 +38,12 @@ export function signBundle({ serial, files }: PolicyBundle, key: KeyObject): str
 export function openBundle(text: string, keys: readonly KeyObject[], file: string): PolicyBundle {
   const [contents = '', ...rest] = text.split('\n')
   if (rest.length !== 2 || rest[1] !== '')
-    throw fault(file, 'is no policy bundle: expected two lines of JSON')
+    throw fault(file, 'is not a policy bundle: expected two lines of JSON')
   const { key: fingerprint, signature } = parse(signatureSchema, rest[0] ?? '', file, 'its signature')
   const key = keys.find((candidate) => publicKeyId(candidate) === fingerprint)
   if (key === undefined) throw fault(file, `is signed with the key ${fingerprint}, which is not trusted here`)
   if (!verify(null, Buffer.from(contents), key, Buffer.from(signature, 'base64'))) {
-    throw fault(file, 'is not what was signed: the signature does not fit')
+    throw fault(file, 'has an invalid signature')
   }
   const { serial, files } = parse(contentsSchema, contents, file, 'it')
   return { serial, files }
@@ -75,7 +75,7 @@ export function policyBundle(file: string, keys: readonly KeyObject[]): PolicyPl
       const before = await stamp()
       const bundle = openBundle(await named(file, () => readFile(file, 'utf8')), keys, file)
       const { serial } = bundle
-      if (serial < newest) throw fault(file, `has the serial ${serial}; ${newest} came before`)
+      if (serial < newest) throw fault(file, `has the serial ${serial}, but ${newest} was loaded before`)
       newest = serial
       return { stamp: before, files: textsOf(bundle) }
     },
@@ -90,7 +90,7 @@ function parse<Shape>(schema: z.ZodType<Shape>, text: string, file: string, what
   try {
     return schema.parse(JSON.parse(text))
   } catch {
-    throw fault(file, `is no policy bundle of the form ${format}: ${what} cannot be read`)
+    throw fault(file, `is not a policy bundle of format ${format}: ${what} cannot be read`)
   }
 }
 

@@ -46,7 +46,8 @@ export function requirementOf(field: Field, line: number, report: Report): Polic
   const wholeTable = wholeTableOf(fields, report)
   const [name, ...more] = demandNames.filter((name) => fields.has(name))
   if (name === undefined || more.length > 0) {
-    const found = name === undefined ? 'demands nothing' : `demands ${[name, ...more].join(' and ')}`
+    const found =
+      name === undefined ? 'has no requirement' : `has the requirements ${[name, ...more].join(' and ')}`
     report(field.offset, `${field.name} ${found}; expected exactly one of ${demandNames.join(', ')}`)
     return undefined
   }
@@ -65,13 +66,13 @@ function wholeTableOf(
   if (!fields.has('allowWholeTable')) return new Set()
   const field = fields.of('allowWholeTable')
   if (!fields.has('branches') && !fields.has('notBranches')) {
-    report(field.offset, `${field.name} stands beside "branches" or "notBranches" alone`)
+    report(field.offset, `${field.name} is allowed only with "branches" or "notBranches"`)
   }
   const named = permissionsOf(field, report)
   const allowed = new Set([...named].filter((permission) => wholeTableChanges.has(permission)))
   if (named.size > 0 && allowed.size === 0) {
     const expected = [...wholeTableChanges].join(', ')
-    report(field.offset, `${field.name} names no change of a whole table; expected any of ${expected}`)
+    report(field.offset, `${field.name} has no whole-table operation; expected any of ${expected}`)
   }
   return allowed
 }

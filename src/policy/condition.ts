@@ -94,7 +94,7 @@ function conditionOf(
     readsTime: reads('time'),
     holds(inquiry) {
       const result = evaluate(new Scope(inquiry))
-      if (typeof result !== 'boolean') throw new Error('the condition is neither true nor false')
+      if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
       return result
     },
   }
@@ -130,8 +130,7 @@ function faultIn(node: ASTNode, names: Set<string>, loop: ASTNode | undefined): 
     const fault = faultOfCall(node, name, node.args.at(-1) as readonly ASTNode[])
     if (fault !== undefined) return fault
     if (loopFunctions.has(name)) {
-      if (loop !== undefined)
-        return at(node, `"${name}" stands inside another loop; one list can be gone through`)
+      if (loop !== undefined) return at(node, `nested "${name}"; only one loop is allowed`)
       inner = node
     }
   }
@@ -148,7 +147,7 @@ function faultOfCall(node: ASTNode, name: string, given: readonly ASTNode[]): Co
     if (!celFunctions.includes(name)) {
       const known = [...celFunctions, ...conditionFunctions.keys()]
       const suggestion = name === 'matches' ? '; did you mean "like"?' : didYouMean(name, known)
-      return at(node, `"${name}" is no function of conditions${suggestion}`)
+      return at(node, `unknown function "${name}"${suggestion}`)
     }
     if (name.startsWith('get') && given.length > 0)
       return at(node, `"${name}" takes no time zone; times are in UTC`)
@@ -156,7 +155,7 @@ function faultOfCall(node: ASTNode, name: string, given: readonly ASTNode[]): Co
   }
   const [argument] = given
   if (argument?.op !== 'value' || typeof argument.args !== 'string') {
-    return at(argument ?? node, `"${name}" takes one text, written out`)
+    return at(argument ?? node, `"${name}" takes one string literal`)
   }
   const fault = own.faultOf(argument.args)
   return fault === undefined ? undefined : at(argument, fault)

@@ -53,8 +53,7 @@ export function findDifference(
   return search(start)
 
   function search(known: Known): Difference | undefined {
-    if (++cases > maximumCases)
-      throw new RangeError('too many rules for one object to tell all callers apart')
+    if (++cases > maximumCases) throw new RangeError('too many rules for one object to analyze all callers')
     const one = reduce(before, known)
     const other = reduce(after, known)
     if (!('open' in one) && one.allowed !== (direction === 'loses')) return undefined

@@ -142,7 +142,7 @@ function rulesOf(fields: Fields<'rules' | 'commits'>, locate: Locate, report: Re
       if (rule === undefined) continue
       const before = lines.get(rule.id)
       if (before === undefined) lines.set(rule.id, rule.line)
-      else report(item.offset, `${item.name}: the rule of line ${before} is "${rule.id}" too`)
+      else report(item.offset, `${item.name}: duplicate rule id "${rule.id}", also in line ${before}`)
       rules.push(rule)
     }
   }

@@ -12,5 +12,5 @@ export function faultOfFact(fact: ConditionFact, permissions: ReadonlySet<Permis
   if (stated.has(fact)) return undefined
   const others = new Set(permissionNames.filter((permission) => factsStatedFor(permission).has(fact)))
   const own = stated.size === 0 ? 'no facts' : [...stated].join(', ')
-  return `requests for ${namesOfPermissions(permissions)} state ${own}; "${fact}" is stated for ${namesOfPermissions(others)}`
+  return `"${fact}" is not a fact of ${namesOfPermissions(permissions)}, which has ${own}; it is a fact of ${namesOfPermissions(others)}`
 }

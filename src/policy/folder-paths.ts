@@ -13,7 +13,7 @@ export function liesUnder(path: string, folder: string): boolean {
 /** Why that is no folder to confine paths to; undefined for one that is. */
 export function faultOfFolder(folder: string): string | undefined {
   return partsOf(folder) === undefined
-    ? `${JSON.stringify(folder)} is no folder; expected one such as "s3://bucket/team" or "warehouse/team"`
+    ? `${JSON.stringify(folder)} is not a folder; expected for example "s3://bucket/team" or "warehouse/team"`
     : undefined
 }
 

@@ -46,7 +46,7 @@ export interface PolicyFolder extends Pick<ParsedPolicies, 'tests'> {
 /** Throws PolicyError if a place holds no policy: that is a wrong path, more likely than a wish to deny everything. */
 export function assertAnyPolicy(place: string, count: number): void {
   if (count > 0) return
-  const message = 'holds no policy in .yaml or .yml files; to allow nothing, leave a policy without rules'
+  const message = 'contains no policy in .yaml or .yml files; to deny everything, keep a policy without rules'
   throw new PolicyError([{ file: place, message }])
 }
 
@@ -152,7 +152,7 @@ export async function watchPolicies(
 }
 
 /** A folder that lost everything is a mount gone wrong, more likely than a wish to shut everybody out. */
-const emptied = 'holds no policy in force any more; to allow nothing, leave a policy without rules'
+const emptied = 'no longer contains a policy in force; to deny everything, keep a policy without rules'
 
 function* compileFolder(
   { documents, problems }: ParsedFile,
@@ -184,7 +184,7 @@ function repeatedNames(documents: readonly PolicyDocument[]): readonly PolicyPro
     const { name, file, line, column } = document
     const before = seen.get(name)
     if (before === undefined) seen.set(name, document)
-    const message = `metadata.name: the policy in ${before?.file}:${before?.line} is "${name}" too`
+    const message = `metadata.name: duplicate policy name "${name}", also in ${before?.file}:${before?.line}`
     return before === undefined ? [] : [{ file, line, column, message }]
   })
 }

@@ -18,6 +18,6 @@ export function jsonOf(field: Field, report: Report): unknown {
 export function textMapOf(field: Field, report: Report): ReadonlyMap<string, string> | undefined {
   const value = field.node?.kind === 'map' ? Object.entries(jsonOf(field, report) as object) : undefined
   if (value?.every((entry): entry is [string, string] => typeof entry[1] === 'string')) return new Map(value)
-  report(field.offset, `${field.name} is no map of texts; expected one such as { ticket: "T-1" }`)
+  report(field.offset, `${field.name} is not a map of strings; expected for example { ticket: "T-1" }`)
   return undefined
 }

@@ -6,64 +6,62 @@
 /** The fields of a document. */
 export const documentFields = {
   apiVersion: 'The version of the language.',
-  kind: 'What the document is.',
-  metadata: 'What the policy is called.',
-  mode: 'shadow: decides nothing; what it would change is counted and logged. Without it: enforce.',
-  namespace: 'The path of the namespace that the policy is for, as a list of names. [] is the root.',
-  inherit: 'false: what policies of namespaces above allow does not reach this one, nor what is beneath it.',
-  final: 'Operations, or groups of them, that policies of namespaces beneath cannot allow.',
+  kind: 'The kind of the document.',
+  metadata: 'Name and description of the policy.',
+  mode: 'shadow: the policy is evaluated, but only differences are counted and logged. Default: enforce.',
+  namespace: 'The namespace of the policy, as a list of names. [] is the root.',
+  inherit: 'false: allow rules of parent namespaces do not apply here or beneath.',
+  final: 'Operations, or groups of them, that policies of child namespaces cannot allow.',
   onDeny:
-    'How a denial is answered, here and beneath. 404: as if the object were not there. 403: as a denial. ' +
-    'Without it: 403 to callers who may list the object, else 404.',
-  commits: 'What every commit to a table here or beneath must fulfil, whoever makes it.',
-  rules: 'Who is allowed or denied what.',
-  tests:
-    'What the policies of the folder are expected to decide; checked by `policy test`, and else without effect.',
+    'Response to a denial, here and beneath. 404: conceal that the object exists. 403: denied. ' +
+    'Default: 403 for callers that may list the object, otherwise 404.',
+  commits: 'Requirements for every commit to a table here or beneath, for all callers.',
+  rules: 'Allow and deny rules.',
+  tests: 'Expected decisions of the policies in the folder, for `policy test`; no effect on requests.',
 } as const
 
 /** The fields of a decision table: a document of tests alone. */
 export const decisionTableFields = {
   apiVersion: documentFields.apiVersion,
   kind: documentFields.kind,
-  metadata: 'What the table is called.',
+  metadata: 'Name and description of the table.',
   tests: documentFields.tests,
 } as const
 
 /** The fields of a test: who asks for what on which object, and what is expected. */
 export const testFields = {
-  name: 'What the test shows, for people.',
-  as: 'Who calls. Without it: a caller whom no policy names.',
-  operations: 'Operations of the interface, or groups of them; each is decided by itself.',
-  namespace: 'The namespace that is asked about, as a list of names.',
-  table:
-    'The table, or materialized view, that is asked about: its namespace and its name, as a list of names.',
-  transaction: 'The transaction that is asked about, as a list of names.',
-  beneath: 'true: the namespace and everything that is or could be beneath it.',
-  given: 'What the request says besides.',
+  name: 'Description of the test.',
+  as: 'The caller. Default: a caller that no policy names.',
+  operations: 'Operations, or groups of them; each is decided separately.',
+  namespace: 'The namespace, as a list of names.',
+  table: 'The table or materialized view: namespace and name, as a list of names.',
+  transaction: 'The transaction, as a list of names.',
+  beneath: 'true: the namespace and everything beneath it, existing or not.',
+  given: 'Facts of the request.',
   expect: 'allow, or deny.',
-  rule: 'The rule that is expected to decide: its id, or policy/id.',
+  rule: 'The expected deciding rule: its id, or policy/id.',
 } as const
 
 /** The fields of a caller in a test. */
 export const callerFields = {
-  anonymous: 'true: a caller who sends no credential; then nothing else is said.',
+  anonymous: 'true: an anonymous caller; no other field is allowed.',
   user: 'The name of the principal.',
   groups: 'Its groups.',
   key: 'The id of its API key.',
   method:
-    'How it proved who it is: api-key, token or certificate. Without it: token where there are claims or an issuer, else api-key.',
-  issuer: 'Who vouches for it.',
-  claims: 'What its token says.',
+    'How the caller authenticated: api-key, token or certificate. Default: token if claims or issuer are given, otherwise api-key.',
+  issuer: 'The issuer.',
+  claims: 'The claims of its token.',
 } as const
 
 /** What a request says besides, in a test. */
 export const givenFields = {
-  address: 'The address of the caller, which conditions call client.address; 192.0.2.1 unless told.',
-  now: 'When the request came; 2026-01-01T00:00:00Z unless told.',
+  address: 'The client address (client.address in conditions). Default: 192.0.2.1.',
+  now: 'The time of the request. Default: 2026-01-01T00:00:00Z.',
   context: 'The context headers, by key.',
   mode: 'As in conditions.',
   behavior: 'As in conditions.',
-  branch: 'As in conditions; main unless told, where a table is asked about.',
+  branch: 'As in conditions. Default for tables: main.',
   tag: 'As in conditions.',
   location: 'As in conditions.',
   manifestPath: 'As in conditions.',
@@ -74,18 +72,18 @@ export const givenFields = {
 
 /** The fields of `metadata`. */
 export const metadataFields = {
-  name: 'Unique in the folder of policies: logs and audit records name it.',
-  description: 'For people.',
+  name: 'Unique in the folder of policies; appears in logs and audit records.',
+  description: 'Description.',
 } as const
 
 /** The fields of a rule. */
 export const ruleFields = {
   id: 'Unique in the document: logs and audit records name it.',
   effect: 'allow, or deny. A deny that applies always wins.',
-  subjects: 'Whom the rule concerns: whoever is named in any of the lists.',
+  subjects: 'The callers that the rule applies to: those in any of the lists.',
   operations: 'Operations of the interface, or groups of them.',
   tables:
-    'Names of tables directly in the namespace; * stands for any characters. Without it, the rule covers the ' +
+    'Names of tables directly in the namespace; * matches any characters. By default the rule covers the ' +
     'namespace and everything beneath it.',
   when: 'A condition in CEL that must hold for the rule to apply.',
 } as const
@@ -102,8 +100,8 @@ export const namedSubjectFields = {
 export const subjectFields = {
   ...namedSubjectFields,
   any: 'true: every authenticated caller.',
-  anonymous: 'true: callers who send no credential, where the settings let them in; nothing else names them.',
-  except: 'Whom the rule does not concern all the same.',
+  anonymous: 'true: anonymous callers, if the settings accept them; no other field matches them.',
+  except: 'Callers that the rule does not apply to.',
 } as const
 
 /** The fields of `commits`. */
@@ -114,20 +112,20 @@ export const commitFields = {
 /** The fields of a requirement: an id, whom it leaves alone, and exactly one demand. */
 export const requirementFields = {
   id: 'Unique in the document: logs and audit records name it.',
-  except: 'Whom the requirement does not concern.',
-  metadata: 'Keys that the metadata of a new version must hold, none of them empty.',
+  except: 'Callers that the requirement does not apply to.',
+  metadata: 'Keys that the metadata of a new version must have, with non-empty values.',
   branches: 'Patterns of the only branches that may be changed.',
   notBranches: 'Patterns of branches that may not be changed.',
   allowWholeTable:
-    'Beside branches or notBranches: changes of whole tables that are allowed all the same, such as DropTable.',
+    'With branches or notBranches: whole-table operations that are still allowed, such as DropTable.',
   folders: 'The only folders under which staging manifests and chosen locations may lie.',
-  freeze: 'Times between which nothing is changed.',
+  freeze: 'Periods without changes.',
 } as const
 
 /** The fields of `freeze`. */
 export const freezeFields = {
-  from: 'When it begins, such as 2026-12-20T00:00:00Z. Without it: at once.',
-  until: 'When it is over. Without it: never.',
+  from: 'Start, such as 2026-12-20T00:00:00Z. Default: immediately.',
+  until: 'End. Default: never.',
 } as const
 
 /** What a field is called in other languages, and here. */
@@ -149,9 +147,9 @@ export const otherNames: Readonly<Record<string, string>> = {
 /** What to say of a field that somebody may look for where it is not. */
 export const misplacedFields: Readonly<Record<string, string>> = {
   'rules.final':
-    '; a deny cannot be undone anyway, and "final" stands beside "rules", as the list of operations that ' +
-    'policies beneath cannot allow',
-  'rules.onDeny': '; it stands beside "rules", and holds for the namespace',
-  'rules.inherit': '; it stands beside "rules", and holds for the namespace',
-  'rules.namespace': '; it stands beside "rules": one document for each namespace',
+    '; a deny always wins, and "final" is a field of the document, next to "rules": the operations that ' +
+    'child policies cannot allow',
+  'rules.onDeny': '; it is a field of the document, next to "rules", and applies to the namespace',
+  'rules.inherit': '; it is a field of the document, next to "rules", and applies to the namespace',
+  'rules.namespace': '; it is a field of the document, next to "rules": one document for each namespace',
 }

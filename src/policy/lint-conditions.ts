@@ -50,7 +50,7 @@ function constantFinding(
   const [outcome] = outcomes
   const [result] = results
   if (results.size === 1 && result === 'true') {
-    const message = 'has a condition that is always true; leave "when" out'
+    const message = 'has a condition that is always true; remove "when"'
     return about(document, rule, 'warning', 'condition', message)
   }
   const reasons = [...results].map((one) => reasonOf(one, rule, condition))
@@ -64,7 +64,7 @@ function reasonOf(result: Constant, { permissions }: PolicyRule, { facts }: Cond
   if (result !== 'unknown') return `is always ${result}`
   const depending = [...permissions].filter((permission) => facts.some((fact) => isUnknown(permission, fact)))
   const never = facts.filter((fact) => depending.some((permission) => isUnknown(permission, fact)))
-  return `depends on ${never.join(', ')}, which is never known for ${namesOfPermissions(new Set(depending))}`
+  return `depends on ${never.join(', ')}, which is always unknown for ${namesOfPermissions(new Set(depending))}`
 }
 
 function isUnknown(permission: Permission, fact: keyof OperationFacts): boolean {
@@ -105,7 +105,7 @@ function constantsRead({ facts }: Condition, permission: Permission): string {
   const texts = facts.flatMap((fact) => {
     const value = constants[fact]
     if (value === pending) return []
-    if (value === unknown) return [`${fact} is never known`]
+    if (value === unknown) return [`${fact} is always unknown`]
     return [
       `${fact} is always ${typeof value === 'string' && value !== '' ? JSON.stringify(value) : 'empty'}`,
     ]

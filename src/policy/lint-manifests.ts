@@ -40,7 +40,7 @@ export function lintManifests(
     const isGroup = permissionGroups.get('commit')?.every((member) => permissions.has(member)) === true
     const what = isGroup ? '"commit", which includes overwriting' : 'CreateTableVersion'
     const message =
-      `allows ${what}: a manifest replaces rows, columns and indexes by anything; ` +
+      `allows ${what}: a manifest can replace all rows, columns and indexes; ` +
       'require "folders" of commits here or above'
     return [about(document, rule, overwrites ? 'info' : 'warning', 'manifest', message)]
   }

@@ -44,7 +44,7 @@ function lookAlikes(kind: string, uses: readonly Use[]): readonly Finding[] {
     return [...others.values()].map(({ name, file, line }): Finding => {
       const message =
         `the ${kind} ${show(name)} looks like ${show(first?.name ?? '')} (${first?.file}:${first?.line}) ` +
-        'and is another; names are compared character by character'
+        'but is a different name; names are compared character by character'
       return { level: 'warning', check: 'look-alike', file, line, message }
     })
   })

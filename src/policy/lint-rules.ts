@@ -95,7 +95,7 @@ function needless(
     const isMutual = isSame && rule.permissions.size === wider.permissions.size && concernsAllOf(rule, wider)
     if (isMutual && (order.get(rule) ?? 0) < (order.get(wider) ?? 0)) continue
     const place = `${other.name}/${wider.id} (${other.file}:${wider.line})`
-    return [about(document, rule, 'warning', 'shadowed', `says nothing that ${place} does not say`)]
+    return [about(document, rule, 'warning', 'shadowed', `is redundant: covered by ${place}`)]
   }
   return []
 }
@@ -169,7 +169,7 @@ function notForAnonymous(
   if (grant === undefined) return []
   const { document, rule } = grant
   const place = `${document.name}/${rule.id} (${document.file}:${rule.line})`
-  const what = `does not cover callers without a credential, whom ${place} allows the same; add "anonymous: true"`
+  const what = `does not cover anonymous callers, which ${place} allows the same; add "anonymous: true"`
   return [about(own.document, own.rule, 'warning', 'anonymous', what)]
 }
 

@@ -42,7 +42,7 @@ function allowedReplacement({ document, rule }: PlacedRule): readonly Finding[] 
   const allowed = rule.condition?.demand?.allowedWholeTable ?? new Set()
   const first = removing.find((permission) => permission !== 'RenameTable' && allowed.has(permission))
   if (first === undefined || !allowed.has('RegisterTable')) return []
-  const message = `allows ${first} and RegisterTable on whole tables, which together replace every branch of a table; name one of them at most in "allowWholeTable"`
+  const message = `allows ${first} and RegisterTable on whole tables, which together can replace every branch of a table; list at most one of them in "allowWholeTable"`
   return [about(document, rule, 'warning', 'way-around', message)]
 }
 
@@ -69,7 +69,7 @@ function messageOf(way: Way): string {
   )
   return (
     `depends on the branch, but ${[...rules].join(' and ')} allows the same callers ${names} whatever the branch, ` +
-    'which together replace every branch of a table; restrict these, too, or require "branches" of commits'
+    'which together can replace every branch of a table; restrict these too, or require "branches" of commits'
   )
 }
 

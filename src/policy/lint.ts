@@ -38,7 +38,7 @@ function untested(
   return documents
     .filter(({ name, rules }) => !rules.some(({ id }) => deciding.has(fullName({ policy: name, rule: id }))))
     .map(({ name, file, line }) => {
-      const message = `no rule of ${name} decides a test; add some under "tests"`
+      const message = `no test covers a rule of ${name}; add tests under "tests"`
       return { level: 'info', check: 'untested', file, line, message }
     })
 }

@@ -33,7 +33,7 @@ export function nameClasses(patterns: readonly string[]): readonly string[] {
       const key = JSON.stringify(next)
       if (seen.has(key)) continue
       seen.add(key)
-      if (seen.size > maximumStates) throw new RangeError('too many patterns of tables to tell names apart')
+      if (seen.size > maximumStates) throw new RangeError('too many table patterns to analyze')
       queue.push({ name: longer, state: next })
     }
   }

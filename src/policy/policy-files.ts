@@ -55,7 +55,7 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
     const status = await stat(path, { bigint: true })
     if (!status.isDirectory()) {
       throw new PolicyError([
-        { file: folder, message: 'is no folder; expected a folder of .yaml or .yml files' },
+        { file: folder, message: 'is not a folder; expected a folder of .yaml or .yml files' },
       ])
     }
     await visit({ name: '', path, status })

@@ -47,7 +47,7 @@ export function policyFolder(folder: string): PolicyPlace {
         }
         await sleep(settlingMs)
       }
-      throw new PolicyError([{ file: folder, message: 'changes all the time while it is read' }])
+      throw new PolicyError([{ file: folder, message: 'keeps changing while it is read' }])
     },
   }
 }

@@ -88,9 +88,10 @@ function replay(
   if (denial !== undefined) return { ...about, isAllowed: false, after: denial.after, missing: [] }
   const missing = new Set(answers.flatMap(({ missing }) => missing))
   for (const { need, isAllowed } of answers) {
-    if (isAllowed === false) missing.add(`whether it asked for ${need.permission}, too`)
+    if (isAllowed === false) missing.add(`whether it also required ${need.permission}`)
   }
-  if (!wasAllowed && asksElsewhere(operationNamed(operation))) missing.add('what else it asked for')
+  if (!wasAllowed && asksElsewhere(operationNamed(operation)))
+    missing.add('which other permissions it required')
   if (missing.size > 0) return { ...about, isAllowed: undefined, after: undefined, missing: [...missing] }
   return { ...about, isAllowed: true, after: answers[0]?.after, missing: [] }
 }

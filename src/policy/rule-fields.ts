@@ -40,7 +40,7 @@ export function ruleOf(field: Field, line: number, report: Report): PolicyRule |
   if (tables !== undefined && permissions.size > 0 && ![...permissions].some(concernsTables)) {
     report(
       fields.of('tables').offset,
-      `${fields.of('tables').name} has no meaning here: none of the operations is one on a table`,
+      `${fields.of('tables').name} has no effect: none of the operations applies to a table`,
     )
   }
   const condition = optional(fields, 'when', conditionOf, report)
@@ -85,7 +85,9 @@ export function labelOf(field: Field, report: Report): string | undefined {
 /** The id of a namespace. A part that no namespace can be called is a fault: the policy would never apply. */
 export function namespaceOf(field: Field, report: Report): Identifier {
   return textsOf(field, '[prod, sales]', report, (part) =>
-    part.includes('*') ? (item) => `${item} holds "*"; a namespace is named exactly` : faultOfName(part),
+    part.includes('*')
+      ? (item) => `${item} contains "*"; namespaces must be named exactly`
+      : faultOfName(part),
   )
 }
 
@@ -113,7 +115,7 @@ function isPermissionName(name: string): boolean {
 function faultOfPermission(name: string): ReturnType<FaultOfText> {
   if (isPermissionName(name)) return undefined
   const suggestion = didYouMean(name, [...permissionNames, ...permissionGroups.keys()])
-  return (item) => `${item}: no operation or group is called ${JSON.stringify(name)}${suggestion}`
+  return (item) => `${item}: unknown operation or group ${JSON.stringify(name)}${suggestion}`
 }
 
 /** Most rules are about the same few lists of operations; each is kept once. */
@@ -134,7 +136,7 @@ function concernsTables(permission: Permission): boolean {
 function tablesOf(field: Field, report: Report): readonly string[] {
   return someTextsOf(field, '[orders, "evt_*"]', report, (pattern) =>
     pattern.includes('**')
-      ? (item) => `${item} holds "**"; leave "tables" out for everything beneath the namespace`
+      ? (item) => `${item} contains "**"; omit "tables" for everything beneath the namespace`
       : faultOfName(pattern.replaceAll('*', 'x')),
   )
 }

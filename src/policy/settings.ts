@@ -11,20 +11,22 @@ const path = z.string().min(1)
 /** Where the policies of a gateway come from, as it stands in its file. */
 export const policySettingsSchema = z
   .strictObject({
-    folder: path.optional().describe('A folder of policies, and its sub-folders.'),
+    folder: path.optional().describe('Folder of policies, including sub-folders.'),
     bundle: z
       .strictObject({
-        file: path.describe('The bundle; followed when it changes.'),
-        publicKeys: z
+        file: path.describe('The bundle file; reloaded when it changes.'),
+        publicKeyFiles: z
           .array(path)
           .min(1)
-          .describe('Files (PEM) of the keys of which one must have signed it.'),
+          .describe('PEM files of trusted public keys; one of them must have signed the bundle.'),
       })
       .optional()
-      .describe('Instead of a folder: a file that `policy bundle` made.'),
-    candidate: path
+      .describe('A signed bundle made by `policy bundle`, instead of a folder.'),
+    candidateFolder: path
       .optional()
-      .describe('A folder of policies that decide nothing; where they would decide otherwise is counted.'),
+      .describe(
+        'Folder of candidate policies, evaluated as shadow: differing decisions are counted and logged.',
+      ),
   })
   .refine(({ folder, bundle }) => (folder === undefined) !== (bundle === undefined), {
     message: 'expected either folder or bundle',
@@ -35,23 +37,23 @@ export type PolicySettings = z.output<typeof policySettingsSchema>
 
 /** The settings with every path made absolute. */
 export function withAbsolutePolicyPaths(
-  { folder, bundle, candidate }: PolicySettings,
+  { folder, bundle, candidateFolder }: PolicySettings,
   absolute: (path: string) => string,
 ): PolicySettings {
   return {
     ...(folder !== undefined && { folder: absolute(folder) }),
     ...(bundle && {
-      bundle: { file: absolute(bundle.file), publicKeys: bundle.publicKeys.map(absolute) },
+      bundle: { file: absolute(bundle.file), publicKeyFiles: bundle.publicKeyFiles.map(absolute) },
     }),
-    ...(candidate !== undefined && { candidate: absolute(candidate) }),
+    ...(candidateFolder !== undefined && { candidateFolder: absolute(candidateFolder) }),
   }
 }
 
 /** The place of the policies in force. Throws PolicyError where a key cannot be used. */
 export async function policyPlace({ folder, bundle }: PolicySettings): Promise<PolicyPlace> {
   if (bundle !== undefined)
-    return policyBundle(bundle.file, await Promise.all(bundle.publicKeys.map(readPublicKey)))
-  if (folder === undefined) throw new Error('the settings name no policies')
+    return policyBundle(bundle.file, await Promise.all(bundle.publicKeyFiles.map(readPublicKey)))
+  if (folder === undefined) throw new Error('no policies configured')
   return policyFolder(folder)
 }
 
@@ -61,7 +63,7 @@ export async function readPublicKey(file: string): Promise<KeyObject> {
   // A private key would do too, and must not lie here.
   const key = text.includes('PUBLIC KEY') ? parseKey(text) : undefined
   if (key?.asymmetricKeyType === 'ed25519') return key
-  throw new PolicyError([{ file, message: 'is no public Ed25519 key in PEM' }])
+  throw new PolicyError([{ file, message: 'is not a public Ed25519 key in PEM' }])
 }
 
 function parseKey(text: string): KeyObject | undefined {

@@ -25,7 +25,7 @@ export function subjectsOf(field: Field, report: Report): Subjects {
   const anonymous = optional(fields, 'anonymous', readTrue, report) ?? false
   const except = optional(fields, 'except', exceptionsOf, report)
   const isNamed = field.node?.kind === 'map' && field.node.entries.some(({ key }) => key !== 'except')
-  if (!isNamed) report(field.offset, `${field.name} names nobody; expected users, groups or "any: true"`)
+  if (!isNamed) report(field.offset, `${field.name} names no subject; expected users, groups or "any: true"`)
   const { users, groups, keys } = namedOf(fields, report)
   return { users, groups, keys, any, anonymous, except }
 }
@@ -35,7 +35,7 @@ export function exceptionsOf(field: Field, report: Report): NamedSubjects {
   const fields = readNamed(field, report)
   if (fields === undefined) return nobody
   if (field.node?.kind === 'map' && field.node.entries.length === 0) {
-    report(field.offset, `${field.name} names nobody; expected users or groups`)
+    report(field.offset, `${field.name} names no subject; expected users or groups`)
   }
   return namedOf(fields, report)
 }
@@ -57,10 +57,10 @@ function namesOf(field: Field, report: Report): readonly string[] {
 
 function faultOfSubject(name: string): ReturnType<FaultOfText> {
   if (name === '' || controlCharacter.test(name)) {
-    return (item) => `${item} is ${JSON.stringify(name)}, which nobody is called`
+    return (item) => `${item} is ${JSON.stringify(name)}, which is not a valid name`
   }
   if (!name.includes('*')) return undefined
-  return (item) => `${item} holds "*"; names are exact, and every caller is "any: true"`
+  return (item) => `${item} contains "*"; names are exact; use "any: true" for every caller`
 }
 
 const serviceAccount = /^([^:*]+):([a-z0-9-]+)\/([a-z0-9.-]+)$/

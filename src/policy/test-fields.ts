@@ -68,7 +68,7 @@ function testOf(field: Field, place: Place & { line: number }, report: Report): 
   if (given !== undefined) assertFacts(given, permissions, report)
   if (expect === undefined || object === undefined) return undefined
   if (beneath && object.field !== 'namespace') {
-    report(fields.of('beneath').offset, `${fields.of('beneath').name} stands beside "namespace" alone`)
+    report(fields.of('beneath').offset, `${fields.of('beneath').name} is allowed only with "namespace"`)
   }
   assertKinds(fields.of('operations'), object.field, beneath, report)
   const questions = [...permissions].flatMap((permission): Question[] => {
@@ -80,7 +80,7 @@ function testOf(field: Field, place: Place & { line: number }, report: Report): 
   if (questions.length === 0 && permissions.size > 0) {
     report(
       fields.of('operations').offset,
-      `${fields.of('operations').name}: none of them is one on a ${object.field}`,
+      `${fields.of('operations').name}: none of them applies to a ${object.field}`,
     )
   }
   return {
@@ -130,7 +130,7 @@ function assertKinds(operations: Field, field: ObjectField, beneath: boolean, re
     if (permission === undefined || fieldFor(permission) === field) continue
     report(
       item.offset,
-      `${item.name}: ${permission} is no operation on a ${field}; expected "${fieldFor(permission)}"`,
+      `${item.name}: ${permission} does not apply to a ${field}; expected "${fieldFor(permission)}"`,
     )
   }
 }
@@ -148,7 +148,7 @@ function callerOf(field: Field, report: Report): Principal | undefined {
   if (fields === undefined) return undefined
   if (optional(fields, 'anonymous', readTrue, report) === true) {
     const isSole = field.node?.kind === 'map' && field.node.entries.length === 1
-    if (!isSole) report(field.offset, `${field.name} says more of a caller who sends no credential`)
+    if (!isSole) report(field.offset, `${field.name} must not describe an anonymous caller further`)
     return anonymousPrincipal
   }
   const claims = optional(fields, 'claims', claimsOf, report)
@@ -167,7 +167,7 @@ function callerOf(field: Field, report: Report): Principal | undefined {
 
 function claimsOf(field: Field, report: Report): Readonly<Record<string, unknown>> | undefined {
   if (field.node?.kind === 'map') return jsonOf(field, report) as Readonly<Record<string, unknown>>
-  report(field.offset, `${field.name} is no map; expected what the token says, such as { amr: [mfa] }`)
+  report(field.offset, `${field.name} is not a map; expected claims, such as { amr: [mfa] }`)
   return undefined
 }
 

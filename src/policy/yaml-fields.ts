@@ -204,7 +204,7 @@ function describe(node: YamlNode | undefined): string {
   if (node === undefined) return 'missing'
   if (node.kind === 'map') return 'a map'
   if (node.kind === 'list') return 'a list'
-  if (node.kind === 'alias') return 'an alias, which is not followed'
+  if (node.kind === 'alias') return 'an alias; aliases are not supported'
   if (node.value === null) return 'empty'
   return typeof node.value === 'string' ? JSON.stringify(node.value) : node.source
 }

@@ -15,13 +15,12 @@ export function faultsLetPass(document: CST.Document): readonly YamlFault[] {
   CST.visit(document, (item) => {
     const { key, sep, value } = item
     for (const token of [key, value]) {
-      if (token && isUnclosed(token))
-        faults.push({ offset: token.offset, message: 'this quote is never closed' })
+      if (token && isUnclosed(token)) faults.push({ offset: token.offset, message: 'unterminated quote' })
     }
     if (!('explicitKey' in item) || value === undefined) return
     const hasColon = sep?.some(({ type }) => type === 'map-value-ind')
     if (hasColon !== true) {
-      faults.push({ offset: value.offset, message: 'this follows a key, with no colon between them' })
+      faults.push({ offset: value.offset, message: 'missing colon after a key' })
     }
   })
   return faults

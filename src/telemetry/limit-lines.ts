@@ -9,21 +9,21 @@ export interface LineLimit {
 
 /** Lets so many lines of each kind pass in a second. Kinds come from a closed set. */
 export function limitLines(perSecond: number): LineLimit {
-  const kinds = new Map<string, { second: number; passed: number; heldBack: number }>()
+  const kinds = new Map<string, { second: number; passed: number; suppressed: number }>()
   return {
     take(kind) {
       const second = Math.floor(performance.now() / 1000)
       let state = kinds.get(kind)
-      if (state === undefined) kinds.set(kind, (state = { second, passed: 0, heldBack: 0 }))
+      if (state === undefined) kinds.set(kind, (state = { second, passed: 0, suppressed: 0 }))
       if (state.second !== second) Object.assign(state, { second, passed: 0 })
       if (state.passed >= perSecond) {
-        state.heldBack += 1
+        state.suppressed += 1
         return undefined
       }
-      const { heldBack } = state
+      const { suppressed } = state
       state.passed += 1
-      state.heldBack = 0
-      return heldBack
+      state.suppressed = 0
+      return suppressed
     },
   }
 }

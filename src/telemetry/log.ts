@@ -11,7 +11,7 @@ export type { Logger }
 
 /** How the gateway logs, as it stands in the settings. */
 export const logSchema = z.strictObject({
-  level: z.enum(logLevels).default('info').describe('The least that is written.'),
+  level: z.enum(logLevels).default('info').describe('Minimum log level.'),
   sample: z
     .strictObject({
       success: z
@@ -19,10 +19,12 @@ export const logSchema = z.strictObject({
         .min(0)
         .max(1)
         .default(1)
-        .describe('Of the reads that went well. Changes, refusals and failures always have their line.'),
+        .describe(
+          'Ratio of successful reads that are logged. Changes, refusals and failures are always logged.',
+        ),
     })
     .prefault({})
-    .describe('What share of the requests has a line, chosen at random.'),
+    .describe('Random sampling of request lines.'),
 })
 
 /** The log of a gateway. */

@@ -10,12 +10,10 @@ export const metricsSchema = z.strictObject({
   namespaces: z
     .array(z.string().min(1).max(128))
     .max(maximumNamespaces)
-    .refine((names) => new Set(names).size === names.length, 'expected no name twice')
+    .refine((names) => new Set(names).size === names.length, 'duplicate name')
     .refine((names) => !names.includes(otherNamespaces), `expected no name "${otherNamespaces}"`)
     .optional()
-    .describe(
-      'The top-level namespaces that requests are counted by, in the label catalog_namespace; all others are "other".',
-    ),
+    .describe('Top-level namespaces used as values of the label catalog_namespace; all others are "other".'),
 })
 
 /** Which namespaces are counted by themselves. */

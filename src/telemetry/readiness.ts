@@ -23,7 +23,7 @@ export async function problemsOf(
 export function observeReadiness(registry: Registry, checks: readonly ReadinessCheck[]): void {
   const gauge = new Gauge({
     name: 'catalog_gateway_ready',
-    help: 'Whether a check of /readyz is well (1) or not (0).',
+    help: 'Whether a check of /readyz passes (1) or fails (0).',
     labelNames: ['check'],
     aggregator: 'min',
     registers: [],

@@ -9,7 +9,7 @@ import {
 /** What becomes of spans. */
 export interface SpanObserver {
   /** Spans were dropped: the queue was full, or the receiver did not take them. */
-  readonly dropped: (spans: number, reason: 'queue_full' | 'not_taken', cause?: unknown) => void
+  readonly dropped: (spans: number, reason: 'queue_full' | 'export_failed', cause?: unknown) => void
   readonly taken: () => void
 }
 
@@ -33,7 +33,7 @@ export function spanQueue({ exporter, batching, maximum, observer }: SpanQueueOp
         exporter.export(spans, (result) => {
           held -= spans.length
           if (result.code === ExportResultCode.SUCCESS) observer.taken()
-          else observer.dropped(spans.length, 'not_taken', result.error)
+          else observer.dropped(spans.length, 'export_failed', result.error)
           done(result)
         })
       },

@@ -11,38 +11,35 @@ export const tracesSchema = z
     endpoint: receiverUrl
       .optional()
       .describe(
-        'Takes OTLP/HTTP, as in http://collector:4318/v1/traces; otherwise OTEL_EXPORTER_OTLP_ENDPOINT says where.',
+        'OTLP/HTTP endpoint, such as http://collector:4318/v1/traces; default: OTEL_EXPORTER_OTLP_ENDPOINT.',
       ),
-    ratio: z.number().min(0).max(1).default(1).describe('Of the traces that begin here, how many are kept.'),
+    sampleRatio: z.number().min(0).max(1).default(1).describe('Sampling ratio of traces that start here.'),
     continueTraces: z
       .boolean()
       .default(true)
       .describe(
-        'Whether the traceparent of a client is continued, and decides what is kept; else each request begins a trace.',
+        'Whether the traceparent of a client, with its sampling flag, is continued; otherwise each request starts a trace.',
       ),
-    include: z
-      .array(z.enum(includable))
-      .default([])
-      .describe('What spans tell besides what is in no way personal.'),
-    credential: receiverCredential.optional().describe('What lets the gateway in at the endpoint.'),
-    certificateAuthority: tlsFiles.certificateAuthority,
+    include: z.array(z.enum(includable)).default([]).describe('Personal data to add to spans.'),
+    credential: receiverCredential.optional().describe('Credential for the endpoint.'),
+    certificateAuthority: tlsFiles.caFile,
     timeoutMs: z
       .int()
       .positive()
       .max(60_000)
       .default(5_000)
-      .describe('For a batch to be taken, and so for the last ones at the end.'),
-    queueSpans: z
+      .describe('Timeout of an export, also at shutdown.'),
+    maxQueuedSpans: z
       .int()
       .positive()
       .max(1_000_000)
       .default(16_384)
-      .describe('Spans that wait to be sent; further ones are dropped, and counted.'),
+      .describe('Maximum queued spans; further spans are dropped and counted.'),
   })
   .refine(
     ({ endpoint, certificateAuthority }) =>
       certificateAuthority === undefined || endpoint?.startsWith('https:') === true,
-    'expected an https endpoint, since there is a certificate authority for it',
+    'expected an https endpoint, because caFile is set',
   )
 
 export type TracesSettings = z.output<typeof tracesSchema>

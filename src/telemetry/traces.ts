@@ -39,10 +39,10 @@ export async function openTraces(
   software: string,
   observer: SpanObserver,
 ): Promise<Traces> {
-  const { queueSpans, timeoutMs } = settings
-  const batchSpans = Math.min(maximumBatch, queueSpans)
+  const { maxQueuedSpans, timeoutMs } = settings
+  const batchSpans = Math.min(maximumBatch, maxQueuedSpans)
   // At the end the whole queue is sent at once.
-  const exporter = await openExporter(settings, Math.ceil(queueSpans / batchSpans) + 1)
+  const exporter = await openExporter(settings, Math.ceil(maxQueuedSpans / batchSpans) + 1)
   const provider = new TracerProvider({
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win.
     resource: resourceFromAttributes({
@@ -50,7 +50,7 @@ export async function openTraces(
       'service.version': software,
       'service.instance.id': hostname(),
     }).merge(detectResources({ detectors: [envDetector] })),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.ratio) }),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.sampleRatio) }),
     spanProcessors: [
       spanQueue({
         exporter,
@@ -60,7 +60,7 @@ export async function openTraces(
           // The exporter keeps the time itself.
           exportTimeoutMillis: timeoutMs * 2,
         },
-        maximum: queueSpans,
+        maximum: maxQueuedSpans,
         observer,
       }),
     ],

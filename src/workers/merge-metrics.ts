@@ -77,7 +77,7 @@ function keyOf({ metricName = '', labels }: MetricValue): string {
 
 function together(same: readonly MetricValue[], aggregator: Aggregator): MetricValue {
   const [first] = same
-  if (first === undefined) throw new Error('there is nothing to put together')
+  if (first === undefined) throw new Error('no metrics to merge')
   if (same.length === 1) return first
   const exemplars = same.flatMap(({ exemplar }) => exemplar ?? [])
   const newest = exemplars.toSorted((a, b) => (b.timestamp ?? 0) - (a.timestamp ?? 0))[0]

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /** Why a process has to be started in the place of another one. */
-const restartReasons = ['ended', 'hung', 'not_started'] as const
+const restartReasons = ['exited', 'unresponsive', 'start_failed'] as const
 export type RestartReason = (typeof restartReasons)[number]
 
 /** Counts what becomes of workers. */
@@ -13,7 +13,7 @@ export interface WorkerMetrics {
 export function observeWorkers(registry: Registry, serving: () => number): WorkerMetrics {
   const gauge = new Gauge({
     name: 'catalog_gateway_workers_serving',
-    help: 'Workers that take requests, where there are several.',
+    help: 'Workers that accept requests.',
     registers: [],
     collect() {
       this.set(serving())
@@ -22,7 +22,7 @@ export function observeWorkers(registry: Registry, serving: () => number): Worke
   registry.registerMetric(gauge)
   const restarts = new Counter({
     name: 'catalog_gateway_worker_restarts_total',
-    help: 'Workers that were started anew, by what became of the one before (ended, hung, not_started).',
+    help: 'Worker restarts by reason (exited, unresponsive, start_failed).',
     labelNames: ['reason'],
     registers: [registry],
   })

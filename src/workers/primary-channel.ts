@@ -49,7 +49,7 @@ export function openPrimaryChannel(
   cluster.worker?.once('disconnect', () => {
     // Else node would end this process at once, with all that is under way.
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
-    for (const { reject } of awaited.values()) reject(new Error('the primary process is gone'))
+    for (const { reject } of awaited.values()) reject(new Error('the primary process has exited'))
     stopped.resolve(undefined)
   })
 
@@ -65,7 +65,7 @@ export function openPrimaryChannel(
       const id = (lastId += 1)
       try {
         return await new Promise<readonly number[]>((resolve, reject) => {
-          if (!process.connected) throw new Error('the primary process is gone')
+          if (!process.connected) throw new Error('the primary process has exited')
           awaited.set(id, { resolve, reject })
           tell({ what: 'charge', id, charges: charges.map(({ key, ms }) => ({ key, ms })) }).catch(reject)
         })

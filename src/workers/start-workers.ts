@@ -34,7 +34,7 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
   const { restarted } = observeWorkers(registry, () => serving().length)
   let state: string | undefined = 'the gateway is starting'
   const problem = (): string | undefined =>
-    state ?? (serving().length > 0 ? undefined : 'no worker takes requests')
+    state ?? (serving().length > 0 ? undefined : 'no worker accepts requests')
   observeReadiness(registry, [{ name: 'gateway', problem }])
   const admin = createAdminServer(
     async () => [await registryOfAll(registry, places)],
@@ -43,17 +43,17 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
       return own === undefined ? problemsOfAll(serving()) : { gateway: own }
     },
   )
-  const { workerHangMs, drainDelayMs, drainGraceMs } = settings.timeouts
+  const { workerTimeoutMs, drainDelayMs, drainTimeoutMs } = settings.timeouts
   const looking = setInterval(() => {
-    for (const place of places) place.look(workerHangMs / looks)
-  }, workerHangMs / looks).unref()
+    for (const place of places) place.look(workerTimeoutMs / looks)
+  }, workerTimeoutMs / looks).unref()
 
   async function close(): Promise<void> {
     state = 'the gateway is shutting down'
     clearInterval(looking)
     // Whoever does not wait for this to be over does not leave workers behind.
     process.on('exit', killAll)
-    await Promise.all(places.map((place) => place.stop(drainDelayMs + drainGraceMs + lastMs)))
+    await Promise.all(places.map((place) => place.stop(drainDelayMs + drainTimeoutMs + lastMs)))
     process.off('exit', killAll)
     await admin.close()
     await gatewayLog.close()
@@ -72,7 +72,7 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
     for (let number = 1; number <= count; number += 1) {
       const own = workerSettings(settings, number, count)
       const beginning = { what: 'begin', settings: own, adminUrl, pageTokenSecret } as const
-      places.push(createWorkerPlace(number, { beginning, charge, hangMs: workerHangMs, log, restarted }))
+      places.push(createWorkerPlace(number, { beginning, charge, hangMs: workerTimeoutMs, log, restarted }))
     }
     // The first one by itself: it makes the keys of all, and what is wrong with the files of all is told once.
     const [first, ...others] = places
@@ -104,7 +104,7 @@ async function problemsOfAll(serving: readonly WorkerPlace[]): Promise<Record<st
   const found = await Promise.all(serving.map((place) => place.problems()))
   for (const [index, place] of serving.entries()) {
     if (!place.isServing()) continue
-    const problems = found[index] ?? { gateway: 'it does not react' }
+    const problems = found[index] ?? { gateway: 'unresponsive' }
     for (const [name, problem] of Object.entries(problems)) all[name] ??= `worker ${place.number}: ${problem}`
   }
   return all

@@ -82,13 +82,14 @@ export function createWorkerPlace(number: number, parts: PlaceParts): WorkerPlac
     }
   }
 
-  function tellOfEnd(end: number | string, restartInMs: number, served: string | Error): void {
-    const reason = silentMs > patienceMs() ? 'hung' : typeof served === 'string' ? 'ended' : 'not_started'
+  function tellOfEnd(end: number | string, restartDelayMs: number, served: string | Error): void {
+    const reason =
+      silentMs > patienceMs() ? 'unresponsive' : typeof served === 'string' ? 'exited' : 'start_failed'
     const error = served instanceof Error && served.message
     restarted(reason)
     log.error(
-      { worker: number, reason, end, ...(error && { error }), restartInMs },
-      'a worker has ended, and is started again',
+      { worker: number, reason, exit: end, ...(error && { error }), restartDelayMs },
+      'worker restarting',
     )
   }
 

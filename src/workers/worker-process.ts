@@ -49,7 +49,7 @@ export function forkWorker(beginning: Beginning, charge: Charged): WorkerProcess
       else if (message.what === 'failed') reject(new WorkerFailed(message.message))
       else waiting.get(message.id)?.({ answer: message.answer })
     })
-    void ended.then((end) => reject(new Error(`a worker ended with ${end} before it served`)))
+    void ended.then((end) => reject(new Error(`a worker exited (${end}) before it was ready`)))
   })
   // Whoever does not wait for it learns of its end.
   serving.catch(() => undefined)

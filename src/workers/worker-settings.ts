@@ -15,27 +15,29 @@ const leastLogBytes = 1024 * 1024
 export function workerSettings(settings: GatewaySettings, number: number, workers: number): GatewaySettings {
   const share = (total: number, least = 1): number => shareOf(total, number, workers, least)
   const { limits, upstreams, audit } = settings
-  const { connectionsPerClient, failedAuthentications, concurrency } = limits
+  const { maxConnectionsPerAddress, failedAuthentications, concurrency } = limits
   return {
     ...settings,
     limits: {
       ...limits,
-      connections: share(limits.connections),
-      jsonMemoryBytes: share(limits.jsonMemoryBytes, limits.jsonBytes),
-      ...(connectionsPerClient !== undefined && { connectionsPerClient: share(connectionsPerClient) }),
+      maxConnections: share(limits.maxConnections),
+      maxJsonMemoryBytes: share(limits.maxJsonMemoryBytes, limits.maxJsonBytes),
+      ...(maxConnectionsPerAddress !== undefined && {
+        maxConnectionsPerAddress: share(maxConnectionsPerAddress),
+      }),
       ...(failedAuthentications && {
         failedAuthentications: {
           perSecond: failedAuthentications.perSecond / workers,
           burst: share(failedAuthentications.burst),
         },
       }),
-      concurrency: concurrency.map((limit) => ({ ...limit, maximum: share(limit.maximum) })),
+      concurrency: concurrency.map((limit) => ({ ...limit, maximum: share(limit.maxRequests) })),
     },
     upstreams: upstreams.map((upstream) => ({
       ...upstream,
-      maximumConnections: share(upstream.maximumConnections),
-      maximumBulkConnections: share(upstream.maximumBulkConnections),
-      maximumWaiting: share(upstream.maximumWaiting, 0),
+      maxConnections: share(upstream.maxConnections),
+      maxBulkConnections: share(upstream.maxBulkConnections),
+      maxPendingRequests: share(upstream.maxPendingRequests, 0),
     })),
     audit: workerAudit(audit, number, workers),
   }
@@ -56,8 +58,8 @@ export function workerAudit(audit: AuditSettings, number: number, workers: numbe
     reserveBytes: shareOf(reserveBytes, number, workers, 0),
     retention: {
       ...retention,
-      ...(retention.bytes !== undefined && {
-        bytes: shareOf(retention.bytes, number, workers, leastLogBytes),
+      ...(retention.maxBytes !== undefined && {
+        maxBytes: shareOf(retention.maxBytes, number, workers, leastLogBytes),
       }),
     },
   }

@@ -21,7 +21,7 @@ it.each([
 it.each(['%5C', '%5c', '%5C..%5C'])('so is a backslash written as %s', async (text) => {
   await attacked.isRefused(
     { target: `/v1/table/sandbox$x${text}production/describe` },
-    { kind: 'InvalidInput', says: /holds "\\\\", which a name cannot hold$/ },
+    { kind: 'InvalidInput', says: /contains "\\\\", which is not allowed in a name$/ },
   )
 })
 

@@ -59,7 +59,7 @@ it.each(['club', 'named'])('who sends no credential may do nothing in %s', async
   const answer = await shared.gateway.post(describing(namespace), { as: null })
   expectError(answer, {
     kind: 'Unauthenticated',
-    says: '^no credential was sent, and without one you are not',
+    says: '^no credential was sent; without a credential you are not',
   })
   expect(shared.upstream.arrivals).toEqual([])
 })

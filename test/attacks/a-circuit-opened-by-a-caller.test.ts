@@ -9,10 +9,10 @@ import { eventually } from '../gateway/waiting.ts'
 // answers the gateway's own probes all the time.
 const read = '/v1/table/orders/describe'
 const failures = 3
-const probed = withUpstream(({ health }) => ({
-  breaker: { failures, probeMs: 50 },
-  health: { ...health, intervalMs: 60_000 },
-  retries: { attempts: 0, budgetPercent: 0 },
+const probed = withUpstream(({ healthCheck }) => ({
+  circuitBreaker: { consecutiveFailures: failures, probeIntervalMs: 50 },
+  healthCheck: { ...healthCheck, intervalMs: 60_000 },
+  retries: { maxRetries: 0, budgetPercent: 0 },
 }))
 
 it.each<[what: string, answering: Answering]>([
@@ -72,10 +72,10 @@ it('large uploads that the upstream cuts off do not shut out the others', async 
 
 it('requests that take too long do not shut out the others', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(
-    withUpstream(({ timeouts, health }) => ({
-      breaker: { failures, probeMs: 50 },
-      health: { ...health, intervalMs: 60_000 },
-      timeouts: { ...timeouts, answerMs: 50 },
+    withUpstream(({ timeouts, healthCheck }) => ({
+      circuitBreaker: { consecutiveFailures: failures, probeIntervalMs: 50 },
+      healthCheck: { ...healthCheck, intervalMs: 60_000 },
+      timeouts: { ...timeouts, responseHeadersTimeoutMs: 50 },
     })),
   )
   upstream.answering = () => undefined

@@ -33,7 +33,7 @@ it.each(['header.x-api-key', 'header.authorization', 'HEADER.Cookie'])(
   async (key) => {
     await attacked.isRefused(
       { body: { context: { [key]: 'k' } } },
-      { kind: 'InvalidInput', says: 'which some catalogs read as a header; send it as one' },
+      { kind: 'InvalidInput', says: 'which some catalogs read as a header; send it as a header' },
     )
   },
 )

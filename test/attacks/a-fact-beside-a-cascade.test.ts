@@ -15,7 +15,7 @@ it.each([
   [
     'drop',
     '{"behavior":"Cascade","branch":"ci/x"}',
-    'DropNamespace takes no member "branch" of the body; leave it out',
+    'DropNamespace takes no member "branch" of the body; omit it',
   ],
   [
     'drop',

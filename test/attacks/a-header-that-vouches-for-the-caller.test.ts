@@ -56,6 +56,6 @@ it.each([
 it('a context header without a key is refused', async () => {
   await attacked.isRefused(
     { lines: ['x-catalog-ctx-: 1'] },
-    { kind: 'InvalidInput', says: 'names no context key' },
+    { kind: 'InvalidInput', says: 'has no context key' },
   )
 })

@@ -29,7 +29,7 @@ it('so does a header, and storage options need ChooseStorage', async () => {
 })
 
 it.each([
-  ['another spelling', { Location: location }, /could be taken for "location"/],
+  ['another spelling', { Location: location }, /is ambiguous; write "location"/],
   ['a mode that is none', { location, mode: 'replace' }, /has no mode "replace"; it knows create, overwrite/],
 ])('%s is refused', async (_what, body, says) => {
   await attacked.isRefused(

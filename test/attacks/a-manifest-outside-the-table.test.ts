@@ -34,7 +34,7 @@ it.each([
 it.each([
   [{ version: 2 }, /no "manifest_path"/],
   [{ version: 2, manifest_path: ['a/_versions/b'] }, /expected a string/],
-  [{ version: 2, Manifest_Path: 'a/_versions/b', manifest_path: 'a/_versions/c' }, /could be taken for/],
+  [{ version: 2, Manifest_Path: 'a/_versions/b', manifest_path: 'a/_versions/c' }, /is ambiguous/],
 ])('%j is refused', async (body, says) => {
   await attacked.isRefused({ target, body }, { kind: 'InvalidInput', says })
 })

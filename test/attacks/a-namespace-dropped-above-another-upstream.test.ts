@@ -16,7 +16,7 @@ beforeAll(async () => {
     adjust: (settings) => ({
       ...settings,
       upstreams: upstreams.map(({ url }, index) => ({
-        ...upstreamSchema.parse({ name: `u${index}`, url, health: { path: healthPath } }),
+        ...upstreamSchema.parse({ name: `u${index}`, url, healthCheck: { path: healthPath } }),
         namespaces: index === 0 ? undefined : [['deep', 'er']],
       })),
     }),

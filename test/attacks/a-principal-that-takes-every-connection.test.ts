@@ -23,11 +23,11 @@ it('uploads that stall leave connections to everybody else', async () => {
       ...settings,
       upstreams: settings.upstreams.map((each) => ({
         ...each,
-        maximumBulkConnections: 3,
-        maximumWaiting: 0,
+        maxBulkConnections: 3,
+        maxPendingRequests: 0,
       })),
       limits: limitsSchema.parse({
-        concurrency: [{ name: 'uploads', per: 'principal', operations: ['write', 'create'], maximum: 2 }],
+        concurrency: [{ name: 'uploads', per: 'principal', operations: ['write', 'create'], maxRequests: 2 }],
       }),
     }),
   })

@@ -71,14 +71,14 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
         listen: {
           ...settings.listen,
           tls: {
-            certificate: file('live.pem'),
-            key: file('live.key'),
-            clientCertificate,
-            clientCertificateAuthority: file('clients.pem'),
-            ...(withList && { clientRevocationList: file('revoked.pem') }),
+            certFile: file('live.pem'),
+            keyFile: file('live.key'),
+            clientAuth: clientCertificate,
+            clientCaFile: file('clients.pem'),
+            ...(withList && { clientCrlFile: file('revoked.pem') }),
           },
         },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', subject: 'uri' } },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
       }),
     }
   }

@@ -8,16 +8,16 @@ import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { deferred, eventually } from '../gateway/waiting.ts'
 
 // A client that sends half of a body, or a byte now and then, holds a connection and what is behind it.
-const bodyMs = 400
-const setup = setupWithPatience(bodyMs)
+const bodyTimeoutMs = 400
+const setup = setupWithPatience(bodyTimeoutMs)
 
 function setupWithPatience(ms: number): GatewaySetup {
   return {
     adjust: (settings) => ({
       ...settings,
-      limits: { ...settings.limits, bodyBytesPerSecond: 1_000 },
-      timeouts: { ...settings.timeouts, bodyMs: ms },
-      upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maximumBulkConnections: 1 })),
+      limits: { ...settings.limits, minBodyBytesPerSecond: 1_000 },
+      timeouts: { ...settings.timeouts, bodyTimeoutMs: ms },
+      upstreams: settings.upstreams.map((upstream) => ({ ...upstream, maxBulkConnections: 1 })),
     }),
   }
 }
@@ -27,7 +27,7 @@ const tooSlow =
 
 /** Sends so often until the connection is closed. */
 function trickle(connection: RawConnection, bytes: string): void {
-  const timer = setInterval(() => connection.write(bytes), bodyMs / 8)
+  const timer = setInterval(() => connection.write(bytes), bodyTimeoutMs / 8)
   onTestFinished(() => clearInterval(timer))
   connection.socket.once('close', () => clearInterval(timer))
 }
@@ -56,7 +56,7 @@ it.each([
   'an upload that %s is never completed upstream, and leaves its connection to others',
   async (_what, bytes) => {
     // It goes upstream when its intent is on disk: on a busy one that takes longer than the patience of the others.
-    const { gateway, upstream } = await gatewayAndUpstream(setupWithPatience(5 * bodyMs))
+    const { gateway, upstream } = await gatewayAndUpstream(setupWithPatience(5 * bodyTimeoutMs))
     const connection = openRaw(gateway.url)
     const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
     connection.write(
@@ -97,7 +97,7 @@ it('the time in which the upstream takes nothing does not count against the clie
   }
   const answer = gateway.post('/v1/table/o/insert', { body: Buffer.alloc(32 * 1024 * 1024) })
   const resume = await goOn.promise
-  await new Promise((resolve) => setTimeout(resolve, 3 * bodyMs))
+  await new Promise((resolve) => setTimeout(resolve, 3 * bodyTimeoutMs))
   resume()
   expect(await answer).toMatchObject({ status: 200 })
 })
@@ -117,7 +117,7 @@ it('a body that keeps its pace may take longer than the patience of one pause', 
     ]),
   )
   for (let sent = 0; sent < pieces; sent += 1) {
-    await new Promise((resolve) => setTimeout(resolve, bodyMs / 4))
+    await new Promise((resolve) => setTimeout(resolve, bodyTimeoutMs / 4))
     connection.write(piece)
   }
   expect(await connection.end()).toMatch(/^HTTP\/1\.1 200 OK/)

@@ -6,11 +6,14 @@ import { rawRequest } from '../gateway/raw-exchange.ts'
 import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
 
 // A head that never ends costs the client nothing and the gateway a connection (known as slow loris).
-const headersMs = 400
+const headersTimeoutMs = 400
 const setup: GatewaySetup = {
-  adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, headersMs, keepAliveMs: 60_000 } }),
+  adjust: (settings) => ({
+    ...settings,
+    timeouts: { ...settings.timeouts, headersTimeoutMs: headersTimeoutMs, keepAliveTimeoutMs: 60_000 },
+  }),
 }
-const tooSlow = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"the request did not arrive in time"/
+const tooSlow = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"error":"request timeout"/
 
 it.each([
   ['stops', 'GET /v1/table HTTP/1.1\r\nhost', ''],
@@ -21,7 +24,7 @@ it.each([
   const { gateway, upstream } = await gatewayAndUpstream(setup)
   const connection = openRaw(gateway.url)
   connection.write(first)
-  const timer = setInterval(() => next !== '' && connection.write(next), headersMs / 8)
+  const timer = setInterval(() => next !== '' && connection.write(next), headersTimeoutMs / 8)
   onTestFinished(() => clearInterval(timer))
   expect(await connection.end()).toMatch(tooSlow)
   expect(await refusalsCounted(gateway, 'head_too_slow')).toBe(1)
@@ -45,7 +48,7 @@ it('a connection on which nothing was ever sent is closed without a word', async
 
 it('a connection that is idle after an answer is closed without a word', async () => {
   const { gateway } = await gatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, keepAliveMs: 300 } }),
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, keepAliveTimeoutMs: 300 } }),
   })
   const connection = openRaw(gateway.url)
   connection.write(rawRequest(['GET /v1/nothing HTTP/1.1', 'host: g']))

@@ -65,7 +65,7 @@ it('the credential of the gateway, and others, do not reach the caller either', 
 })
 
 it('a message of nothing else, or without an end, is as good as none', async () => {
-  const none = 'the catalog refused the request with status 400'
+  const none = 'the upstream refused the request with status 400'
   expect(await messagesOf('\n\tat a.b.C(D.java:1)')).toEqual([none, none, none])
   for (const message of await messagesOf('x '.repeat(20_000))) expect(message.length).toBeLessThan(600)
 })

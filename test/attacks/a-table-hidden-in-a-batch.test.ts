@@ -54,7 +54,7 @@ it.each<[what: string, operations: unknown, says: RegExp]>([
   ['two in one', [{ create_table_version: mine, deregister_table: theirs }], /expected exactly one of/],
   ['none in one', [{}], /holds nothing; expected exactly one of/],
   ['an unknown one', [{ drop_table: theirs }], /"drop_table"; expected exactly one of/],
-  ['another case', [{ Deregister_Table: theirs }], /could be taken for "deregister_table"/],
+  ['another case', [{ Deregister_Table: theirs }], /is ambiguous; write "deregister_table"/],
   ['a list in its place', [{ deregister_table: [theirs] }], /expected an object/],
   ['no table', [{ deregister_table: {} }], /names no table; expected "id"/],
   ['the root', [{ deregister_table: { id: [] } }], /names no table/],
@@ -69,7 +69,7 @@ it.each<[what: string, operations: unknown, says: RegExp]>([
   [
     'a second spelling of the id',
     [{ deregister_table: { id: mine.id, ID: theirs.id } }],
-    /could be taken for "id"/,
+    /is ambiguous; write "id"/,
   ],
   ['a name that holds the delimiter', [{ deregister_table: { id: ['sandbox', 'a$b'] } }], /"a\$b"/],
   [
@@ -100,9 +100,9 @@ it.each([
   [
     'a second list',
     { entries: [mine], Entries: [theirs] },
-    /"Entries" in the body could be taken for "entries"/,
+    /"Entries" in the body is ambiguous; write "entries"/,
   ],
-  ['a second spelling of the id', { entries: [{ ...mine, Id: theirs.id }] }, /could be taken for "id"/],
+  ['a second spelling of the id', { entries: [{ ...mine, Id: theirs.id }] }, /is ambiguous; write "id"/],
   ['no body', undefined, /"entries"/],
 ])('%s is refused', async (_what, body, says) => {
   await attacked.isRefused({ target: batchCreate, ...(body && { body }) }, { kind: 'InvalidInput', says })

@@ -6,17 +6,17 @@ import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { deferred, eventually } from '../gateway/waiting.ts'
 
 // A client that asks for much and reads nothing of it holds the memory and the connection of the answer.
-const unreadMs = 300
+const sendTimeoutMs = 300
 const mebibytes = Buffer.alloc(48 * 1024 * 1024)
 
 it('an answer of which nothing is read is given up, though its upstream took long before', async () => {
   const { gateway, upstream } = await gatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, unreadMs } }),
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, sendTimeoutMs: sendTimeoutMs } }),
   })
   const abandoned = deferred()
   upstream.answering = (_arrival, response) => {
     response.once('close', () => abandoned.resolve(undefined))
-    setTimeout(() => response.end(mebibytes), 3 * unreadMs)
+    setTimeout(() => response.end(mebibytes), 3 * sendTimeoutMs)
   }
   const connection = openRaw(gateway.url)
   connection.socket.pause()

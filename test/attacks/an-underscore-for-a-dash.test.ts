@@ -20,6 +20,6 @@ it.each([
 ])('%s, which could be taken for %s, is refused', async (name, meant) => {
   await attacked.isRefused(
     { lines: [`${name}: 1`] },
-    { kind: 'InvalidInput', says: `"${name.toLowerCase()}" could be taken for "${meant}"` },
+    { kind: 'InvalidInput', says: `"${name.toLowerCase()}" is ambiguous with "${meant}"` },
   )
 })

@@ -17,7 +17,7 @@ async function pair() {
     ...everythingForTwo,
     adjust: (settings) => ({
       ...settings,
-      limits: { ...settings.limits, jsonBytes: mebibyte, jsonMemoryBytes: 8 * mebibyte },
+      limits: { ...settings.limits, maxJsonBytes: mebibyte, maxJsonMemoryBytes: 8 * mebibyte },
     }),
   })
   return gateway

@@ -51,8 +51,8 @@ it('one principal cannot fill the pool of bodies, nor the queue for it', async (
       ...settings,
       upstreams: settings.upstreams.map((each) => ({
         ...each,
-        maximumBulkConnections: 8,
-        maximumWaiting: 8,
+        maxBulkConnections: 8,
+        maxPendingRequests: 8,
       })),
     }),
   })

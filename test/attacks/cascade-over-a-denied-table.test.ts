@@ -34,7 +34,7 @@ it.each([
   [{ behavior: 'Everything' }, /has no behavior "Everything"; it knows restrict, cascade/],
   [{ behavior: ['Cascade'] }, /expected a string/],
   [{ behavior: true }, /expected a string/],
-  [{ Behavior: 'Cascade' }, /could be taken for "behavior"/],
+  [{ Behavior: 'Cascade' }, /is ambiguous; write "behavior"/],
   [{ mode: 'Cascade' }, /has no mode "Cascade"/],
 ])('%j is refused', async (body, says) => {
   await attacked.isRefused(

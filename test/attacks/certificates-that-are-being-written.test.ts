@@ -16,17 +16,17 @@ describe.skipIf(!hasOpenssl())(
   () => {
     let folder = ''
     let own: TestAuthority
-    let whole: Record<'certificate' | 'key' | 'clientCertificateAuthority' | 'clientRevocationList', string>
+    let whole: Record<'certFile' | 'keyFile' | 'clientCaFile' | 'clientCrlFile', string>
 
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'being-written-'))
       own = await makeAuthority(folder, 'own')
       const server = await own.issue('server', 'IP:127.0.0.1')
       whole = {
-        certificate: server.cert,
-        key: server.key,
-        clientCertificateAuthority: own.cert,
-        clientRevocationList: await own.revocationList([]),
+        certFile: server.cert,
+        keyFile: server.key,
+        clientCaFile: own.cert,
+        clientCrlFile: await own.revocationList([]),
       }
     })
     afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -36,7 +36,7 @@ describe.skipIf(!hasOpenssl())(
       for (const [name, text] of Object.entries(texts)) {
         await writeFile((files[name as keyof typeof texts] = join(folder, name)), text)
       }
-      return { ...files, clientCertificate: 'required' }
+      return { ...files, clientAuth: 'required' }
     }
 
     it('what is whole is taken', async () => {
@@ -50,21 +50,23 @@ describe.skipIf(!hasOpenssl())(
       ['blank', (text) => text.replaceAll(/[^\n]/g, ' ')],
       ['something else', () => '-----BEGIN PUBLIC KEY-----\nAA==\n-----END PUBLIC KEY-----\n'],
     ]
-    const names = ['certificate', 'key', 'clientCertificateAuthority', 'clientRevocationList'] as const
+    const names = ['certFile', 'keyFile', 'clientCaFile', 'clientCrlFile'] as const
 
     it.each(states)('a file that is %s is refused, whichever it is', async (_state, spoil) => {
       for (const name of names) {
         const settings = await written({ ...whole, [name]: spoil(whole[name]) })
-        await expect(readCertificates(settings), name).rejects.toThrow(/^expected a whole PEM file with a /)
+        await expect(readCertificates(settings), name).rejects.toThrow(
+          /^expected a complete PEM file with a /,
+        )
       }
     })
 
     it.each(states)('an authority of the upstream that is %s is refused', async (_state, spoil) => {
       const file = join(folder, 'upstream.pem')
       await writeFile(file, spoil(own.cert))
-      const settings = upstreamSchema.parse({ url: 'https://127.0.0.1', certificateAuthority: file })
+      const settings = upstreamSchema.parse({ url: 'https://127.0.0.1', caFile: file })
       await expect(readUpstreamFiles(settings)).rejects.toThrow(
-        'expected a whole PEM file with a CERTIFICATE',
+        'expected a complete PEM file with a CERTIFICATE',
       )
     })
 

@@ -18,7 +18,7 @@ it.each([
 ])('the key "%s" twice is refused', async (key, body) => {
   await attacked.isRefused(
     { body },
-    { kind: 'InvalidInput', says: `the key "${key}" stands twice in one object of the body` },
+    { kind: 'InvalidInput', says: `duplicate key "${key}" in an object of the body` },
   )
 })
 
@@ -44,7 +44,7 @@ it.each(['ID', 'Id', 'iD', 'Vend_Credentials', 'CONTEXT', 'Branch'])(
   async (key) => {
     await attacked.isRefused(
       { body: { [key]: 1 } },
-      { kind: 'InvalidInput', says: `"${key}" in the body could be taken for "${key.toLowerCase()}"` },
+      { kind: 'InvalidInput', says: `"${key}" in the body is ambiguous; write "${key.toLowerCase()}"` },
     )
   },
 )
@@ -55,7 +55,7 @@ it.each(['id\0', 'id\0x', 'ID\0', 'identity\0'])(
     const [name = ''] = key.toLowerCase().split('\0')
     await attacked.isRefused(
       { body: { [key]: ['production', 'orders'] } },
-      { kind: 'InvalidInput', says: `could be taken for "${name}"` },
+      { kind: 'InvalidInput', says: `is ambiguous; write "${name}"` },
     )
   },
 )
@@ -64,6 +64,6 @@ it('a key with a letter that folds to another one is refused too', async () => {
   // U+017F, the long s, is an s to readers that ignore case as Unicode does.
   await attacked.isRefused(
     { target: '/v1/table/sandbox$o/create-empty', body: { '\u017Ftorage': 1, vend_credentialſ: true } },
-    { kind: 'InvalidInput', says: 'could be taken for "vend_credentials"' },
+    { kind: 'InvalidInput', says: 'is ambiguous; write "vend_credentials"' },
   )
 })

@@ -39,7 +39,11 @@ it.each([
 })
 
 it.each([
-  ['in another case', { Identity: { api_key: 'k' } }, /"Identity" in the body could be taken for "identity"/],
+  [
+    'in another case',
+    { Identity: { api_key: 'k' } },
+    /"Identity" in the body is ambiguous; write "identity"/,
+  ],
   ['in capitals', { IDENTITY: { api_key: 'k' } }, /"IDENTITY"/],
   ['in the query of a plan', { query: { identity: { api_key: 'k' } } }, /"query.identity" is not accepted/],
 ])('an identity %s is refused', async (_what, body, says) => {

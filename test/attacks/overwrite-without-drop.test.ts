@@ -38,11 +38,7 @@ it.each([
   ['insert', 'mode=create', /has no mode "create"; it knows append, overwrite/],
   ['insert', 'mode=append&mode=overwrite', /"mode" is repeated/],
   ['insert', 'Mode=overwrite', /has no query parameter "Mode"/],
-  [
-    'merge_insert',
-    'on=id&mode=overwrite',
-    /MergeInsertIntoTable takes no query parameter "mode"; leave it out/,
-  ],
+  ['merge_insert', 'on=id&mode=overwrite', /MergeInsertIntoTable takes no query parameter "mode"; omit it/],
 ])('%s with %s is refused', async (operation, query, says) => {
   await attacked.isRefused(
     { target: `/v1/table/sandbox$orders/${operation}?${query}`, ...arrow },

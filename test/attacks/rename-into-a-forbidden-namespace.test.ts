@@ -38,7 +38,7 @@ it.each<[what: string, body: object | undefined, says: RegExp]>([
   [
     'another spelling',
     { ...name, New_Namespace_Id: ['production'] },
-    /could be taken for "new_namespace_id"/,
+    /is ambiguous; write "new_namespace_id"/,
   ],
 ])('a rename with %s is refused', async (_what, body, says) => {
   await attacked.isRefused({ target, ...(body && { body }) }, { kind: 'InvalidInput', says })

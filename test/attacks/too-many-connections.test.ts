@@ -10,14 +10,14 @@ import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { deferred, eventually } from '../gateway/waiting.ts'
 
 // Whoever opens connections and sends nothing must not take the files that everything else needs.
-function limited(limits: { connections?: number; connectionsPerClient?: number }): GatewaySetup {
+function limited(limits: { maxConnections?: number; maxConnectionsPerAddress?: number }): GatewaySetup {
   return { adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }) }
 }
 
 const request = rawRequest(['GET /v1/table HTTP/1.1', 'host: g'])
 
 it('beyond the connections of one client others are closed, and those that there are go on', async () => {
-  const { gateway } = await gatewayAndUpstream(limited({ connectionsPerClient: 3 }))
+  const { gateway } = await gatewayAndUpstream(limited({ maxConnectionsPerAddress: 3 }))
   const held = Array.from({ length: 3 }, () => openRaw(gateway.url))
   for (const connection of held) {
     connection.write(request)
@@ -47,7 +47,7 @@ it.each([
   ['never end a head', 'GET /v1/table HTTP/1.1\r\nhost: g\r\nx-slow: '],
   ['have been answered', request],
 ])('connections that %s give way to others, the oldest first', async (_what, sent) => {
-  const { gateway } = await gatewayAndUpstream(limited({ connections: 3 }))
+  const { gateway } = await gatewayAndUpstream(limited({ maxConnections: 3 }))
   const idle: RawConnection[] = []
   for (let count = 0; count < 3; count += 1) {
     const connection = openRaw(gateway.url)
@@ -67,7 +67,7 @@ it.each([
 
 it('connections with a request under way do not give way', async () => {
   const { gateway, upstream } = await gatewayAndUpstream({
-    ...limited({ connections: 2 }),
+    ...limited({ maxConnections: 2 }),
     ...everythingForTwo,
   })
   const finish = deferred()
@@ -95,7 +95,7 @@ it('connections with a request under way do not give way', async () => {
 })
 
 it('small bodies that come slowly leave half of the connections to other principals', async () => {
-  const { gateway } = await gatewayAndUpstream({ ...limited({ connections: 8 }), ...everythingForTwo })
+  const { gateway } = await gatewayAndUpstream({ ...limited({ maxConnections: 8 }), ...everythingForTwo })
   const lines = ['POST /v1/table/orders/describe HTTP/1.1', 'host: g']
   for (let count = 0; count < 12; count += 1) {
     const connection = openRaw(gateway.url)
@@ -109,7 +109,7 @@ it('small bodies that come slowly leave half of the connections to other princip
 })
 
 it('connections from another address are not those of the same client', async () => {
-  const { gateway } = await gatewayAndUpstream(limited({ connectionsPerClient: 1 }))
+  const { gateway } = await gatewayAndUpstream(limited({ maxConnectionsPerAddress: 1 }))
   const held = openRaw(gateway.url)
   held.write(request)
   await held.until(/^HTTP\/1\.1 401 /)

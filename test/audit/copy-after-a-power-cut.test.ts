@@ -53,18 +53,18 @@ it.for(powerCuts)('what %s in a copy is read in its journal, and the copy stays 
 it('other text at the end than the journal holds is a problem', async () => {
   const { folder, part, whole } = await copied()
   await writeFile(part.path, whole.replace('"request":"three"', '"request":"thre3"'))
-  const what = 'its end is not what the journal holds: 1 bytes were changed'
+  const what = 'the end differs from the journal: 1 bytes changed'
   expect((await verifyAuditLog(folder)).problem).toEqual({ file: basename(part.path), what })
 })
 
 it('a segment that is gone, or was cut below what the journal holds, is a problem', async () => {
   const { folder, part } = await copied()
   await truncate(part.path, part.from - 10)
-  expect((await verifyAuditLog(folder)).problem?.what).toMatch(/^the journal does not continue it: /)
+  expect((await verifyAuditLog(folder)).problem?.what).toMatch(/^the journal does not continue the file: /)
   await rm(part.path)
   expect((await verifyAuditLog(folder)).problem).toEqual({
     file: basename(part.path),
-    what: 'it is not there, and the journal holds records of it',
+    what: 'the file is missing, but the journal has records of it',
   })
 })
 
@@ -77,7 +77,7 @@ it('records that neither the file nor the damaged journal holds are a problem', 
   await writeFile(join(folder, journalName), journal)
   expect((await verifyAuditLog(folder)).problem).toEqual({
     file: basename(part.path),
-    what: 'records at its end are lost: the journal is damaged',
+    what: 'records at the end are lost: the journal is damaged',
   })
 })
 

@@ -48,7 +48,7 @@ it('what is lost because the journal is damaged too is told, and what is before 
   // The third entry: each takes a block.
   await changeByte(join(folder, journalName), 2 * 4_096 + 100)
   const { repairs, found, report } = await restarted(folder)
-  const damage = 'records are lost: the journal is damaged'
+  const damage = 'records lost: the journal is damaged'
   expect(repairs).toMatchObject([
     { file, bytesRestored: expect.any(Number), damage },
     ...(repairs[1] ? [{}] : []),
@@ -68,7 +68,7 @@ it('a segment that is gone is missed', async () => {
   await rm(path)
   const { repairs } = await restarted(folder)
   expect(repairs).toEqual([
-    { file, bytesCut: 0, damage: 'it is not there, and the journal holds records of it' },
+    { file, bytesCut: 0, damage: 'the file is missing, but the journal has records of it' },
   ])
   const again = await openAuditLog(logOptions(folder))
   await again.close()
@@ -79,7 +79,10 @@ it('a segment that somebody cut below what was synced is told, and not filled wi
   const { folder, path, file } = await killedFolder()
   await truncate(path, 100)
   const [repair] = (await restarted(folder)).repairs
-  expect(repair).toMatchObject({ file, damage: expect.stringMatching(/^the journal does not continue it: /) })
+  expect(repair).toMatchObject({
+    file,
+    damage: expect.stringMatching(/^the journal does not continue the file: /),
+  })
 })
 
 it('what somebody changed in what was not synced is put back, and told', async () => {
@@ -95,7 +98,7 @@ it('what somebody changed before that stays as evidence, and nothing is put behi
   const { folder, path } = await killedFolder()
   await changeByte(path, ((await unsyncedPart(folder))?.from ?? 0) - 100)
   const { repairs, report } = await restarted(folder)
-  expect(repairs[0]?.damage).toMatch(/^the journal does not continue it: the hash does not match/)
+  expect(repairs[0]?.damage).toMatch(/^the journal does not continue the file: the hash does not match/)
   expect(report).toMatchObject({ ok: false, problem: { line: 2 } })
 })
 
@@ -124,7 +127,7 @@ it.each(['{"v":1}\n', '\u0001CGJ9', '\u0001CGJ1', '', '\0'.repeat(10_000), '\u00
     await writeFile(join(folder, journalName), content)
     const { repairs, found, report } = await restarted(folder)
     const isOurs = content === '' || /^\0|CGJ1/.test(content)
-    const damage = 'it is no journal of format version 1'
+    const damage = 'not a journal of format version 1'
     expect(repairs).toEqual(isOurs ? [] : [{ file: journalName, bytesCut: 0, damage }])
     expect([found, report.ok]).toEqual([requests, true])
   },

@@ -121,7 +121,7 @@ describe('a changed log is found out', () => {
 
   it.each([
     ['the next one', { at: 2, from: 'corp:alice', to: 'corp:mallory' }, 4, /prev is another hash/],
-    ['its number', { at: 4, from: '"seq":4', to: '"seq":5' }, 5, /record 4 was expected, not record 5/],
+    ['its number', { at: 4, from: '"seq":4', to: '"seq":5' }, 5, /record 4, found record 5/],
     ['its chain', { at: 4, from: '"chain":"0', to: '"chain":"1' }, 5, /belongs to chain/],
     ['its version', { at: 4, from: '"v":1', to: '"v":2' }, 5, /not a record of format version 1/],
   ])('when a record with a good hash of its own is forged: by %s', async (_by, forgery, line, what) => {
@@ -142,7 +142,7 @@ describe('a changed log is found out', () => {
       const lines = (await readFile(atPath(paths, 0), 'utf8')).split(/(?<=\n)/)
       await writeFile(atPath(paths, 0), lines.with(4, `${line}\n`).join(''))
       const { problem } = await verifyAuditLog(folder)
-      expect(problem).toMatchObject({ line: 5, what: 'the line does not end in a hash' })
+      expect(problem).toMatchObject({ line: 5, what: 'the line has no hash at its end' })
     },
   )
 

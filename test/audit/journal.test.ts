@@ -91,7 +91,7 @@ it.each([
   ['something else', Buffer.from('{"v":1}\n')],
 ])('a file that is %s is not read', (_, begin) => {
   const content = Buffer.concat([begin, Buffer.alloc(8_192)])
-  expect(decodeEntries(content)).toBe('it is no journal of format version 1')
+  expect(decodeEntries(content)).toBe('not a journal of format version 1')
 })
 
 it('the file never grows, and begins anew when all that it holds was synced', async () => {

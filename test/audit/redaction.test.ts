@@ -45,8 +45,8 @@ it('by default no SQL, no claim and no context entry reaches the log', async () 
 it('what is allowed by name is recorded, and nothing else', async () => {
   const { intent, text } = await recorded({
     filters: 'plain',
-    claims: ['department'],
-    contextKeys: ['tenant'],
+    recordedClaims: ['department'],
+    recordedContextKeys: ['tenant'],
   })
   expect(intent.details).toMatchObject({ predicate: filter })
   expect(intent.context).toEqual({ tenant: 'acme' })
@@ -57,9 +57,9 @@ it('what is allowed by name is recorded, and nothing else', async () => {
   expect(omitted.intent.details).toEqual({ mode: 'append' })
 })
 
-it('pseudonyms are the same for the same name and key, and others for another key', async () => {
+it('pseudonymize are the same for the same name and key, and others for another key', async () => {
   const folder = await temporaryFolder()
-  const settings = { pseudonyms: ['principals', 'addresses'] }
+  const settings = { pseudonymize: ['principals', 'addresses'] }
   const first = await recorded(settings, folder)
   const again = await recorded(settings, folder)
   const other = await recorded(settings)
@@ -82,5 +82,5 @@ it('the key is made for its owner alone, or read from a file that is long enough
   const same = await recorded({ keyFile })
   expect(same.intent.details).toEqual((await recorded({}, folder)).intent.details)
   await writeFile(keyFile, 'short')
-  await expect(recorded({ keyFile })).rejects.toThrow('the key of the redaction has 5 bytes')
+  await expect(recorded({ keyFile })).rejects.toThrow('the redaction key has 5 bytes')
 })

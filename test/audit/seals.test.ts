@@ -90,7 +90,7 @@ it('a forged tail shows when it is longer than the last seal allows', async () =
   expect((await verifyAuditLog(folder, { keys })).problem).toMatchObject({
     line: 7,
     seq: 6,
-    what: 'no seal follows within 4 records of the last one',
+    what: 'no seal within 4 records of the last one',
   })
 })
 

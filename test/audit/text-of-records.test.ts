@@ -54,7 +54,7 @@ const outOfBand = fc.array(fc.record({ id, from: fc.nat(), to: fc.nat() }), { ma
 async function someRedaction() {
   const keyFile = join(await temporaryFolder(), 'key')
   await writeFile(keyFile, randomBytes(32).toString('base64url'))
-  const shown = { filters: 'plain', claims: ['team'], contextKeys: ['tenant'], keyFile }
+  const shown = { filters: 'plain', recordedClaims: ['team'], recordedContextKeys: ['tenant'], keyFile }
   return openRedaction('', redactionSchema.parse(shown))
 }
 

@@ -73,7 +73,7 @@ it('a branch has rows, versions and indexes of its own', async () => {
   expect([await count({ branch: 'dev' }), await count()]).toEqual([7, 3])
 })
 
-it('a branch or a version that is not there is never answered with another', async () => {
+it('a branch or a version that does not exist is never answered with another', async () => {
   const { branch, post, count } = await withVersions()
   await branch('create', { name: 'dev' })
   const insert = (name: string) => post(`/v1/table/t/insert?branch=${name}`, streamOf(orders(1)))
@@ -138,7 +138,7 @@ it('names of branches keep to their grammar', async () => {
   }
 })
 
-it('a branch of a branch or of a version that is not there is not made, and leaves nothing', async () => {
+it('a branch of a branch or of a version that does not exist is not made, and leaves nothing', async () => {
   const { branch, location, post } = await withVersions()
   expect(await branch('create', { name: 'a', from_branch: 'none' })).toEqual(errorOf('TableBranchNotFound'))
   expect(await branch('create', { name: 'a', from_version: 9 })).toEqual(errorOf('TableVersionNotFound'))

@@ -69,8 +69,8 @@ it('a version that is needed is not deleted, and neither is any other of the req
     return (answer.json as { error: string }).error
   }
   expect(await refusal([[1, 4]])).toContain('version 2 has a tag')
-  expect(await refusal([[3, 5]])).toContain('version 4 is where a branch begins')
-  expect(await refusal([[5, 7]])).toContain('version 6 is the newest one')
+  expect(await refusal([[3, 5]])).toContain('version 4 is the base of a branch')
+  expect(await refusal([[5, 7]])).toContain('version 6 is the latest version')
   expect(await refusal([[0, -1]])).toContain('nothing was deleted')
   expect(await versionsOf()).toEqual([1, 2, 3, 4, 5, 6])
   await post('/v1/table/t/tags/update', { tag: 'a', version: 6 })

@@ -70,7 +70,7 @@ it('a wrong member is named', async () => {
 })
 
 it('a body that is no JSON object of a bearable size is refused', async () => {
-  const { post } = await runningBackend({ limits: { jsonBytes: 100_000 } })
+  const { post } = await runningBackend({ limits: { maxJsonBytes: 100_000 } })
   const describe = (body: string | Uint8Array, headers?: Record<string, string>) =>
     post('/v1/namespace/$/describe', body, headers)
   for (const body of ['[]', '7', '"x"', '{', '{} {}', '\uFEFF{}', Uint8Array.of(0x22, 0xff, 0x22)]) {

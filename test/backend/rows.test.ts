@@ -80,7 +80,7 @@ it('appends at the same time lose no row', async () => {
 
 it('an upload above the limit is answered with 413, announced or not, and changes nothing', async () => {
   const stream = streamOf(orders(3))
-  const { post, url } = await withTable({ limits: { uploadBytes: stream.length } })
+  const { post, url } = await withTable({ limits: { maxUploadBytes: stream.length } })
   expect((await post('/v1/table/t/insert', stream)).status).toBe(200)
   const larger = streamOf(orders(30))
   expect(await post('/v1/table/t/insert', larger)).toEqual(errorOf('InvalidInput', 413))
@@ -95,7 +95,7 @@ it('an upload above the limit is answered with 413, announced or not, and change
 
 it('an upload for which there is no memory is to come again, and memory comes back', async () => {
   const stream = streamOf(orders(3))
-  const limits = { uploadBytes: stream.length, uploadsBytes: stream.length }
+  const limits = { maxUploadBytes: stream.length, maxUploadMemoryBytes: stream.length }
   const { post, url } = await withTable({ limits })
   for (const ending of ['whole', 'cut short']) {
     const headers = { expect: '100-continue', 'content-length': stream.length }

@@ -131,7 +131,7 @@ async function makeFiles(
   const settings = {
     listen: { port },
     admin: { port: 0 },
-    upstream: { url: `http://127.0.0.1:${upstreamPort}`, maximumConnections: committers },
+    upstream: { url: `http://127.0.0.1:${upstreamPort}`, maxConnections: committers },
     identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
     policies: { folder: 'policies' },
     audit: { folder: 'audit', reserveBytes: 0, modes: { commit: mode } },

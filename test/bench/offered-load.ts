@@ -33,7 +33,7 @@ export interface LoadedGateway {
   close(): Promise<void>
 }
 
-export async function openLoadedGateway(shedAfterMs: number): Promise<LoadedGateway> {
+export async function openLoadedGateway(loadSheddingThresholdMs: number): Promise<LoadedGateway> {
   const catalog = createServer((request, response) => {
     const milliseconds = request.url === healthPath ? 0 : request.url === queries ? queryMs : readMs
     request.resume().once('end', () => setTimeout(() => response.end('{}'), milliseconds))
@@ -46,11 +46,11 @@ export async function openLoadedGateway(shedAfterMs: number): Promise<LoadedGate
       ...settings,
       upstreams: settings.upstreams.map((each) => ({
         ...each,
-        maximumConnections: connections,
-        maximumBulkConnections: connections,
-        maximumWaiting: 4096,
+        maxConnections: connections,
+        maxBulkConnections: connections,
+        maxPendingRequests: 4096,
       })),
-      limits: limitsSchema.parse({ shedAfterMs }),
+      limits: limitsSchema.parse({ loadSheddingThresholdMs }),
     }),
   })
   return {

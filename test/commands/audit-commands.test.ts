@@ -111,6 +111,6 @@ it('a broken log is named by file, line and record', async () => {
   await writeFile(file, good)
   expect({ status, messages }).toEqual({
     status: 1,
-    messages: `broken: ${name}:9 (record 8): the line does not end in a hash\n8 records in 0 chains, 0 changes without an outcome before it\n`,
+    messages: `broken: ${name}:9 (record 8): the line has no hash at its end\n8 records in 0 chains, 0 changes without an outcome before it\n`,
   })
 })

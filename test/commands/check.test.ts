@@ -59,7 +59,7 @@ it('all mistakes of the settings are told at once, where they stand', async () =
   for (const expected of [
     `${file}:2: listen.port: `,
     `${file}:3: upstream.url: `,
-    `${file}:4: upstream.ulr: there is no such setting`,
+    `${file}:4: upstream.ulr: unknown setting`,
     `${file}:5: policies: expected either folder or bundle`,
     'identity: ',
     'audit: ',
@@ -78,10 +78,10 @@ it('everything wrong in the files that the settings name is told at once', async
   await write({
     upstream: {
       url: 'https://catalog.example',
-      certificateAuthority: 'authority.pem',
+      caFile: 'authority.pem',
       credential: { file: 'credential' },
     },
-    limits: { shared: { address: 'redis://limits.example', passwordFile: 'limits-password' } },
+    limits: { shared: { url: 'redis://limits.example', passwordFile: 'limits-password' } },
   })
   const { status, output, messages } = await check()
   expect({ status, output }).toEqual({ status: 1, output: '' })

@@ -58,7 +58,7 @@ it('a key that would have expired already is not made', async () => {
 })
 
 it('a key that begins later is refused until then', async () => {
-  const later = ['--not-before', '2099-01-31T00:00:00Z', '--for', 'corp:alice']
+  const later = ['--not-before', '2099-01-31T00:00:00Z', '--subject', 'corp:alice']
   const made = await runProgram(['keys', 'create', ...files, '--principal', 'later', ...later])
   // The gateway has read the store again when it knows a key that was made later.
   await dev.createKey('new')

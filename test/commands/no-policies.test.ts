@@ -74,9 +74,12 @@ describe('a place that holds no policy is refused', () => {
       await writeFile(file, stringify({ upstream, identity, policies, audit: { folder: 'audit' } }))
       return runProgram(['check', '--config', file])
     }
-    expect(await check({ folder: 'good', candidate: 'good' })).toMatchObject({ status: 0, messages: '' })
+    expect(await check({ folder: 'good', candidateFolder: 'good' })).toMatchObject({
+      status: 0,
+      messages: '',
+    })
     for (const [place, message] of everyInTheLongForm(await places(), 3)) {
-      for (const policies of [{ folder: place }, { folder: 'good', candidate: place }]) {
+      for (const policies of [{ folder: place }, { folder: 'good', candidateFolder: place }]) {
         const { status, messages } = await check(policies)
         expect({ policies, status }).toEqual({ policies, status: 1 })
         expect(messages).toMatch(message)
@@ -98,7 +101,7 @@ it('a gateway without any policy starts, and warns that it denies every request'
   const gateway = await servingGateway({}, { 'policies/policies.yaml': '# nothing yet\n' })
   expect((await gateway.post('/v1/namespace/a/create')).status).toBe(403)
   const lines = linesOf(await gateway.stop())
-  expect(lines.find(({ msg }) => msg === 'no policy in force: every request is denied')).toMatchObject({
+  expect(lines.find(({ msg }) => msg === 'no policies: every request is denied')).toMatchObject({
     level: 40,
   })
 })

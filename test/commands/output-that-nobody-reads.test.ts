@@ -70,7 +70,7 @@ it('a gateway goes on when nobody reads its log any more, and counts the lines',
   await eventually(async () => {
     expect((await gateway.post('/v1/namespace/a/create')).status).toBe(200)
     const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-    expect(metrics).toMatch(/^catalog_gateway_log_lines_lost_total [1-9]/m)
+    expect(metrics).toMatch(/^catalog_gateway_log_lines_dropped_total [1-9]/m)
   })
   gateway.program.signal('SIGTERM')
   expect(await gateway.program.ended).toMatchObject({ status: 0 })

@@ -34,5 +34,5 @@ it('policies are signed and verified as the page about policies says, and a chan
   )
   const changed = await run(commands[3])
   expect(changed).toMatchObject({ status: 1, output: '' })
-  expect(changed.messages).toContain('is not what was signed: the signature does not fit')
+  expect(changed.messages).toContain('has an invalid signature')
 })

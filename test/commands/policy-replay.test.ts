@@ -62,7 +62,7 @@ it('the log of a gateway is decided anew by other policies, and what it does not
       after: { allowed: false, rule: expect.objectContaining({ rule: 'no-drops' }) },
     }),
   ])
-  const [groups, other] = ['the groups of the caller', 'what else it asked for']
+  const [groups, other] = ['the groups of the caller', 'which other permissions it required']
   expect(report.undecided).toMatchObject([
     { count: 1, missing: [groups, other] },
     { count: 1, missing: [groups] },
@@ -93,7 +93,7 @@ it('the log of a gateway is decided anew by other policies, and what it does not
   expect(people).toMatchObject({ status: 1, messages: '1 decisions change\n' })
   expect(people.output).toMatch(/^DropNamespace\n {2}dev: allowed -> denied, 1 call\n/)
   expect(people.output).toMatch(/before: allowed by development\/dev-may-do-everything/)
-  expect(people.output).toMatch(/undecided: 1, as the log does not hold the groups of the caller$/m)
+  expect(people.output).toMatch(/undecided: 1, because the log does not contain the groups of the caller$/m)
 
   const none = await replayNothing(dev.auditFolder, candidate)
   expect(none).toMatchObject({ status: 1, messages: expect.stringContaining('holds no call to decide') })

@@ -35,15 +35,9 @@ it.concurrent.for(['development', 'examples'])(
   'policies/%s decide what their tests expect, every rule',
   async (name) => {
     const folder = join(projectFolder, 'policies', name)
-    const { status, output, messages } = await policy(
-      'test',
-      '--policies',
-      folder,
-      '--minimum-coverage',
-      '100',
-    )
+    const { status, output, messages } = await policy('test', '--policies', folder, '--min-coverage', '100')
     expect({ status, messages }).toEqual({ status: 0, messages: '' })
-    expect(output).toMatch(/rules decide a test \(100 %\)\n$/)
+    expect(output).toMatch(/^rule coverage: \d+ of \d+ \(100 %\)\n$/m)
   },
 )
 
@@ -108,12 +102,12 @@ it('decision tables stand in files of their own, and count towards the coverage'
   const both = ['test', '--policies', folder, '--tests', tables]
   expect(await policy(...both)).toMatchObject({
     status: 0,
-    output: expect.stringContaining('1 of 2 rules decide a test (50 %)\n  untested: sales/no-dev\n'),
+    output: expect.stringContaining('rule coverage: 1 of 2 (50 %)\n  untested: sales/no-dev\n'),
   })
-  const demanding = await policy(...both, '--minimum-coverage', '51')
+  const demanding = await policy(...both, '--min-coverage', '51')
   expect(demanding).toMatchObject({
     status: 1,
-    messages: '50 % of the rules decide a test; expected 51 %: write tests for sales/no-dev\n',
+    messages: 'rule coverage 50 %; expected 51 %: add tests for sales/no-dev\n',
   })
 })
 
@@ -126,7 +120,7 @@ it('a test that is not understood is a fault of the policies, with its place', a
   const { status, messages } = await policy('test', '--policies', folder)
   expect(status).toBe(1)
   for (const expected of [
-    'tests[0].operations[0]: DropNamespace is no operation on a table; expected "namespace"',
+    'tests[0].operations[0]: DropNamespace does not apply to a table; expected "namespace"',
     'tests[1] names no object; expected exactly one of namespace, table, transaction',
     'tests[1].expect is "maybe"; expected allow or deny',
     'unknown field "tests[1].given.brunch"; did you mean "branch"?',
@@ -144,7 +138,7 @@ it('explain shows the deciding rule and what became of all others on the way', a
     /^denied {2}rita: InsertIntoTable on payments\/booked\n {2}no rule allows it\n/,
   )
   expect(denied.output).toMatch(/payments\/break-glass \(break-glass\.yaml:\d+\) +does not apply: false is/)
-  expect(denied.output).toMatch(/payments\/service .* not this caller, but user payments-service/)
+  expect(denied.output).toMatch(/payments\/service .* other subjects: user payments-service/)
   expect(denied.output).toContain('inherit: false')
   const withReason = ['--fact', 'context.reason=INC-42 stuck batch']
   const allowed = await policy('explain', '--json', ...rita, ...call, ...withReason)

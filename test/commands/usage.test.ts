@@ -14,7 +14,7 @@ const commands: [command: string, names: string[]][] = [
   ['keys list', ['--store']],
   ['keys revoke', ['--store', '<key-id>']],
   ['policy', ['test', 'explain', 'who-can', 'what-can', 'lint', 'diff', 'replay']],
-  ['policy test', ['--policies', '--tests', '--junit', '--minimum-coverage', '--json', 'Example:']],
+  ['policy test', ['--policies', '--tests', '--junit', '--min-coverage', '--json', 'Example:']],
   [
     'policy explain',
     ['--as', '--group', '--key', '--issuer', '--claim', '--fact', '<operation>', 'Example:'],
@@ -62,11 +62,8 @@ const mistakes: [line: string, message: RegExp][] = [
   ['keys revoke --store keys.yaml', /missing required argument 'key-id'/],
   ['policy', /Usage/],
   ['policy test', /required option '--policies <dir>'/],
-  ['policy test --policies a --minimum-coverage 101', /expected a number from 0 to 100/],
-  [
-    'policy who-can --policies a DropTabel a',
-    /no operation is called "DropTabel"; did you mean "DropTable"\?/,
-  ],
+  ['policy test --policies a --min-coverage 101', /expected a number from 0 to 100/],
+  ['policy who-can --policies a DropTabel a', /unknown operation "DropTabel"; did you mean "DropTable"\?/],
   ['policy who-can --policies a DropTable a//b', /a part of the id is empty/],
   ['policy explain --policies a --fact brunch=x DropTable a', /"brunch" is no fact/],
   ['policy diff a', /missing required argument 'after'/],

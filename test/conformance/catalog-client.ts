@@ -62,7 +62,7 @@ export interface CatalogClient {
   ) => Promise<void>
 }
 
-const answerMs = 60_000
+const responseHeadersTimeoutMs = 60_000
 const errorBody = z.looseObject({
   error: z.string().min(1),
   code: z.int(),
@@ -79,7 +79,7 @@ export function connectTo(target: ConformanceTarget): CatalogClient {
     const response = await fetch(target.url.replace(/\/$/, '') + routeOf(operation, id, parts), {
       method: parts.method ?? operation.method,
       headers: headersOf(parts, target),
-      signal: AbortSignal.timeout(answerMs),
+      signal: AbortSignal.timeout(responseHeadersTimeoutMs),
       ...(parts.body !== undefined && { body: bodyOf(parts.body) }),
     })
     const answer = await read(response)

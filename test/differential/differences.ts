@@ -15,7 +15,7 @@ type Intent = Extract<StoredRecord, { kind: 'intent' }>
 
 /** Puts the lines of requests, and the intents, in order. */
 export function authorizedIn(log: readonly LogLine[], records: readonly StoredRecord[]): Authorized {
-  const lines = log.filter(({ msg }) => msg === 'request')
+  const lines = log.filter(({ msg }) => msg === 'request completed')
   const intents = records.filter((record) => record.kind === 'intent')
   return {
     lines: groupBy(lines, ({ requestId }) => String(requestId)),

@@ -3,8 +3,7 @@ import type { RawAnswer } from './raw-answers.ts'
 import type { LogLine } from './spawned-process.ts'
 
 /** What was answered before there was a request, and so has no line of its own. */
-const unparsed =
-  /^(?:the request is not well-formed HTTP\/1\.1|the head of the request is too large|CONNECT is not served here)$/
+const unparsed = /^(?:malformed HTTP\/1\.1 request|the request head is too large|CONNECT is not supported)$/
 
 /** What is wrong with an answer by itself; empty if nothing is. */
 export function faultsOf(answer: RawAnswer, isHead: boolean): string[] {

@@ -22,7 +22,7 @@ export interface KillableGateway {
 const token = 'token-of-the-catalog'
 
 /** Makes the files of both. A lost answer is settled after so many seconds. */
-export async function killableGateway(settleSeconds: number): Promise<KillableGateway> {
+export async function killableGateway(gracePeriodSeconds: number): Promise<KillableGateway> {
   const folder = await temporaryFolder()
   const [catalogFile, gatewayFile] = [join(folder, 'catalog.yaml'), join(folder, 'gateway.yaml')]
   const listen = { host: '127.0.0.1', port: await freePort() }
@@ -43,7 +43,7 @@ export async function killableGateway(settleSeconds: number): Promise<KillableGa
       identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
       policies: { folder: join(projectFolder, 'policies', 'development') },
       unsafe: ['development-policies'],
-      audit: { folder: 'audit', reserveBytes: 0, resolution: { settleSeconds } },
+      audit: { folder: 'audit', reserveBytes: 0, resolution: { gracePeriodSeconds } },
       log: { level: 'warn' },
     }),
   )

@@ -51,7 +51,9 @@ it(
     }
     await gateway.start()
     onTestFinished(() => gateway.kill(true))
-    await eventually(async () => expect(await gateway.metric('catalog_gateway_audit_open_outcomes')).toBe(0))
+    await eventually(async () =>
+      expect(await gateway.metric('catalog_gateway_audit_in_doubt_changes')).toBe(0),
+    )
     await expectTrue(gateway, clients, location)
     const { status, output } = await runProgram(['audit', 'verify', gateway.auditFolder])
     expect({ status, output }).toMatchObject({ status: 0 })

@@ -42,14 +42,14 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
         listen: {
           ...settings.listen,
           tls: {
-            certificate: join(folder, 'server.pem'),
-            key: join(folder, 'server.key'),
-            clientCertificate,
-            clientCertificateAuthority: authority.certFile,
-            ...(revoked !== undefined && { clientRevocationList: revoked }),
+            certFile: join(folder, 'server.pem'),
+            keyFile: join(folder, 'server.key'),
+            clientAuth: clientCertificate,
+            clientCaFile: authority.certFile,
+            ...(revoked !== undefined && { clientCrlFile: revoked }),
           },
         },
-        identity: { ...settings.identity, clientCertificates: { name: 'mesh', subject: 'uri' } },
+        identity: { ...settings.identity, clientCertificates: { name: 'mesh', sanType: 'uri' } },
       }),
     }
   }

@@ -106,18 +106,18 @@ it('the fingerprint of a schema stays what it is', () => {
 })
 
 it.each<[what: string, bytes: Buffer, unread: string]>([
-  ['text', Buffer.from('this is no Arrow stream'), 'it is no Arrow stream'],
+  ['text', Buffer.from('this is no Arrow stream'), 'not an Arrow stream'],
   [
     'a file',
     Buffer.from(tableToIPC(new Table(schemas['one column'] as Schema), 'file')),
-    'it is an Arrow file',
+    'an Arrow file, not a stream',
   ],
-  ['a stream that was cut', stream.subarray(0, stream.length - 20), 'it is cut short'],
-  ['bytes behind the end', Buffer.concat([stream, Buffer.from([1])]), 'bytes follow its end'],
-  ['two streams', Buffer.concat([stream, stream]), 'bytes follow its end'],
+  ['a stream that was cut', stream.subarray(0, stream.length - 20), 'truncated'],
+  ['bytes behind the end', Buffer.concat([stream, Buffer.from([1])]), 'data after the end of the stream'],
+  ['two streams', Buffer.concat([stream, stream]), 'data after the end of the stream'],
   ['a huge header', Buffer.from([255, 255, 255, 255, 0, 0, 0, 127]), 'a header has 2130706432 bytes'],
   ['a negative header', Buffer.from([255, 255, 255, 255, 0, 0, 0, 128]), 'a header has -2147483648 bytes'],
-  ['no schema first', stream.subarray(8 + stream.readInt32LE(4)), 'it does not begin with a schema'],
+  ['no schema first', stream.subarray(8 + stream.readInt32LE(4)), 'no schema at the start'],
 ])('%s is recorded as what cannot be read, with its bytes', (_what, bytes, unread) => {
   expect(meter(bytes)).toMatchObject({ bytes: bytes.length, unread })
 })

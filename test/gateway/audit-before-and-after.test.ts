@@ -51,7 +51,7 @@ it('an upload that is no Arrow stream passes as it is, and is recorded as such',
   expect(await gateway.post(insert, { body: 'no Arrow at all' })).toMatchObject({ status: 200 })
   expect(String(await upstream.arrivals[0]?.body)).toBe('no Arrow at all')
   expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
-    { upload: { bytes: 15, rows: 0, unread: 'it is no Arrow stream' } },
+    { upload: { bytes: 15, rows: 0, unread: 'not an Arrow stream' } },
   ])
 })
 

@@ -8,7 +8,7 @@ import { eventually } from './waiting.ts'
 const quickly: GatewaySetup = {
   adjust: (settings) => ({
     ...settings,
-    audit: { ...settings.audit, resolution: { settleSeconds: 0.1, giveUpHours: 1 } },
+    audit: { ...settings.audit, resolution: { gracePeriodSeconds: 0.1, maxAgeHours: 1 } },
     upstreams: settings.upstreams.map((upstream) => ({
       ...upstream,
       credential: { header: 'authorization', value: 'Bearer of-the-gateway' },
@@ -53,13 +53,13 @@ it.each<[what: string, answer: Answering, expected: object]>([
   [
     'a manifest of the same size is there, under another tag',
     answers(200, { version: { ...final, e_tag: 'copied' } }),
-    { result: 'undecided', evidence: 'version 7 is there, and nothing tells who made it' },
+    { result: 'undecided', evidence: 'version 7 exists, but its author is unknown' },
   ],
   ['the version is not there', notThere, { result: 'not_committed' }],
   [
     'the table is not there',
     answers(404, { error: 'no such table', code: 4 }),
-    { result: 'undecided', evidence: 'the table is not there any more' },
+    { result: 'undecided', evidence: 'the table no longer exists' },
   ],
 ])('a commit without an answer is resolved: %s', async (_what, answer, expected) => {
   const { gateway, upstream } = await gatewayAndUpstream(quickly)
@@ -126,7 +126,7 @@ it('retention keeps the intent of an outcome that is looked for', async () => {
   const { gateway, upstream } = await gatewayAndUpstream({
     adjust: async (settings, folder) => {
       const usual = (await quickly.adjust?.(settings, folder)) ?? settings
-      return { ...usual, audit: { ...usual.audit, segmentBytes: 4_000, retention: { bytes: 1 } } }
+      return { ...usual, audit: { ...usual.audit, maxSegmentBytes: 4_000, retention: { maxBytes: 1 } } }
     },
   })
   let isSilent = true
@@ -203,7 +203,7 @@ it('a version that may be that of a change of rows leaves it undecided', async (
   const { gateway, upstream } = await gatewayAndUpstream(quickly)
   expect(await lostInsert(gateway, upstream, 5)).toMatchObject({
     result: 'undecided',
-    evidence: 'it is not known which request made version 5',
+    evidence: 'the author of version 5 is unknown',
   })
 })
 
@@ -213,7 +213,7 @@ it('the upstream is asked again until it answers, also by the next start of the 
   await first.gateway.post(commit, { body: staged, headers: { 'x-request-id': 'lost' } })
   await eventually(() => expect(first.upstream.arrivals.length).toBeGreaterThan(2))
   expect(await (await fetch(`${first.gateway.adminUrl}/metrics`)).text()).toContain(
-    'catalog_gateway_audit_open_outcomes 1',
+    'catalog_gateway_audit_in_doubt_changes 1',
   )
   await first.gateway.stop()
   expect(ofKind(await recordsOf(first.gateway.auditFolder), 'resolved')).toEqual([])
@@ -232,7 +232,7 @@ it('the upstream is asked again until it answers, also by the next start of the 
   expect(ofKind(records, 'outcome')).toHaveLength(1)
   await eventually(async () => {
     const metrics = await (await fetch(`${second.gateway.adminUrl}/metrics`)).text()
-    expect(metrics).toContain('catalog_gateway_audit_open_outcomes 0')
-    expect(metrics).toContain('catalog_gateway_audit_resolved_total{result="committed"} 1')
+    expect(metrics).toContain('catalog_gateway_audit_in_doubt_changes 0')
+    expect(metrics).toContain('catalog_gateway_audit_resolutions_total{result="committed"} 1')
   })
 })

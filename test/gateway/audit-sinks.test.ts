@@ -28,7 +28,7 @@ it('a sink that stalls stops no change, shows in the metrics, and gets all of it
   }
   await eventually(async () => {
     const metrics = await metricsOf(gateway.adminUrl)
-    expect(metrics).toMatch(/^catalog_gateway_audit_sink_failures_total\{sink="receiver"\} [1-9]/m)
+    expect(metrics).toMatch(/^catalog_gateway_audit_sink_delivery_failures_total\{sink="receiver"\} [1-9]/m)
     expect(metrics).toMatch(/^catalog_gateway_audit_sink_lag_records\{sink="receiver"\} [1-9]/m)
     expect(metrics).toMatch(/^catalog_gateway_audit_sink_lag_seconds\{sink="receiver"\} \d/m)
   })
@@ -48,7 +48,7 @@ it('a sink that stalls stops no change, shows in the metrics, and gets all of it
 })
 
 it('context entries and filters are recorded where the settings ask for them', async () => {
-  const redaction = redactionSchema.parse({ contextKeys: ['tenant'], filters: 'plain' })
+  const redaction = redactionSchema.parse({ recordedContextKeys: ['tenant'], filters: 'plain' })
   const { gateway } = await gatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, redaction } }),
   })

@@ -5,17 +5,17 @@ import { expectError } from './expect-error.ts'
 import type { GatewaySetup } from './open-gateway.ts'
 import { sharedGateway } from './running-gateway.ts'
 
-const limits = { jsonBytes: 10_000, streamedJsonBytes: 600_000, arrowBytes: 800_000 }
+const limits = { maxJsonBytes: 10_000, maxStreamedJsonBytes: 600_000, maxArrowBytes: 800_000 }
 const setup: GatewaySetup = {
   adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }),
 }
 const shared = sharedGateway(setup)
 
 const cases: [what: string, target: string, limit: number][] = [
-  ['JSON that decides', '/v1/table/orders/describe', limits.jsonBytes],
-  ['JSON that streams through', '/v1/table/orders/query', limits.streamedJsonBytes],
-  ['JSON of a change that streams through', '/v1/table/orders/delete', limits.streamedJsonBytes],
-  ['an Arrow stream', '/v1/table/orders/insert', limits.arrowBytes],
+  ['JSON that decides', '/v1/table/orders/describe', limits.maxJsonBytes],
+  ['JSON that streams through', '/v1/table/orders/query', limits.maxStreamedJsonBytes],
+  ['JSON of a change that streams through', '/v1/table/orders/delete', limits.maxStreamedJsonBytes],
+  ['an Arrow stream', '/v1/table/orders/insert', limits.maxArrowBytes],
 ]
 
 /** JSON of exactly so many bytes. */
@@ -43,7 +43,7 @@ it.each(cases)('%s may be as large as its limit, and no larger', async (_what, t
 it('an upload that says that it is too large is refused before it is recorded', async () => {
   const { gateway } = shared
   const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
-  const body = bodyOf(limits.arrowBytes + 1)
+  const body = bodyOf(limits.maxArrowBytes + 1)
   expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 413 })
   expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
 })

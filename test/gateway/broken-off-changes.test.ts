@@ -12,7 +12,7 @@ it.each([
   const { gateway, upstream } = await gatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      limits: { ...settings.limits, jsonBytes: 1024, streamedJsonBytes: bytes, arrowBytes: bytes },
+      limits: { ...settings.limits, maxJsonBytes: 1024, maxStreamedJsonBytes: bytes, maxArrowBytes: bytes },
     }),
   })
   const pieces = [`{"predicate":"${'x'.repeat(bytes / 2)}`, 'x'.repeat(bytes)].map((text) =>

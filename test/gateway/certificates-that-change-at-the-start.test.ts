@@ -14,18 +14,18 @@ it.skipIf(!hasOpenssl())(
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const own = await makeAuthority(folder, 'own')
     const server = await own.issue('server', 'IP:127.0.0.1')
-    const clientRevocationList = join(folder, 'revoked.pem')
-    await writeFile(clientRevocationList, await own.revocationList([]))
+    const clientCrlFile = join(folder, 'revoked.pem')
+    await writeFile(clientCrlFile, await own.revocationList([]))
     const settings = {
-      certificate: server.certFile,
-      key: server.keyFile,
-      clientCertificate: 'required' as const,
-      clientCertificateAuthority: own.certFile,
-      clientRevocationList,
+      certFile: server.certFile,
+      keyFile: server.keyFile,
+      clientAuth: 'required' as const,
+      clientCaFile: own.certFile,
+      clientCrlFile,
     }
     const context = await readCertificates(settings)
     const revoked = await own.revocationList([server])
-    await writeFile(clientRevocationList, revoked)
+    await writeFile(clientCrlFile, revoked)
     const taken: unknown[] = []
     const log = openLog('silent', () => undefined)
     const followed = await followCertificates({

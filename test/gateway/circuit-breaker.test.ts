@@ -3,7 +3,7 @@ import { CircuitBreaker } from '../../src/gateway/upstream/circuit-breaker.ts'
 
 function breakerOfThree() {
   const probeNow = vi.fn<() => void>()
-  const breaker = new CircuitBreaker({ failures: 3, probeMs: 1_000 }, probeNow)
+  const breaker = new CircuitBreaker({ consecutiveFailures: 3, probeIntervalMs: 1_000 }, probeNow)
   const fail = (count: number): void => {
     for (let index = 0; index < count; index += 1) breaker.failed()
   }

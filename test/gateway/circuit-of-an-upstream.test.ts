@@ -9,16 +9,18 @@ import { deferred, eventually } from './waiting.ts'
 const read = '/v1/table/orders/describe'
 const change = '/v1/table/orders/drop'
 const failures = 3
-const probed = withUpstream(({ health }) => ({
-  breaker: { failures, probeMs: 50 },
-  health: { ...health, intervalMs: 60_000 },
-  retries: { attempts: 0, budgetPercent: 0 },
+const probed = withUpstream(({ healthCheck }) => ({
+  circuitBreaker: { consecutiveFailures: failures, probeIntervalMs: 50 },
+  healthCheck: { ...healthCheck, intervalMs: 60_000 },
+  retries: { maxRetries: 0, budgetPercent: 0 },
 }))
 const cutOff: Answering = (_arrival, response) => response.socket?.destroy()
 
 async function stateOfBreaker(gateway: TestedGateway): Promise<string | undefined> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  return /^catalog_gateway_upstream_breaker\{upstream="catalog",state="(.*)"\} 1$/m.exec(metrics)?.[1]
+  return /^catalog_gateway_upstream_circuit_breaker_state\{upstream="catalog",state="(.*)"\} 1$/m.exec(
+    metrics,
+  )?.[1]
 }
 
 it.each<[what: string, answering: Answering]>([

@@ -96,7 +96,7 @@ it.each(['before the answer', 'in the middle of it'])(
 )
 
 it('clients that leave take no connection to the upstream with them', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(withUpstream(() => ({ maximumConnections: 2 })))
+  const { gateway, upstream } = await gatewayAndUpstream(withUpstream(() => ({ maxConnections: 2 })))
   const good = upstream.answering
   upstream.answering = () => undefined
   for (let count = 0; count < 10; count += 1) {

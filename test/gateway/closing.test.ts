@@ -119,7 +119,7 @@ it('the end is announced before connections are refused, and the admin port tell
 
 it('what takes longer than the grace is cut off, and the outcome of a change is on record', async () => {
   const { gateway, upstream } = await gatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainGraceMs: 300 } }),
+    adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainTimeoutMs: 300 } }),
   })
   upstream.answering = () => undefined
   const update = gateway.post('/v1/table/orders/update', { body: {} })

@@ -38,7 +38,7 @@ it('the other dialect is refused where it is not enabled', async () => {
   const headers = { 'x-lance-ctx-trace': '7' }
   expectError(await gateway.post('/v1/table/orders/describe', { headers }), {
     kind: 'InvalidInput',
-    says: 'the dialect "lance", which is not enabled here; use "x-catalog-ctx-trace"',
+    says: 'the dialect "lance", which is not enabled; use "x-catalog-ctx-trace"',
   })
   expect(upstream.bytesReceived()).toBe(0)
 })

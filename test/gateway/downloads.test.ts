@@ -25,9 +25,11 @@ function table(see: (bytes: number) => void): Readable {
 }
 
 it('an answer waits for a slow client, longer than the upstream may be silent, and is then whole', async () => {
-  const idleMs = 300
+  const responseBodyTimeoutMs = 300
   const { gateway, upstream } = await gatewayAndUpstream(
-    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, idleMs } })),
+    withUpstream(({ timeouts }) => ({
+      timeouts: { ...timeouts, responseBodyTimeoutMs: responseBodyTimeoutMs },
+    })),
   )
   let given = 0
   upstream.answering = (_arrival, response) => {
@@ -39,7 +41,7 @@ it('an answer waits for a slow client, longer than the upstream may be silent, a
   }
   const rssBefore = process.memoryUsage().rss
   const answer = await gateway.open('POST', query, { body: {} })
-  expect(await standstill(() => given, 3 * idleMs)).toBeLessThan(32 * mebibyte)
+  expect(await standstill(() => given, 3 * responseBodyTimeoutMs)).toBeLessThan(32 * mebibyte)
   const received = createHash('sha256')
   for await (const part of answer.body) received.update(part as Buffer)
   const expected = createHash('sha256')

@@ -142,7 +142,7 @@ describe('emptiness is a value', () => {
     [`${table}/rename`, '{"new_table_name":""}', /new_table_name is empty/],
     [`${table}/tags/create`, '{"tag":"","version":1}', /is no name of a tag/],
     [`${table}/exists`, '{"id":{}, "version":1, "id":[]}', /stands twice/],
-    [`${table}/exists`, '{"ID":[]}', /could be taken for "id"/],
+    [`${table}/exists`, '{"ID":[]}', /is ambiguous; write "id"/],
     [`${table}/schema_metadata/update`, '{"metadata":{},"id":[]}', /"id" is \[\] in the body/],
   ])('%s %s is refused', async (target, body, says) => {
     expectError(await shared.gateway.post(target, { body }), { kind: 'InvalidInput', says })
@@ -197,7 +197,7 @@ describe('an empty query parameter', () => {
     `${table}/version/list?descending=`,
     `${table}/index/by_day/drop?branch=`,
   ])('%s is refused', async (target) => {
-    const says = 'is empty; leave it out'
+    const says = 'is empty; omit it'
     expectError(await shared.gateway.post(target, { body: '{}' }), { kind: 'InvalidInput', says })
     expect(shared.upstream.arrivals).toEqual([])
   })

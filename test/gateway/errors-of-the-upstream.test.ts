@@ -32,7 +32,7 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
     'the message of a failure is not passed on',
     500,
     { error: trace, code: 18 },
-    { kind: 'Internal', says: /^the catalog failed to answer the request$/ },
+    { kind: 'Internal', says: /^the upstream failed to process the request$/ },
   ],
   ['plain text', 400, 'Failed to parse the body', { kind: 'InvalidInput', says: 'status 400' }],
   ['plain text of a size', 413, 'too big', { kind: 'InvalidInput', status: 413, says: 'status 413' }],

@@ -54,7 +54,7 @@ it.each([200, 404, 503])(
 
 it('an upstream that is not there', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(
-    withUpstream((usual) => ({ breaker: { ...usual.breaker, failures: 1 } })),
+    withUpstream((usual) => ({ circuitBreaker: { ...usual.circuitBreaker, consecutiveFailures: 1 } })),
   )
   await upstream.close()
   for (const status of [502, 503]) {
@@ -76,7 +76,7 @@ it('a rate', async () => {
 
 it('too many headers', async () => {
   const { gateway } = await gatewayAndUpstream({
-    adjust: (settings) => ({ ...settings, limits: { ...settings.limits, headerCount: 3 } }),
+    adjust: (settings) => ({ ...settings, limits: { ...settings.limits, maxHeaderCount: 3 } }),
   })
   const headers = { ...lancedb, a: '1', b: '2', c: '3' }
   const response = await gateway.post(describeTable, { headers })

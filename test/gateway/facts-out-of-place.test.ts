@@ -78,7 +78,7 @@ function refusal(operation: OperationName, { fact }: Decisive, place: string): s
   const [belongs] = documentedFacts[operation][fact] ?? []
   const where =
     belongs?.startsWith('properties.') === true ? placeInWords(belongs) : `the ${placeInWords(belongs ?? '')}`
-  return `${operation} takes no ${placeInWords(place)}; ${belongs === undefined ? 'leave it out' : `send it as ${where}`}`
+  return `${operation} takes no ${placeInWords(place)}; ${belongs === undefined ? 'omit it' : `send it as ${where}`}`
 }
 
 /** A JSON text whose names may be repeated. */
@@ -148,7 +148,7 @@ function twofold(operation: OperationName): Case[] {
     objectOf(least).replace(/\}$/, `${least.length === 0 ? '' : ','}"query":${objectOf(members)}}`)
   return decisive.flatMap(({ name, value }) => [
     ...spellingsOf(name).flatMap((spelling) => {
-      const says = `could be taken for "${name}"`
+      const says = `is ambiguous; write "${name}"`
       const member = [spelling, value] as const
       return [
         withText(operation, spelling, says, objectOf([...least, member])),
@@ -176,7 +176,7 @@ function twofold(operation: OperationName): Case[] {
 }
 
 function twice(name: string): string {
-  return `the key "${name}" stands twice in one object of the body`
+  return `duplicate key "${name}" in an object of the body`
 }
 
 /** Each name in the entries of a batch. */
@@ -208,7 +208,7 @@ function misplacedInEntries(operation: keyof typeof documentedEntries): Case[] {
         ...out,
         withText(operation, `${member}.query.${name}`, refusal(entry, one, `body.query.${name}`), nested),
         ...spellingsOf(name).flatMap((spelling) => {
-          const says = `could be taken for "${name}"`
+          const says = `is ambiguous; write "${name}"`
           const inQuery = { ...least, query: { [spelling]: value } }
           return [
             withText(operation, `${member}.${spelling}`, says, batch({ ...least, [spelling]: value })),

@@ -13,10 +13,10 @@ it.each([
   ['x-api-key', 'expected `identity: original`'],
   ['api-key', 'expected `identity: original`'],
   ['cookie', 'expected `identity: original`'],
-  ['proxy-authorization', 'it belongs to one connection'],
-  ['transfer-encoding', 'it belongs to one connection'],
-  ['content-type', 'the gateway writes what the body needs'],
-  ['x-request-id', 'the gateway sends it by itself'],
+  ['proxy-authorization', 'it is a hop-by-hop header'],
+  ['transfer-encoding', 'it is a hop-by-hop header'],
+  ['content-type', 'the gateway sets it for the body'],
+  ['x-request-id', 'the gateway sets it'],
   ['x-catalog-assertion', 'the gateway writes the headers of the interface'],
   ['x-catalog-ctx-tenant', 'the context is sent by itself'],
   ['x-lancedb-database', 'expected the setting `database`'],
@@ -48,7 +48,7 @@ it.each([
   ['www-authenticate', 'callers authenticate to the gateway'],
   ['location', 'redirects are not followed'],
   ['x-catalog-policy-revision', 'the gateway writes the headers of the interface'],
-  ['connection', 'it belongs to one connection'],
+  ['connection', 'it is a hop-by-hop header'],
   ['content-type', 'it passes always'],
 ])('of upstreams: %s', (name, says) => {
   const found = mistakes({ allowedResponseHeaders: [name] })

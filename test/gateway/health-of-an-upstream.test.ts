@@ -5,9 +5,9 @@ import { gatewayAndUpstream, gatewayBefore } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 const read = '/v1/table/orders/describe'
-const watched = withUpstream(({ health }) => ({
-  health: { ...health, intervalMs: 20, timeoutMs: 200 },
-  breaker: { failures: 1_000, probeMs: 20 },
+const watched = withUpstream(({ healthCheck }) => ({
+  healthCheck: { ...healthCheck, intervalMs: 20, timeoutMs: 200 },
+  circuitBreaker: { consecutiveFailures: 1_000, probeIntervalMs: 20 },
 }))
 
 async function gaugeOfHealth(gateway: TestedGateway): Promise<string | undefined> {
@@ -56,11 +56,11 @@ it('the upstream is asked for one name of its root, as the gateway, unless told 
   onTestFinished(() => upstream.close())
   await gatewayBefore(
     upstream.url,
-    withUpstream(({ health: { path: _path, ...health }, url }) => ({
+    withUpstream(({ healthCheck: { path: _path, ...health }, url }) => ({
       url: `${url}/base`,
       delimiter: '.',
       credential: { header: 'authorization', value: 'Bearer of-the-gateway' },
-      health,
+      healthCheck: health,
     })),
   )
   const [arrival] = await eventually(() => {

@@ -5,7 +5,7 @@ import { eventually } from './waiting.ts'
 
 it('the gateway lives on without its upstream, but is not ready', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(
-    withUpstream(({ health }) => ({ health: { ...health, intervalMs: 50 } })),
+    withUpstream(({ healthCheck }) => ({ healthCheck: { ...healthCheck, intervalMs: 50 } })),
   )
   const ask = async (path: string) => {
     const response = await fetch(gateway.adminUrl + path)

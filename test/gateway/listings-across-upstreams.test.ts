@@ -48,7 +48,7 @@ beforeAll(async () => {
     adjust: (settings) => ({
       ...settings,
       upstreams: [...upstreams].map(([name, { url }]) => ({
-        ...upstreamSchema.parse({ name, url, health: { path: healthPath } }),
+        ...upstreamSchema.parse({ name, url, healthCheck: { path: healthPath } }),
         namespaces: namespaces[name],
       })),
     }),

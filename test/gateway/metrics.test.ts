@@ -40,7 +40,7 @@ it('requests are counted by operation, status and decision, refusals by stage an
   ])
   expect(text).toMatch(/^catalog_gateway_request_duration_seconds_count\{operation="DropTable"\} 2$/m)
   expect(text).toMatch(
-    /^catalog_gateway_upstream_duration_seconds_count\{upstream="catalog",operation="DropTable"\} 2$/m,
+    /^catalog_gateway_upstream_request_duration_seconds_count\{upstream="catalog",operation="DropTable"\} 2$/m,
   )
   expect(text).not.toMatch(/secret|nobody|"dev"/)
 })

@@ -152,9 +152,9 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
     upstreams: [
       upstreamSchema.parse({
         url: upstreamUrl,
-        maximumConnections: 16,
-        timeouts: { answerMs: 20_000, idleMs: 20_000 },
-        health: { path: healthPath, intervalMs: 60_000 },
+        maxConnections: 16,
+        timeouts: { responseHeadersTimeoutMs: 20_000, responseBodyTimeoutMs: 20_000 },
+        healthCheck: { path: healthPath, intervalMs: 60_000 },
       }),
     ],
     identity: {
@@ -165,7 +165,7 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
     // Tests count the requests that reach the upstream: only those of continuity let the gateway send its own.
     audit: auditSchema.parse({ folder: join(folder, 'audit'), reserveBytes: 0, continuity: 'off' }),
     dialects: [],
-    limits: limitsSchema.parse({ jsonBytes: 1024 * 1024 }),
+    limits: limitsSchema.parse({ maxJsonBytes: 1024 * 1024 }),
     timeouts: timeoutsSchema.parse({}),
     log: logSchema.parse({ level: 'silent' }),
     unsafe: [],

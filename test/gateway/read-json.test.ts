@@ -17,7 +17,11 @@ async function catalog() {
   const recording = await startRecordingUpstream()
   onTestFinished(() => recording.close())
   const upstream = openUpstream({
-    ...upstreamSchema.parse({ url: `${recording.url}/base`, delimiter: '.', health: { path: healthPath } }),
+    ...upstreamSchema.parse({
+      url: `${recording.url}/base`,
+      delimiter: '.',
+      healthCheck: { path: healthPath },
+    }),
     tls: {},
     credentials: ['x-api-key', 'of-the-gateway'],
   })

@@ -10,7 +10,7 @@ const notFound = { kind: 'Unsupported', status: 404 } as const
 const wrongMethod = { kind: 'Unsupported', status: 405 } as const
 
 it.each<[what: string, method: 'GET' | 'POST' | 'PUT' | 'OPTIONS', target: string, ExpectedError, Parts?]>([
-  ['no operation', 'GET', '/', { ...notFound, says: 'no operation has the path "/"' }],
+  ['no operation', 'GET', '/', { ...notFound, says: 'unknown route "/"' }],
   ['an unknown path', 'POST', '/v1/table/orders/explode', { ...notFound, says: 'orders/explode"' }],
   ['another prefix', 'POST', '/v2/table/orders/describe', { ...notFound, says: '/v2/' }],
   ['upper case', 'POST', '/v1/Table/orders/describe', { ...notFound, says: '/v1/Table/' }],
@@ -81,12 +81,12 @@ it.each<[what: string, request: string, ExpectedError]>([
   [
     'a large head',
     rawRequest(['GET /v1/table HTTP/1.1', 'host: g', `x: ${'y'.repeat(40_000)}`]),
-    { kind: 'InvalidInput', status: 431, says: 'the head of the request is too large' },
+    { kind: 'InvalidInput', status: 431, says: 'the request head is too large' },
   ],
   [
     'a large unfinished head',
     `GET /v1/table HTTP/1.1\r\nhost: g\r\nx: ${'y'.repeat(40_000)}`,
-    { kind: 'InvalidInput', status: 431, says: 'the head of the request is too large' },
+    { kind: 'InvalidInput', status: 431, says: 'the request head is too large' },
   ],
   [
     'a request without Host',

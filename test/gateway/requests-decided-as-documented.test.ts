@@ -209,7 +209,7 @@ const upstreams = createUpstreams([
 ])
 afterAll(() => upstreams.close())
 const limits = createLimits(z.strictObject(fairnessSettings).parse({}))
-const bodyLimits = { jsonBytes: 1_000_000, maxBatchEntries: 100 }
+const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100 }
 
 /** Whether the stages let the request pass. */
 async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {

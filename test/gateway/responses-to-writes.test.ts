@@ -94,10 +94,10 @@ it('a batch describes its tables only if the caller may describe each of them', 
 })
 
 it.each([
-  ['branches/delete', { name: 'ci/1' }, 400, 13, 'the catalog refused the request with status 400'],
-  ['tags/create', { tag: 'v1', version: 1 }, 409, 9, 'the table has that tag already'],
+  ['branches/delete', { name: 'ci/1' }, 400, 13, 'the upstream refused the request with status 400'],
+  ['tags/create', { tag: 'v1', version: 1 }, 409, 9, 'the tag already exists'],
   ['query', { branch: 'ci/2' }, 404, 22, 'the table has no such branch'],
-  ['version/delete', { ranges: [] }, 400, 13, 'the catalog refused the request with status 400'],
+  ['version/delete', { ranges: [] }, 400, 13, 'the upstream refused the request with status 400'],
   ['update', { updates: [] }, 400, 13, 'branch ci/1 is kept by the tag secret-launch'],
 ])(
   'an error of %s names no tag or branch to callers that may not list them',

@@ -60,7 +60,7 @@ it.skipIf(!hasOpenssl())('nor is it one over TLS (skipped without openssl)', asy
   const { port } = server.address() as AddressInfo
   const gateway = await gatewayBefore(
     `https://127.0.0.1:${port}`,
-    withUpstream(() => ({ certificateAuthority: own.certFile })),
+    withUpstream(() => ({ caFile: own.certFile })),
   )
   expectError(await gateway.post(read), failed)
 })

@@ -50,9 +50,9 @@ it.each<[what: string, answering: Answering]>([
 
 it('as many repeats are made as the settings allow, and no more than the budget has', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(
-    withUpstream(({ breaker }) => ({
-      retries: { attempts: 2, budgetPercent: 1 },
-      breaker: { ...breaker, failures: 1_000 },
+    withUpstream(({ circuitBreaker }) => ({
+      retries: { maxRetries: 2, budgetPercent: 1 },
+      circuitBreaker: { ...circuitBreaker, consecutiveFailures: 1_000 },
     })),
   )
   upstream.answering = cutOff

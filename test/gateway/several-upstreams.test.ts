@@ -23,7 +23,7 @@ beforeAll(async () => {
           name,
           url: name === 'lake' ? `${url}/base` : url,
           delimiter: name === 'lake' ? '.' : '$',
-          health: { path: healthPath },
+          healthCheck: { path: healthPath },
         }),
         namespaces: namespaces[name],
       })),
@@ -133,14 +133,16 @@ it('what one upstream does is not held against another', async () => {
   )
   expect(await gateway.post('/v1/table/prod$lake$orders/describe')).toMatchObject({ status: 200 })
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  const broken = metrics.split('\n').filter((line) => /^catalog_gateway_upstream_breaker.* 1$/.test(line))
+  const broken = metrics
+    .split('\n')
+    .filter((line) => /^catalog_gateway_upstream_circuit_breaker_state.* 1$/.test(line))
   expect(broken.toSorted()).toEqual([
-    'catalog_gateway_upstream_breaker{upstream="lake",state="closed"} 1',
-    'catalog_gateway_upstream_breaker{upstream="raw",state="open"} 1',
-    'catalog_gateway_upstream_breaker{upstream="rest",state="closed"} 1',
+    'catalog_gateway_upstream_circuit_breaker_state{upstream="lake",state="closed"} 1',
+    'catalog_gateway_upstream_circuit_breaker_state{upstream="raw",state="open"} 1',
+    'catalog_gateway_upstream_circuit_breaker_state{upstream="rest",state="closed"} 1',
   ])
   expect(metrics).toMatch(
-    /^catalog_gateway_upstream_duration_seconds_count\{upstream="lake",operation="DescribeTable"\} /m,
+    /^catalog_gateway_upstream_request_duration_seconds_count\{upstream="lake",operation="DescribeTable"\} /m,
   )
   raw.answering = good
   raw.healthStatus = 200

@@ -49,7 +49,7 @@ it('what a candidate folder would change is counted, and changes nothing', async
       const candidate = join(folder, 'candidate')
       await mkdir(candidate)
       await writeFile(join(candidate, 'all.yaml'), textOf([everything, noDrops, forAll]))
-      return { ...settings, policies: { ...settings.policies, candidate } }
+      return { ...settings, policies: { ...settings.policies, candidateFolder: candidate } }
     },
   })
   expect((await gateway.post('/v1/table/orders/drop')).status).toBe(200)

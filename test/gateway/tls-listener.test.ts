@@ -62,13 +62,13 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
         listen: {
           ...settings.listen,
           tls: {
-            certificate: certificate.certFile,
-            key: certificate.keyFile,
-            clientCertificate,
-            ...(clientCertificate !== 'none' && { clientCertificateAuthority: own.certFile }),
+            certFile: certificate.certFile,
+            keyFile: certificate.keyFile,
+            clientAuth: clientCertificate,
+            ...(clientCertificate !== 'none' && { clientCaFile: own.certFile }),
           },
         },
-        timeouts: { ...settings.timeouts, headersMs: 500 },
+        timeouts: { ...settings.timeouts, headersTimeoutMs: 500 },
       }),
     }
   }
@@ -91,7 +91,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
       adjust: async (settings, files) => {
         const adjusted = (await adjust?.(settings, files)) ?? settings
         const { timeouts, limits } = settings
-        return { ...adjusted, timeouts, limits: { ...limits, connections: 3 } }
+        return { ...adjusted, timeouts, limits: { ...limits, maxConnections: 3 } }
       },
     })
     const silent = Array.from({ length: 3 }, () => openRaw(gateway.url))

@@ -64,7 +64,7 @@ it.skipIf(process.platform === 'win32')(
       expect(await ready.json()).toMatchObject({ problems: { audit: expect.stringMatching(/no change/) } })
     })
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
-    expect(metrics).toMatch(/^catalog_gateway_audit_failures_total [1-9]/m)
+    expect(metrics).toMatch(/^catalog_gateway_audit_write_failures_total [1-9]/m)
     expect(metrics).toContain('catalog_gateway_refusals_total{stage="audit",reason="audit_write_failed"}')
   },
 )

@@ -10,7 +10,12 @@ import { gatewayAndUpstream, gatewayBefore } from './running-gateway.ts'
 const read = '/v1/table/orders/describe'
 const change = '/v1/table/orders/drop'
 const impatient = withUpstream(({ timeouts }) => ({
-  timeouts: { ...timeouts, connectMs: 2_000, answerMs: 300, idleMs: 300 },
+  timeouts: {
+    ...timeouts,
+    connectTimeoutMs: 2_000,
+    responseHeadersTimeoutMs: 300,
+    responseBodyTimeoutMs: 300,
+  },
 }))
 
 function writes(bytes: string): Answering {
@@ -49,7 +54,7 @@ it.each<[what: string, answering: Answering, status: number, says: RegExp]>([
 
 it('an exchange ends after its time, however busy it is, and what became of a change is unknown', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(
-    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, totalMs: 300 } })),
+    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, totalTimeoutMs: 300 } })),
   )
   upstream.answering = (_arrival, response) => {
     response.writeHead(200)
@@ -65,7 +70,10 @@ it('an exchange ends after its time, however busy it is, and what became of a ch
 
 it('a client that takes nothing of its answer for too long is cut off, and the upstream is free', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(
-    withUpstream(({ timeouts }) => ({ maximumBulkConnections: 1, timeouts: { ...timeouts, takeMs: 300 } })),
+    withUpstream(({ timeouts }) => ({
+      maxBulkConnections: 1,
+      timeouts: { ...timeouts, sendTimeoutMs: 300 },
+    })),
   )
   upstream.answering = (_arrival, response) => {
     response.writeHead(200)
@@ -102,7 +110,7 @@ it('an upstream that accepts connections and then says nothing is answered 504',
   const { port } = server.address() as AddressInfo
   const gateway = await gatewayBefore(
     `https://127.0.0.1:${port}`,
-    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, connectMs: 300 } })),
+    withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, connectTimeoutMs: 300 } })),
   )
   expectError(await gateway.post(read), {
     kind: 'ServiceUnavailable',

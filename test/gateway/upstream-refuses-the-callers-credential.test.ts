@@ -32,6 +32,6 @@ it('where the gateway does, it is a failure of the gateway', async () => {
   expectError(await gateway.post('/v1/table/t/describe'), {
     kind: 'ServiceUnavailable',
     status: 502,
-    says: /^the catalog does not accept the credential of the gateway$/,
+    says: /^the upstream rejected the credential of the gateway$/,
   })
 })

@@ -71,7 +71,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     const gateway = await gatewayBefore(
       upstream.url,
       withUpstream(() => ({
-        ...(authority !== undefined && { certificateAuthority: file(`${authority}.pem`) }),
+        ...(authority !== undefined && { caFile: file(`${authority}.pem`) }),
         ...more.upstream,
       })),
     )
@@ -80,7 +80,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
 
   /** An upstream that wants to see a certificate of the gateway, and what it is shown. */
   async function mutual(shown: string | undefined) {
-    const clientCertificate = shown && { certificate: file(`${shown}.pem`), key: file(`${shown}.key`) }
+    const clientCertificate = shown && { certFile: file(`${shown}.pem`), keyFile: file(`${shown}.key`) }
     return pair('good', 'own', {
       server: { requestCert: true, rejectUnauthorized: true, ca: await readFile(file('own.pem')) },
       ...(clientCertificate && { upstream: { clientCertificate } }),
@@ -131,8 +131,8 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     ],
     ['a key that is not there', ['client.pem', 'absent.key', 'own.pem'], /^ENOENT: .*absent\.key'$/],
   ])('%s keeps the gateway from starting', async (_what, [certificate, key, authority], says) => {
-    const clientCertificate = { certificate: file(certificate), key: file(key) }
-    const upstream = { clientCertificate, certificateAuthority: file(authority) }
+    const clientCertificate = { certFile: file(certificate), keyFile: file(key) }
+    const upstream = { clientCertificate, caFile: file(authority) }
     await expect(pair('good', 'own', { upstream })).rejects.toThrow(says)
   })
 

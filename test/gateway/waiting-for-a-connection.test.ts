@@ -13,12 +13,12 @@ const sendings: readonly [target: string, body: object | string][] = [
   ['/v1/table/orders/insert', 'x'],
 ]
 
-function narrow(maximumWaiting: number, waitMs = 60_000): GatewaySetup {
+function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
   return withUpstream(({ timeouts }) => ({
-    maximumConnections: 1,
-    maximumBulkConnections: 1,
-    maximumWaiting,
-    timeouts: { ...timeouts, waitMs },
+    maxConnections: 1,
+    maxBulkConnections: 1,
+    maxPendingRequests: maxPendingRequests,
+    timeouts: { ...timeouts, queueTimeoutMs: waitMs },
   }))
 }
 
@@ -73,7 +73,7 @@ it('small requests do not wait for those whose body streams, nor these for them'
 
 it('a slot that is released goes to the principal that holds the fewest, whoever came first', async () => {
   const { gateway, upstream, answerNext } = await patientPair({
-    ...withUpstream(() => ({ maximumBulkConnections: 2, maximumWaiting: 16 })),
+    ...withUpstream(() => ({ maxBulkConnections: 2, maxPendingRequests: 16 })),
     ...everythingForTwo,
   })
   const inTurn = []

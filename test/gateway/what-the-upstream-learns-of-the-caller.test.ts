@@ -32,18 +32,19 @@ interface Told {
   readonly identity: 'none' | 'original' | 'assertion'
   readonly assertion?: Partial<AssertionSettings>
   readonly published?: readonly KeyObject[]
-  readonly severalCredentials?: 'bearer'
+  readonly multipleCredentials?: 'bearer'
 }
 
-function setup({ identity, assertion, published = [], severalCredentials }: Told): GatewaySetup {
+function setup({ identity, assertion, published = [], multipleCredentials }: Told): GatewaySetup {
   return {
     policies,
     async adjust(settings, folder) {
       const [jwks, keyFile] = [join(folder, 'jwks.json'), join(folder, 'assertion.pem')]
       await writeFile(jwks, JSON.stringify({ keys: [signer.published] }))
       await writeFile(keyFile, pem(generateKeyPairSync('ed25519').privateKey))
-      const alsoPublished = published.map((_, index) => join(folder, `also-${index}.pem`))
-      for (const [index, key] of published.entries()) await writeFile(alsoPublished[index] ?? '', pem(key))
+      const additionalKeyFiles = published.map((_, index) => join(folder, `also-${index}.pem`))
+      for (const [index, key] of published.entries())
+        await writeFile(additionalKeyFiles[index] ?? '', pem(key))
       const issuer = {
         name: 'corp',
         issuer: 'https://corp.example',
@@ -57,11 +58,11 @@ function setup({ identity, assertion, published = [], severalCredentials }: Told
         identity: {
           ...settings.identity,
           issuers: [{ ...issuer, ...claims, algorithms: ['ES256'] }],
-          severalCredentials,
+          multipleCredentials: multipleCredentials,
           assertion: {
             issuer: 'https://gateway.example',
             keyFile,
-            alsoPublished,
+            additionalKeyFiles: additionalKeyFiles,
             lifetimeSeconds: 60,
             header: 'x-catalog-assertion',
             ...assertion,
@@ -100,7 +101,7 @@ it('nothing, unless it is told to', async () => {
 
 it('the original credential, and only the one that was verified', async () => {
   const { gateway, upstream } = await gatewayAndUpstream(
-    setup({ identity: 'original', severalCredentials: 'bearer' }),
+    setup({ identity: 'original', multipleCredentials: 'bearer' }),
   )
   await gateway.post(describeOrders)
   expect(credentialsOf(upstream.arrivals)).toEqual({ 'x-api-key': [gateway.key('dev')] })

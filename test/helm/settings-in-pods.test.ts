@@ -39,7 +39,7 @@ it.each(valuesNames.filter((name) => name !== 'tls' || hasOpenssl()))(
     expect(volumes.some(({ mountPath }) => audit.folder.startsWith(`${mountPath}/`))).toBe(true)
     const pod = podsOf(goldenManifests(name)).find(({ component }) => component === 'gateway')?.pod
     const graceMs = 1000 * (pod?.terminationGracePeriodSeconds ?? 0)
-    expect(graceMs).toBeGreaterThanOrEqual(timeouts.drainDelayMs + timeouts.drainGraceMs + 20_000)
+    expect(graceMs).toBeGreaterThanOrEqual(timeouts.drainDelayMs + timeouts.drainTimeoutMs + 20_000)
   },
 )
 
@@ -69,7 +69,7 @@ it('what the user says wins over the chart, also where it is nothing', async () 
   const { file } = await mounted('autoscaling', 'gateway')
   expect((await readGatewaySettings(file, {})).timeouts).toMatchObject({
     drainDelayMs: 0,
-    drainGraceMs: 45_500,
+    drainTimeoutMs: 45_500,
   })
 })
 

@@ -12,7 +12,7 @@ import { hasOpenssl, makeAuthority, type TestAuthority, type TestCertificate } f
 import { makeIssuerKey, claimsWith, signed } from './forged-tokens.ts'
 
 const spiffe = 'spiffe://cluster.example/ns/etl/sa/loader'
-const mesh = { name: 'mesh', subject: 'uri' as const }
+const mesh = { name: 'mesh', sanType: 'uri' as const }
 
 /** The claim of a token that may only be sent with this certificate. */
 function boundTo({ cert }: TestCertificate): Record<string, unknown> {
@@ -90,9 +90,9 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
 
   it('by its DNS name or its mail address, where that is configured', async () => {
     const both = await own.issue('both', 'DNS:Loader.Example, email:ada@corp.example')
-    const dns = await listen({ clientCertificates: { name: 'hosts', subject: 'dns' } })
+    const dns = await listen({ clientCertificates: { name: 'hosts', sanType: 'dns' } })
     expect(await ask(dns, both)).toMatchObject({ name: 'hosts:loader.example' })
-    const email = await listen({ clientCertificates: { name: 'people', subject: 'email' } })
+    const email = await listen({ clientCertificates: { name: 'people', sanType: 'email' } })
     expect(await ask(email, both)).toMatchObject({ name: 'people:ada@corp.example' })
   })
 
@@ -171,8 +171,8 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
 
     it('a bound token is refused without its certificate, or with another', async () => {
       const other = await own.issue('other', 'URI:spiffe://cluster.example/other')
-      for (const severalCredentials of ['agree', 'bearer'] as const) {
-        const port = await listen({ ...(await options()), severalCredentials })
+      for (const multipleCredentials of ['agree', 'bearer'] as const) {
+        const port = await listen({ ...(await options()), multipleCredentials })
         expect(await ask(port, undefined, bearing(boundTo(good)))).toBe('unproven_binding')
         expect(await ask(port, other, bearing(boundTo(good)))).toMatch(
           /^conflicting_credentials|unproven_binding$/,
@@ -181,9 +181,9 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     })
 
     it('one of them alone counts where that is configured', async () => {
-      const bearer = await listen({ ...(await options()), severalCredentials: 'bearer' })
+      const bearer = await listen({ ...(await options()), multipleCredentials: 'bearer' })
       expect(await ask(bearer, good, bearing({}))).toMatchObject({ name: 'corp:alice' })
-      const certificate = await listen({ ...(await options()), severalCredentials: 'certificate' })
+      const certificate = await listen({ ...(await options()), multipleCredentials: 'certificate' })
       expect(await ask(certificate, good, { authorization: 'Bearer nonsense' })).toMatchObject({
         name: `mesh:${spiffe}`,
       })

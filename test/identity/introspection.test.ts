@@ -191,7 +191,7 @@ it('a flood of random tokens is bounded, and does not drive out a good one', asy
       void (isOpen
         ? says(active())(request, response)
         : gate.promise.then(() => says({ active: false })(request, response))),
-    { maximumQuestions: 5 },
+    { maxConcurrentIntrospections: 5 },
   )
   await bearer(authenticator, 'good')
   isOpen = false

@@ -10,14 +10,14 @@ import { startServer, type CountingServer } from './token-issuer.ts'
 const hourMs = 3_600_000
 const key = makeIssuerKey('ES256', 'one')
 
-let keyFolder = ''
+let jwksCacheFolder = ''
 let server: CountingServer
 let published: readonly IssuerKey[] = []
 let file = ''
 
 beforeEach(async () => {
-  keyFolder = join(await makeFolder(), 'keys')
-  file = join(keyFolder, 'corp.keys.json')
+  jwksCacheFolder = join(await makeFolder(), 'keys')
+  file = join(jwksCacheFolder, 'corp.keys.json')
   published = [key]
   server = await startServer((_request, response) => {
     response.end(JSON.stringify({ keys: published.map((each) => each.published) }))
@@ -30,7 +30,7 @@ function options(more: AuthenticatorOptions = {}): AuthenticatorOptions {
   const issuer = 'https://corp.example'
   return {
     issuers: [{ name: 'corp', issuer, audience: 'catalog', algorithms: ['ES256'], jwks }],
-    keyFolder,
+    jwksCacheFolder,
     ...more,
   }
 }
@@ -74,9 +74,9 @@ it('keys that the issuer has now win over the kept ones', async () => {
 
 it('they are kept for their owner alone, and nothing else is left behind', async () => {
   await keepKeys()
-  expect(await readdir(keyFolder)).toEqual(['corp.keys.json'])
+  expect(await readdir(jwksCacheFolder)).toEqual(['corp.keys.json'])
   expect((await stat(file)).mode & 0o777).toBe(0o600)
-  expect((await stat(keyFolder)).mode & 0o777).toBe(0o700)
+  expect((await stat(jwksCacheFolder)).mode & 0o777).toBe(0o700)
 })
 
 it.each<[string, (kept: Record<string, unknown>) => string]>([
@@ -99,7 +99,7 @@ it('keys that cannot be kept are told, and used all the same', async () => {
   const blocked = join(await makeFolder(), 'blocked')
   await mkdir(join(blocked, 'corp.keys.json'), { recursive: true })
   const other = await openAuthenticator(
-    options({ keyFolder: blocked, report: (event) => events.push(event) }),
+    options({ jwksCacheFolder: blocked, report: (event) => events.push(event) }),
   )
   await eventually(() => expect(events).toContainEqual(expect.objectContaining({ outcome: 'unwritten' })))
   expect((await bearer(other, signed(key))).name).toBe('corp:alice')

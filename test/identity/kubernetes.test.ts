@@ -86,7 +86,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
       name: 'cluster',
       audience: 'catalog',
       apiServer: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      certificateAuthority: authority.certFile,
+      caFile: authority.certFile,
       tokenFile,
       cooldownSeconds: 0.001,
     })
@@ -138,7 +138,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
   it('an API server of another authority is not believed', async () => {
     const { certFile } = await makeAuthority(folder, 'another')
     const authenticator = await openAuthenticator({
-      kubernetes: { ...settings, certificateAuthority: certFile },
+      kubernetes: { ...settings, caFile: certFile },
     })
     expect(await reason(bearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
     expect(asked).toEqual([])

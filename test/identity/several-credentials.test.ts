@@ -14,7 +14,7 @@ const stranger = makeIssuerKey('ES256', 'one')
 const alice = (): string => `Bearer ${signed(signer, claimsWith())}`
 
 /** An authenticator, a key that is bound to alice, and one that is bound to nobody. */
-async function open(severalCredentials?: Precedence, more: AuthenticatorOptions = {}) {
+async function open(multipleCredentials?: Precedence, more: AuthenticatorOptions = {}) {
   const folder = await makeFolder()
   const [file, jwks] = [join(folder, 'keys.yaml'), join(folder, 'jwks.json')]
   await writeFile(jwks, JSON.stringify({ keys: [signer.published] }))
@@ -31,7 +31,7 @@ async function open(severalCredentials?: Precedence, more: AuthenticatorOptions 
         jwks: { file: jwks },
       },
     ],
-    severalCredentials,
+    multipleCredentials,
     ...more,
   })
   const send = async (apiKey: string | undefined, authorization: string | undefined) =>

@@ -203,7 +203,7 @@ describe('targets', () => {
 
   it('refuse a name without a value, also one that begins with the name of a parameter', () => {
     expect(() => parseTarget('GET', '/v1/namespace/$/list?page_tokens')).toThrow(
-      'the query holds "page_tokens", which is not of the form name=value',
+      'malformed query "page_tokens"; expected name=value',
     )
   })
 

@@ -81,7 +81,7 @@ it('nothing of a body that is refused goes on', async () => {
 
 it('a body of known length must fit into the bytes that are there', async () => {
   const setup = limited({
-    bytes: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100_000 }],
+    byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100_000 }],
   })
   const { gateway, upstream } = await gatewayAndUpstream(setup)
   const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: 'x'.repeat(bytes) })
@@ -96,7 +96,7 @@ it('a body of known length must fit into the bytes that are there', async () => 
 
 it('a body larger than ever fits needs all of them, and leaves a debt', async () => {
   const setup = limited({
-    bytes: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1000, burst: 1000 }],
+    byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1000, burst: 1000 }],
   })
   const { gateway } = await gatewayAndUpstream(setup)
   const send = (bytes: number) => gateway.post(insert, { headers: arrow, body: 'x'.repeat(bytes) })
@@ -108,7 +108,7 @@ it('a body larger than ever fits needs all of them, and leaves a debt', async ()
 
 it('a body without a length is charged as it flows, and the next one waits', async () => {
   const setup = limited({
-    bytes: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100 }],
+    byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 100 }],
   })
   const { gateway, upstream } = await gatewayAndUpstream(setup)
   const middle = deferred()
@@ -129,7 +129,7 @@ it('a body without a length is charged as it flows, and the next one waits', asy
 
 it('what never came of a body is given back', async () => {
   const setup = limited({
-    bytes: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 50_000 }],
+    byteQuotas: [{ name: 'up', per: 'principal', direction: 'up', perSecond: 1, burst: 50_000 }],
   })
   const { gateway, upstream } = await gatewayAndUpstream(setup)
   const leave = new AbortController()
@@ -155,7 +155,7 @@ it('what never came of a body is given back', async () => {
 
 it('an answer is charged while it is sent, and is sent whole', async () => {
   const setup = limited({
-    bytes: [{ name: 'down', per: 'principal', direction: 'down', perDay: 86_400, burst: 100 }],
+    byteQuotas: [{ name: 'down', per: 'principal', direction: 'down', perDay: 86_400, burst: 100 }],
   })
   const { gateway, upstream } = await gatewayAndUpstream(setup)
   const large = Buffer.alloc(300_000, 'x')
@@ -182,7 +182,7 @@ it('an answer is charged while it is sent, and is sent whole', async () => {
 
 it('no more run at a time than may, and each that is over makes room', async () => {
   const setup = limited({
-    concurrency: [{ name: 'together', per: 'principal', operations: ['query'], maximum: 2 }],
+    concurrency: [{ name: 'together', per: 'principal', operations: ['query'], maxRequests: 2 }],
   })
   const { gateway, upstream } = await gatewayAndUpstream(setup)
   const query = '/v1/table/sales$orders/query'

@@ -11,7 +11,7 @@ import { eventually } from '../gateway/waiting.ts'
 
 async function shareOf(gateway: TestedGateway, of: string): Promise<number> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  const line = new RegExp(`^catalog_gateway_shed_share\\{upstream="catalog",class="${of}"\\} (.+)$`, 'm')
+  const line = new RegExp(`^catalog_gateway_load_shed_ratio\\{upstream="catalog",class="${of}"\\} (.+)$`, 'm')
   return Number(line.exec(metrics)?.[1])
 }
 
@@ -22,8 +22,8 @@ it('while requests wait too long for the catalog, rows are refused and small rea
   const { gateway, upstream } = await gatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      upstreams: settings.upstreams.map((each) => ({ ...each, maximumBulkConnections: 1 })),
-      limits: limitsSchema.parse({ shedAfterMs: 400 }),
+      upstreams: settings.upstreams.map((each) => ({ ...each, maxBulkConnections: 1 })),
+      limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
     }),
   })
   const kept: ServerResponse[] = []
@@ -49,10 +49,10 @@ it('an upstream that is slow takes nothing from another one', async () => {
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.flatMap((each) => [
-        { ...each, maximumBulkConnections: 1 },
+        { ...each, maxBulkConnections: 1 },
         { ...each, name: 'lake', namespaces: [['lake']] },
       ]),
-      limits: limitsSchema.parse({ shedAfterMs: 400 }),
+      limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
     }),
   })
   const kept: ServerResponse[] = []

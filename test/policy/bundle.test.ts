@@ -68,7 +68,7 @@ it('a newer bundle takes effect; an older one, a forged one and a broken one lea
   await release(signed(8, 'robin'))
   await vi.waitUntil(() => mayRead('robin'), { timeout: 20_000, interval: 5 })
   await release(signed(7, 'alice'))
-  await told('has the serial 7; 8 came before')
+  await told('has the serial 7, but 8 was loaded before')
   await release(signed(9, 'eve', stranger.privateKey))
   await told('which is not trusted here')
   await release(signed(9, 'eve').replace('eve', 'bob'))
@@ -91,7 +91,7 @@ it('a place without a bundle, and a key that is none, are told by the name of th
     generateKeyPairSync('x25519').publicKey.export({ type: 'spki', format: 'pem' }),
   ]) {
     await writeFile(pem, text)
-    await expect(readPublicKey(pem)).rejects.toThrow(`${pem}: is no public Ed25519 key in PEM`)
+    await expect(readPublicKey(pem)).rejects.toThrow(`${pem}: is not a public Ed25519 key in PEM`)
   }
   await writeFile(pem, publicKey.export({ type: 'spki', format: 'pem' }))
   expect(publicKeyId(await readPublicKey(pem))).toBe(publicKeyId(publicKey))

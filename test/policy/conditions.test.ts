@@ -74,7 +74,7 @@ it.each([
   ['branch == 1', 0, /no such overload: string == int/],
   ['1 == 1 && brunch == "x"', 10, /unknown variable: brunch; did you mean "branch"\?/],
   ['principal.nam == "x"', 10, /no such key: nam; did you mean "name"\?/],
-  ['branch.matches("(a+)+$")', 0, /"matches" is no function of conditions; did you mean "like"\?/],
+  ['branch.matches("(a+)+$")', 0, /unknown function "matches"; did you mean "like"\?/],
   ['principal.groups.map(g, g + g).size() > 0', 0, /"map" is no function/],
   ['id.exists(a, id.exists(b, a != b))', 13, /inside another loop/],
   ['now.getHours("Europe/Berlin") > 3', 0, /no time zone; times are in UTC/],

@@ -56,6 +56,6 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isSaid: boolea
   expect(said.map(({ level }) => level)).toEqual(isSaid ? ['warning'] : [])
   if (!isSaid) return
   expect(said[0]?.message).toMatch(
-    /^deny\/r does not cover callers without a credential, whom grant\/r \(policies\.yaml:\d+\) allows the same; add "anonymous: true"$/,
+    /^deny\/r does not cover anonymous callers, which grant\/r \(policies\.yaml:\d+\) allows the same; add "anonymous: true"$/,
   )
 })

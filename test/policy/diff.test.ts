@@ -68,7 +68,7 @@ it('holds no decision that does not change, where nothing is conditional', () =>
   expect(changed).toBeGreaterThan(50)
 })
 
-it('finds what changes only for callers who are named in two ways at once', () => {
+it('finds what changes only for callers that are named in two ways at once', () => {
   const allow = rule('allow', 'allow', 'staff')
   const before = [{ name: 'p', namespace: [], rules: [allow, rule('deny', 'deny', 'externals')] }]
   const [change, ...more] = diffPolicies(

@@ -23,9 +23,9 @@ function faultsOfRule(field: string, value: string): string[] {
 it('tells every fault in a list, of items that are no text and of texts that are none of those', () => {
   expect(faultsOfRule('subjects', '{ users: [7, "a*", alice, [b], ""] }')).toEqual([
     'rules[0].subjects.users[0] is 7; expected text: put it in quotes',
-    'rules[0].subjects.users[1] holds "*"; names are exact, and every caller is "any: true"',
+    'rules[0].subjects.users[1] contains "*"; names are exact; use "any: true" for every caller',
     'rules[0].subjects.users[3] is a list; expected text',
-    'rules[0].subjects.users[4] is "", which nobody is called',
+    'rules[0].subjects.users[4] is "", which is not a valid name',
   ])
 })
 
@@ -118,7 +118,7 @@ ${head}rules:
     '8:13 rules[0].effect is "Deny"; expected allow or deny; did you mean "deny"?',
     '9:17 unknown field "rules[0].subjects.user"; did you mean "users"?',
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
-    '20:18 rules[0].operations[0]: no operation or group is called "InsertInTable"; did you mean "InsertIntoTable"?',
+    '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
     '21:5 rules[1]: the rule of line 17 is "r" too',
     '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, commits, rules, tests',
   ])
@@ -128,7 +128,7 @@ it.each([
   ['id', '1', 'rules[0].id is 1; expected text: put it in quotes'],
   ['id', 'a/b', 'rules[0].id is "a/b"; expected 1 to 128 letters, digits or any of . _ -'],
   ['effect', '', 'rules[0].effect is empty; expected allow or deny'],
-  ['subjects', '{}', 'rules[0].subjects names nobody; expected users, groups or "any: true"'],
+  ['subjects', '{}', 'rules[0].subjects names no subject; expected users, groups or "any: true"'],
   ['subjects', '{ any: false }', 'rules[0].subjects.any is false; expected true'],
   ['subjects', '{ anonymous: false }', 'rules[0].subjects.anonymous is false; expected true'],
   ['subjects', '{ users }', 'rules[0].subjects.users is empty; expected a list, such as [alice, "corp:bob"]'],
@@ -140,34 +140,30 @@ it.each([
   [
     'subjects',
     '{ groups: ["*"] }',
-    'rules[0].subjects.groups[0] holds "*"; names are exact, and every caller is "any: true"',
+    'rules[0].subjects.groups[0] contains "*"; names are exact; use "any: true" for every caller',
   ],
-  ['subjects', '{ users: [""] }', 'rules[0].subjects.users[0] is "", which nobody is called'],
+  ['subjects', '{ users: [""] }', 'rules[0].subjects.users[0] is "", which is not a valid name'],
   ['operations', '[]', 'rules[0].operations is empty; expected a list, such as [read, InsertIntoTable]'],
-  [
-    'operations',
-    '[Red]',
-    'rules[0].operations[0]: no operation or group is called "Red"; did you mean "read"?',
-  ],
-  ['operations', '[Fly]', 'rules[0].operations[0]: no operation or group is called "Fly"'],
-  ['operations', '[constructor]', 'rules[0].operations[0]: no operation or group is called "constructor"'],
+  ['operations', '[Red]', 'rules[0].operations[0]: unknown operation or group "Red"; did you mean "read"?'],
+  ['operations', '[Fly]', 'rules[0].operations[0]: unknown operation or group "Fly"'],
+  ['operations', '[constructor]', 'rules[0].operations[0]: unknown operation or group "constructor"'],
   ['tables', '[]', 'rules[0].tables is empty; expected a list, such as [orders, "evt_*"]'],
-  ['tables', '[a/b]', 'rules[0].tables[0], "a/b", holds "/", which a name cannot hold'],
+  ['tables', '[a/b]', 'rules[0].tables[0], "a/b", contains "/", which is not allowed in a name'],
   ['tables', '[2024]', 'rules[0].tables[0] is 2024; expected text: put it in quotes'],
   [
     'tables',
     '["**"]',
-    'rules[0].tables[0] holds "**"; leave "tables" out for everything beneath the namespace',
+    'rules[0].tables[0] contains "**"; omit "tables" for everything beneath the namespace',
   ],
   [
     'subjects',
     '{ except: { users: [a] } }',
-    'rules[0].subjects names nobody; expected users, groups or "any: true"',
+    'rules[0].subjects names no subject; expected users, groups or "any: true"',
   ],
   [
     'subjects',
     '{ any: true, except: {} }',
-    'rules[0].subjects.except names nobody; expected users or groups',
+    'rules[0].subjects.except names no subject; expected users or groups',
   ],
 
   [
@@ -179,8 +175,8 @@ it.each([
   [
     'final',
     'true',
-    'unknown field "rules[0].final"; a deny cannot be undone anyway, and "final" stands beside "rules", as the list ' +
-      'of operations that policies beneath cannot allow',
+    'unknown field "rules[0].final"; a deny cannot be undone anyway, and "final" stands beside "rules", namely' +
+      ': the operations that child policies cannot allow',
   ],
   ['when', 'true', 'rules[0].when is true; expected text: put it in quotes'],
 ])('refuses a rule with %s: %s', (field, value, fault) => {
@@ -190,13 +186,13 @@ it.each([
 it('refuses tables beside operations that no table has', () => {
   const rule = '{ id: r, effect: deny, subjects: { any: true }, operations: [ListTables], tables: [x] }'
   expect(faults(`${head}rules:\n  - ${rule}\n`)).toEqual([
-    '6:87 rules[0].tables has no meaning here: none of the operations is one on a table',
+    '6:87 rules[0].tables has no effect: none of the operations applies to a table',
   ])
 })
 
 it.each([
-  ['[prod/sales]', '4:13 namespace[0], "prod/sales", holds "/", which a name cannot hold'],
-  ['["*"]', '4:13 namespace[0] holds "*"; a namespace is named exactly'],
+  ['[prod/sales]', '4:13 namespace[0], "prod/sales", contains "/", which is not allowed in a name'],
+  ['["*"]', '4:13 namespace[0] contains "*"; namespaces must be named exactly'],
   ['[a, 1]', '4:16 namespace[1] is 1; expected text: put it in quotes'],
   ['[a, ..]', '4:16 namespace[1] is "..", which is a path segment, not a name'],
   ['', '4:12 namespace is empty; expected a list, such as [prod, sales]'],
@@ -214,7 +210,7 @@ it('follows no alias, so that nothing can be multiplied', () => {
     (_, depth) => `x${depth + 1}: &x${depth + 1} [*x${depth}, *x${depth}]`,
   )
   expect(faults(`${head}x0: &x0 [a]\n${bomb.join('\n')}\nrules: *x30\n`)).toContain(
-    '36:8 rules is an alias, which is not followed; expected a list, such as [{ id, effect, subjects, operations }]',
+    '36:8 rules is an alias; aliases are not supported; expected a list, such as [{ id, effect, subjects, operations }]',
   )
 })
 
@@ -241,10 +237,10 @@ it('holds nothing for a text of comments', () => {
 it.each([
   [
     'tests: [{ as: { anonymous: true, user: al }, operations: [read], namespace: [], expect: deny }]',
-    '5:15 tests[0].as says more of a caller who sends no credential',
+    '5:15 tests[0].as must not describe an anonymous caller further',
   ],
   ['onDeny: 401', '5:9 onDeny is 401; expected 403 or 404'],
-  ['final: [drp]', '5:9 final[0]: no operation or group is called "drp"; did you mean "drop"?'],
+  ['final: [drp]', '5:9 final[0]: unknown operation or group "drp"; did you mean "drop"?'],
   ['commits: {}', '5:10 commits.require is missing; expected a list, such as [{ id, branches }]'],
   [
     'commits: { require: [{ id: c }] }',

@@ -95,7 +95,7 @@ it('names every fault in every file, in the order of the files', async () => {
     ],
   })
   await expect(loadPolicies(folder)).rejects.toThrow(
-    'a.yaml:6:76: rules[0].operations[0]: no operation or group is called "reed"; did you mean "read"?\n',
+    'a.yaml:6:76: rules[0].operations[0]: unknown operation or group "reed"; did you mean "read"?\n',
   )
 })
 
@@ -103,7 +103,7 @@ it('refuses two policies of one name, also in two files', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('same', 'alice'), 'b.yaml': readerPolicy('same', 'bob') })
   await expect(loadPolicies(folder)).rejects.toThrow(
-    'b.yaml:3:19: metadata.name: the policy in a.yaml:3 is "same" too',
+    'b.yaml:3:19: metadata.name: duplicate policy name "same", also in a.yaml:3',
   )
 })
 

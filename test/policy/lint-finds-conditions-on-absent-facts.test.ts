@@ -36,8 +36,8 @@ it.each<[Effect, readonly string[], string]>([
 })
 
 it.each<[Effect, string]>([
-  ['allow', 'never allows DropTable, for which branch is never known'],
-  ['deny', 'always denies DropTable, for which branch is never known'],
+  ['allow', 'never allows DropTable, for which branch is always unknown'],
+  ['deny', 'always denies DropTable, for which branch is always unknown'],
 ])(
   'an operation that is named and for which the result is always the same is told: %s',
   (effect, message) => {

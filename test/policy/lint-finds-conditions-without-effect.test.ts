@@ -10,8 +10,8 @@ function found(effect: 'allow' | 'deny', operations: readonly string[], when: st
 }
 
 it.each([
-  ['allow', 'error: depends on branch, which is never known for DropTable, so it never applies'],
-  ['deny', 'error: depends on branch, which is never known for DropTable, so it always applies'],
+  ['allow', 'error: depends on branch, which is always unknown for DropTable, so it never applies'],
+  ['deny', 'error: depends on branch, which is always unknown for DropTable, so it always applies'],
 ] as const)(
   'a fact that is unknown for all operations of a rule counts against the caller: %s',
   (effect, said) => {
@@ -30,7 +30,7 @@ it.each([
     'allow',
     ['DropTable', 'ListTables'],
     'branch == "main"',
-    'error: depends on branch, which is never known for DropTable, or is always false, so it never applies',
+    'error: depends on branch, which is always unknown for DropTable, or is always false, so it never applies',
   ],
 ] as const)(
   'a condition with one result in every request is found: %s %s if %s',

@@ -90,7 +90,7 @@ it.each<[string, readonly WrittenPolicy[], string]>([
     ],
     isMessage('p/ci', 'DropTable and CreateTable'),
   ],
-])('callers who are restricted to branches may replace a table by %s', (_what, policies, message) => {
+])('callers that are restricted to branches may replace a table by %s', (_what, policies, message) => {
   const [said, ...more] = found(policies)
   expect(said).toMatch(/^warning way-around p\/ci /)
   expect(said).toContain(message)

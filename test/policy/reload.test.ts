@@ -114,7 +114,7 @@ it('keeps the last good set when the folder is suddenly empty, as after a mount 
   await rm(join(folder, 'a.yaml'))
   await eventually(() => errors.length > 0)
   expect(errors[0]?.message).toBe(
-    `${folder}: holds no policy in force any more; to allow nothing, leave a policy without rules`,
+    `${folder}: no longer contains a policy in force; to deny everything, keep a policy without rules`,
   )
   expect(mayRead('alice')).toBe(true)
 })

@@ -155,7 +155,7 @@ it('the facts of a record of an earlier version are not recorded', () => {
   const made = { operation: 'CreateTable', details: {} } as const
   expect(replayed(made, [only('location == ""')])).toMatch(/^whether location == ""/)
   const closed = { ...everything, id: 'no', effect: 'deny' as const, operations: ['ChooseLocation'] }
-  expect(replayed(made, [everything, closed])).toBe('whether it asked for ChooseLocation, too')
+  expect(replayed(made, [everything, closed])).toBe('whether it also required ChooseLocation')
   expect(replayed({ operation: 'DropTable', details: { branch: 'ci/7' } }, [only('branch == "ci/7"')])).toBe(
     'denied',
   )

@@ -9,7 +9,7 @@ import { eventually } from '../gateway/waiting.ts'
 import { seriesOf } from './series.ts'
 import { temporaryFolder } from '../policy/temporary-folder.ts'
 
-const name = 'catalog_gateway_api_keys_next_end_timestamp_seconds'
+const name = 'catalog_gateway_api_keys_next_expiry_timestamp_seconds'
 const hour = 3_600_000
 
 const endOf = (pem: string): number => Date.parse(new X509Certificate(pem).validTo) / 1000
@@ -64,21 +64,21 @@ it.skipIf(!hasOpenssl())('the ends of certificates show, also of one that was ex
   const { gateway } = await gatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
-      listen: { ...settings.listen, tls: { certificate, key, clientCertificate: 'none' } },
+      listen: { ...settings.listen, tls: { certFile: certificate, keyFile: key, clientAuth: 'none' } },
       upstreams: settings.upstreams.map((upstream) => ({
         ...upstream,
-        clientCertificate: { certificate: first.certFile, key: first.keyFile },
+        clientCertificate: { certFile: first.certFile, keyFile: first.keyFile },
       })),
     }),
   })
   const shown = async () => seriesOf(gateway, 'catalog_gateway_certificate_expiry_timestamp_seconds')
   expect(await shown()).toEqual({
-    '{shown_to="clients",upstream=""}': endOf(first.cert),
-    '{shown_to="upstream",upstream="catalog"}': endOf(first.cert),
+    '{side="downstream",upstream=""}': endOf(first.cert),
+    '{side="upstream",upstream="catalog"}': endOf(first.cert),
   })
   // Of several in a file, the first that ends.
   await writeFile(certificate, (await readFile(first.certFile, 'utf8')) + shorter.cert)
   await eventually(async () =>
-    expect(await shown()).toMatchObject({ '{shown_to="clients",upstream=""}': endOf(shorter.cert) }),
+    expect(await shown()).toMatchObject({ '{side="downstream",upstream=""}': endOf(shorter.cert) }),
   )
 })

@@ -30,7 +30,7 @@ it('each request has its line, refusals included, and none is lost when the gate
       ...rule,
       level: 30,
       time: expect.stringMatching(/^\d{4}-.*Z$/),
-      msg: 'request',
+      msg: 'request completed',
       requestId: 'mine',
       operation: 'DescribeTable',
       id: ['sales', 'orders'],
@@ -102,7 +102,7 @@ it('of reads that go well, the share that is asked for has a line; changes, refu
   gateway.upstream.answering = answers(404, { code: 4, error: 'there is no such table' })
   for (let sent = 0; sent < 5; sent += 1) await gateway.post('/v1/table/orders/exists')
 
-  const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request')
+  const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request completed')
   const sampled = lines.filter(({ status, operation }) => status === 200 && operation === 'TableExists')
   // Seven standard deviations to each side.
   expect(sampled.length).toBeGreaterThan(50)

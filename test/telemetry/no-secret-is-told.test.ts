@@ -52,7 +52,7 @@ it.skipIf(!hasOpenssl())(
     plant('the private key of the listener', pemLine(await readFile(certificate.keyFile, 'utf8')))
     const gateway = await servingGateway(
       {
-        listen: { port: 0, tls: { certificate: certificate.certFile, key: certificate.keyFile } },
+        listen: { port: 0, tls: { certFile: certificate.certFile, keyFile: certificate.keyFile } },
         identity: {
           apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' },
           issuers: [issuer.configuration],
@@ -139,7 +139,7 @@ it.skipIf(!hasOpenssl())(
       'an error': told.join('\n'),
     }
     // That nothing is found means something only where something was told.
-    expect(linesOf(log).filter(({ msg }) => msg === 'request').length).toBeGreaterThan(20)
+    expect(linesOf(log).filter(({ msg }) => msg === 'request completed').length).toBeGreaterThan(20)
     expect(audit).toContain('"kind":"intent"')
     expect(places['the spans']).toContain('DescribeTable')
     expect(told.length).toBeGreaterThan(20)

@@ -19,7 +19,9 @@ let gateway: TestedGateway
 beforeAll(async () => {
   upstream = await startRecordingUpstream()
   gateway = await openGateway(upstream.url, {
-    ...withUpstream(({ breaker }) => ({ breaker: { ...breaker, failures: 100 } })),
+    ...withUpstream(({ circuitBreaker }) => ({
+      circuitBreaker: { ...circuitBreaker, consecutiveFailures: 100 },
+    })),
     users: ['nobody'],
   })
 })

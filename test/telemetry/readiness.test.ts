@@ -31,29 +31,31 @@ it('a gateway is not ready before it had keys of an issuer, and stays so when th
     status: 503,
     body: {
       status: 'not ready',
-      problems: { keys: 'the keys of no issuer could be had yet: no token can be verified' },
+      problems: { keys: 'no JWKS loaded yet: tokens cannot be verified' },
     },
   })
   expect(await seriesOf(gateway, 'catalog_gateway_ready')).toMatchObject({
-    '{check="keys"}': 0,
+    '{check="jwks"}': 0,
     '{check="audit"}': 1,
   })
-  expect(await seriesOf(gateway, 'catalog_gateway_key_set_usable')).toEqual({ '{issuer="corp"}': 0 })
+  expect(await seriesOf(gateway, 'catalog_gateway_jwks_usable')).toEqual({ '{issuer="corp"}': 0 })
 
   await issuer.start()
   await eventually(async () => expect(await readyz(gateway.adminUrl)).toMatchObject({ status: 200 }))
-  expect(await seriesOf(gateway, 'catalog_gateway_key_set_keys')).toEqual({ '{issuer="corp"}': 1 })
+  expect(await seriesOf(gateway, 'catalog_gateway_jwks_keys')).toEqual({ '{issuer="corp"}': 1 })
   const [fetched] = Object.values(
-    await seriesOf(gateway, 'catalog_gateway_key_set_fetched_timestamp_seconds'),
+    await seriesOf(gateway, 'catalog_gateway_jwks_last_fetch_timestamp_seconds'),
   )
   expect(Math.abs(Date.now() / 1000 - (fetched ?? 0))).toBeLessThan(60)
 
   await issuer.stop()
   await eventually(async () =>
-    expect(await seriesOf(gateway, 'catalog_gateway_key_set_usable')).toEqual({ '{issuer="corp"}': 0 }),
+    expect(await seriesOf(gateway, 'catalog_gateway_jwks_usable')).toEqual({ '{issuer="corp"}': 0 }),
   )
   await eventually(async () => {
-    const [failures] = Object.values(await seriesOf(gateway, 'catalog_gateway_key_set_failed_fetches'))
+    const [failures] = Object.values(
+      await seriesOf(gateway, 'catalog_gateway_jwks_consecutive_fetch_failures'),
+    )
     expect(failures).toBeGreaterThan(0)
   })
   expect(await readyz(gateway.adminUrl)).toMatchObject({ status: 200 })
@@ -69,6 +71,6 @@ it('a gateway without any policy is not ready', async () => {
   })
   expect(await readyz(gateway.adminUrl)).toMatchObject({
     status: 503,
-    body: { problems: { policies: 'there are no policies: nothing is allowed' } },
+    body: { problems: { policies: 'no policies loaded: every request is denied' } },
   })
 })

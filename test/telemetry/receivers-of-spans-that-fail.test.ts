@@ -12,7 +12,7 @@ it('spans that the receiver refuses are dropped and counted, and requests go on'
   const { gateway, receiver } = await tracedGateway()
   receiver.status = 400
   expect(await gateway.post(exists)).toMatchObject({ status: 200 })
-  await eventually(async () => expect(await dropped(gateway, 'not_taken')).toBe(spansOfARequest))
+  await eventually(async () => expect(await dropped(gateway, 'export_failed')).toBe(spansOfARequest))
   receiver.status = 200
   expect(await gateway.post(exists)).toMatchObject({ status: 200 })
   await gateway.stop()
@@ -20,13 +20,13 @@ it('spans that the receiver refuses are dropped and counted, and requests go on'
 })
 
 it('a receiver that never answers costs spans beyond the queue, and no request; the end waits no longer than it may', async () => {
-  const { gateway, receiver } = await tracedGateway({ queueSpans: 5, timeoutMs: 300 })
+  const { gateway, receiver } = await tracedGateway({ maxQueuedSpans: 5, timeoutMs: 300 })
   receiver.status = undefined
   const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   // Those of a request end at once: not even those of one find room. All are dropped, for one reason or another.
   await eventually(async () => {
-    const [full, notTaken] = [await dropped(gateway, 'queue_full'), await dropped(gateway, 'not_taken')]
+    const [full, notTaken] = [await dropped(gateway, 'queue_full'), await dropped(gateway, 'export_failed')]
     expect([full >= 5, notTaken >= 5, full + notTaken]).toEqual([true, true, 20 * spansOfARequest])
   })
   expect(await gateway.post(exists)).toMatchObject({ status: 200 })

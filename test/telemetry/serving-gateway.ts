@@ -47,7 +47,11 @@ export async function servingGateway(
     'gateway.yaml': stringify({
       listen: { port: 0 },
       admin: { port: 0 },
-      upstream: { url: upstream.url, health: { path: healthPath, intervalMs: 60_000 }, ...upstreamSettings },
+      upstream: {
+        url: upstream.url,
+        healthCheck: { path: healthPath, intervalMs: 60_000 },
+        ...upstreamSettings,
+      },
       identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
       policies: { folder: 'policies' },
       audit: { folder: 'audit', reserveBytes: 0 },

@@ -126,7 +126,7 @@ it('an upstream that fails is told by the span of the call and by that of the re
 it('each attempt is a span of its own, and what is sent names it', async () => {
   const { gateway, upstream, spans } = await tracedGateway(
     {},
-    withUpstream(() => ({ retries: { attempts: 1, budgetPercent: 100 } })),
+    withUpstream(() => ({ retries: { maxRetries: 1, budgetPercent: 100 } })),
   )
   upstream.answering = (_arrival, response) => {
     upstream.answering = answers(200, {})
@@ -172,7 +172,7 @@ it('spans tell nothing of who called and on what, unless that is asked for', asy
 })
 
 it('whether a trace is kept is decided where it begins: here by the ratio, else by the client', async () => {
-  const { gateway, upstream, spans } = await tracedGateway({ ratio: 0 })
+  const { gateway, upstream, spans } = await tracedGateway({ sampleRatio: 0 })
   await gateway.post('/v1/table/begun/describe')
   await gateway.post('/v1/table/kept/exists', { headers: sampled })
   await gateway.post('/v1/table/others/exists', {

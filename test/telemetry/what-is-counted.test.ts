@@ -29,7 +29,7 @@ it('each stage that a request came to is timed once, and no other', async () => 
       '{stage="forward"}': 2,
     }),
   )
-  expect(await seriesOf(gateway, 'catalog_gateway_requests_in_progress')).toEqual({ '': 0 })
+  expect(await seriesOf(gateway, 'catalog_gateway_active_requests')).toEqual({ '': 0 })
 })
 
 it('changes are counted by what became of them', async () => {

@@ -20,13 +20,17 @@ it('the line of a request holds what the upstream said of it, whatever the calle
   await gateway.post('/v1/table/t/describe')
   gateway.upstream.answering = answers(200, {})
   await gateway.post('/v1/table/t/describe')
-  const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request')
+  const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request completed')
   expect(lines).toMatchObject([
     { status: 400, error: 'no such column', cause: expect.stringContaining('org.lance.Catalog.drop(/srv') },
-    { status: 500, cause: 'the upstream answered 500: panic: disk failure at /srv/data' },
-    { status: 500, cause: 'the upstream answered 500: panic: disk failure at /srv/data', stage: 'forward' },
-    { status: 500, cause: expect.stringMatching(/^the upstream answered 500: x{1000,2000}/) },
-    { status: 404, cause: 'the upstream answered 404' },
+    { status: 500, cause: 'the upstream returned status 500: panic: disk failure at /srv/data' },
+    {
+      status: 500,
+      cause: 'the upstream returned status 500: panic: disk failure at /srv/data',
+      stage: 'forward',
+    },
+    { status: 500, cause: expect.stringMatching(/^the upstream returned status 500: x{1000,2000}/) },
+    { status: 404, cause: 'the upstream returned status 404' },
     { status: 200 },
   ])
   expect(lines.map(({ cause }) => typeof cause)).toEqual([...Array<string>(5).fill('string'), 'undefined'])
@@ -53,7 +57,7 @@ it('but no credential', async () => {
   }
   const log = await gateway.stop()
   const causes = linesOf(log)
-    .filter(({ msg }) => msg === 'request')
+    .filter(({ msg }) => msg === 'request completed')
     .map(({ cause }) => String(cause))
   expect(causes).toHaveLength(said.length * 2)
   for (const cause of causes) expect(cause).toContain('[redacted]')

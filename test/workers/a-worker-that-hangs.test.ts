@@ -8,7 +8,7 @@ import { startTwoWorkers } from './running-workers.ts'
 it.runIf(isThorough)('a worker that hangs is killed, and another one takes its place', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
-  const settings = { timeouts: { workerHangMs: 5_000 } }
+  const settings = { timeouts: { workerTimeoutMs: 5_000 } }
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url, settings)
   const clients = [gateway.client(), gateway.client()]
   onTestFinished(async () => {
@@ -18,12 +18,12 @@ it.runIf(isThorough)('a worker that hangs is killed, and another one takes its p
   process.kill(hung, 'SIGSTOP')
   await eventually(async () => {
     const problems = await (await fetch(`${gateway.adminUrl}/readyz`)).json()
-    expect(problems).toMatchObject({ problems: { gateway: 'worker 1: it does not react' } })
+    expect(problems).toMatchObject({ problems: { gateway: 'worker 1: unresponsive' } })
   })
   expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
   await eventually(async () => {
     expect(await gateway.metric('catalog_gateway_worker_restarts_total')).toMatchObject({
-      'reason="hung"': 1,
+      'reason="unresponsive"': 1,
     })
     expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
   })

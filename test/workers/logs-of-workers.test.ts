@@ -95,12 +95,12 @@ it('the proofs of all logs stand one after the other, and none speaks for anothe
   ])
   expect(await check([head, part(0, 2), part(3, 6)])).toMatchObject([{ ok: false }])
   expect(await check([head, head, sealed])).toMatchObject([
-    { ok: false, problem: { line: 1, what: 'there is no record in the proof' } },
+    { ok: false, problem: { line: 1, what: 'the proof has no record' } },
   ])
   expect(await check([])).toMatchObject([{ ok: false }])
 })
 
-it('the log of a worker that is not there any more is completed, and then left alone', async () => {
+it('the log of a worker that no longer exists is completed, and then left alone', async () => {
   const folder = await temporaryFolder()
   await (await openAuditLog(logOptions(folder))).close()
   // As a crash leaves it.

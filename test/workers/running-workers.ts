@@ -59,7 +59,7 @@ export async function workerFiles(
     workers: 2,
     listen: { port: 0 },
     admin: { port: 0 },
-    upstream: { url: upstreamUrl, health: { path: healthPath } },
+    upstream: { url: upstreamUrl, healthCheck: { path: healthPath } },
     identity: { apiKeys: { store: 'keys.yaml', pepperFile: 'pepper' } },
     policies: { folder: 'policies' },
     audit: { folder: 'audit', reserveBytes: 0 },

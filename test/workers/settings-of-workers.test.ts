@@ -22,25 +22,25 @@ async function read(settings: object, environment: Record<string, string> = {}):
 
 /** What of the settings is divided, each with the least that a share may be. */
 const divided: readonly (readonly [string, (settings: GatewaySettings) => number | undefined, number])[] = [
-  ['limits.connections', ({ limits }) => limits.connections, 1],
-  ['limits.connectionsPerClient', ({ limits }) => limits.connectionsPerClient, 1],
-  ['limits.concurrency', ({ limits }) => limits.concurrency[0]?.maximum, 1],
+  ['limits.maxConnections', ({ limits }) => limits.maxConnections, 1],
+  ['limits.maxConnectionsPerAddress', ({ limits }) => limits.maxConnectionsPerAddress, 1],
+  ['limits.concurrency', ({ limits }) => limits.concurrency[0]?.maxRequests, 1],
   ['limits.failedAuthentications.burst', ({ limits }) => limits.failedAuthentications?.burst, 1],
-  ['maximumConnections', ({ upstreams }) => upstreams[0]?.maximumConnections, 1],
-  ['maximumWaiting', ({ upstreams }) => upstreams[0]?.maximumWaiting, 0],
+  ['maxConnections', ({ upstreams }) => upstreams[0]?.maxConnections, 1],
+  ['maxPendingRequests', ({ upstreams }) => upstreams[0]?.maxPendingRequests, 0],
   ['audit.reserveBytes', ({ audit }) => audit.reserveBytes, 0],
-  ['audit.retention.bytes', ({ audit }) => audit.retention.bytes, 1024 * 1024],
+  ['audit.retention.maxBytes', ({ audit }) => audit.retention.maxBytes, 1024 * 1024],
 ]
 
 const allLimits = {
   limits: {
-    connections: 1_003,
-    connectionsPerClient: 7,
-    concurrency: [{ name: 'rows', per: 'principal', maximum: 5 }],
+    maxConnections: 1_003,
+    maxConnectionsPerAddress: 7,
+    concurrency: [{ name: 'rows', per: 'principal', maxRequests: 5 }],
     failedAuthentications: { perSecond: 1, burst: 3 },
     rates: [{ name: 'reads', per: 'principal', perSecond: 100 }],
   },
-  upstream: { url: 'https://catalog.example', maximumConnections: 13, maximumWaiting: 1 },
+  upstream: { url: 'https://catalog.example', maxConnections: 13, maxPendingRequests: 1 },
   audit: { folder: '/var/audit', reserveBytes: 9, retention: { bytes: 100 * 1024 * 1024 } },
 }
 

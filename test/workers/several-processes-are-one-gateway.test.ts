@@ -16,7 +16,7 @@ import { deferred, eventually } from '../gateway/waiting.ts'
 import { startTwoWorkers, type RunningWorkers, type WorkerClient } from './running-workers.ts'
 
 const limits = {
-  connections: 40,
+  maxConnections: 40,
   rates: [{ name: 'drops', per: 'principal', operations: ['DropTable'], perSecond: 0.001, burst: 20 }],
 }
 const drop = '/v1/table/sales$orders/drop'
@@ -170,7 +170,7 @@ it('connections beyond what all workers together may hold take the place of idle
   await eventually(() => {
     const open = held.filter((each) => !each.isClosed())
     for (const connection of open) expect(connection.received()).toMatch(/^HTTP\/1\.1 401 /)
-    expect(open.length).toBeLessThanOrEqual(limits.connections)
+    expect(open.length).toBeLessThanOrEqual(limits.maxConnections)
   })
   for (const { socket } of held) socket.destroy()
   await eventually(async () => {

@@ -9,9 +9,9 @@ are relative to the file itself. Merge functions would take a 0 or a false of th
   "admin.host" "0.0.0.0"
   "admin.port" 2334
   "audit.folder" "/var/lib/catalog-gateway/audit"
-  "identity.keyFolder" "/var/lib/catalog-gateway/issuer-keys"
+  "identity.jwksCacheFolder" "/var/lib/catalog-gateway/issuer-keys"
   "timeouts.drainDelayMs" 10000
-  "timeouts.drainGraceMs" 30000
+  "timeouts.drainTimeoutMs" 30000
 -}}
 {{- if .Values.apiKeys.existingSecret -}}
 {{- $_ := set $defaults "identity.apiKeys.store" "api-keys" -}}

@@ -79,7 +79,7 @@ export class SinkDelivery {
     this.#path = path
     this.#cursor = cursor
     this.#saved.cursor = cursor
-    this.#batchRecords = options.settings.batch.records
+    this.#batchRecords = options.settings.batch.maxRecords
   }
 
   /** Reads how far the sink has come. Rejects when the cursor file cannot be read. */
@@ -92,7 +92,7 @@ export class SinkDelivery {
   /** The segment that retention keeps for this sink; undefined for none, as when the sink is too far behind. */
   get neededSegment(): string | undefined {
     const { lagSeconds } = this.status()
-    if (lagSeconds > this.#options.settings.keepHours * 3600) return undefined
+    if (lagSeconds > this.#options.settings.maxLagHours * 3600) return undefined
     return this.#cursor?.file ?? this.#oldestSegment
   }
 
@@ -131,14 +131,14 @@ export class SinkDelivery {
 
   async #run(durable: () => DurableEnd): Promise<void> {
     const { retry, batch } = this.#options.settings
-    let pauseMs = retry.minimumMs
+    let pauseMs = retry.minBackoffMs
     while (!this.#isStopped) {
       // Whatever comes before the log is closed is there when this is asked, and so is read.
       const isLast = this.#finish.signal.aborted
       try {
-        if (await this.#deliverNext(durable)) pauseMs = retry.minimumMs
+        if (await this.#deliverNext(durable)) pauseMs = retry.minBackoffMs
         else if (isLast) return
-        else if (await this.#newRecords(durable)) await this.#idle(batch.waitMs)
+        else if (await this.#newRecords(durable)) await this.#idle(batch.maxWaitMs)
       } catch (error) {
         if (this.#isStopped) return
         this.#options.observe.failed(this.name, error)
@@ -147,7 +147,7 @@ export class SinkDelivery {
         this.#batchRecords = Math.max(1, Math.floor(this.#batchRecords / 2))
         // Replicas that lost the same receiver do not all come back at the same moment.
         await this.#idle(pauseMs * (0.5 + Math.random() / 2))
-        pauseMs = Math.min(pauseMs * 2, retry.maximumMs)
+        pauseMs = Math.min(pauseMs * 2, retry.maxBackoffMs)
       }
     }
   }
@@ -158,7 +158,7 @@ export class SinkDelivery {
     this.#follower ??= await followLog(folder, settings.format, durable, this.#cursor)
     this.#backlog ??= await openBacklog(folder, this.#cursor, durable())
     this.#seen = durable()
-    const bounds = { records: this.#batchRecords, bytes: settings.batch.bytes }
+    const bounds = { records: this.#batchRecords, bytes: settings.batch.maxBytes }
     const { deliveries, cursor } = await this.#follower.read(this.#cursor, bounds)
     const [first] = deliveries
     if (first === undefined) {
@@ -173,7 +173,7 @@ export class SinkDelivery {
     this.#cursor = cursor
     this.#backlog.taken(deliveries.length)
     this.#lastSuccess = Date.now()
-    this.#batchRecords = Math.min(this.#batchRecords * 2, settings.batch.records)
+    this.#batchRecords = Math.min(this.#batchRecords * 2, settings.batch.maxRecords)
     observe.delivered(this.name, deliveries.length)
     if (performance.now() - this.#saved.at >= cursorMs) await this.#save()
     return true

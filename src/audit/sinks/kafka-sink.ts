@@ -63,7 +63,7 @@ function messageOf({ id, key, text }: Delivery) {
   return { key, value: text, headers: { id } }
 }
 
-async function configFor({ brokers, tls, login, timeoutMs }: KafkaSettings): Promise<KafkaConfig> {
+async function configFor({ brokers, tls, sasl, timeoutMs }: KafkaSettings): Promise<KafkaConfig> {
   return {
     clientId: 'catalog-gateway',
     brokers,
@@ -76,11 +76,11 @@ async function configFor({ brokers, tls, login, timeoutMs }: KafkaSettings): Pro
     // Failures are reported by whoever calls.
     logCreator: () => () => undefined,
     ...(tls && { ssl: { ...(await readTlsFiles(tls, 'of an audit sink')) } }),
-    ...(login && { sasl: await loginFor(login) }),
+    ...(sasl && { sasl: await loginFor(sasl) }),
   }
 }
 
-async function loginFor(login: NonNullable<KafkaSettings['login']>): Promise<SASLOptions> {
-  const { mechanism, user: username, passwordFile } = login
+async function loginFor(login: NonNullable<KafkaSettings['sasl']>): Promise<SASLOptions> {
+  const { mechanism, username, passwordFile } = login
   return { mechanism, username, password: (await readFile(passwordFile, 'utf8')).trim() }
 }

@@ -41,7 +41,7 @@ export async function openPoster(settings: HttpSettings | OtlpSettings): Promise
       })
       const text = await beginningOf(answer.body)
       if (answer.statusCode < 200 || answer.statusCode > 299) {
-        throw new NotTaken(`the receiver answered ${answer.statusCode}`)
+        throw new NotTaken(`the receiver returned status ${answer.statusCode}`)
       }
       return text
     },

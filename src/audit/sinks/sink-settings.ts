@@ -10,43 +10,46 @@ const common = {
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
-    .describe('Names the sink in metrics, and the file with how far it has come.'),
-  format: z.enum(recordFormats).default('json').describe('How each record is written.'),
+    .describe('Name of the sink in metrics and of its position file.'),
+  format: z.enum(recordFormats).default('json').describe('Record format.'),
   batch: z
     .strictObject({
-      records: z.int().positive().max(10_000).default(500).describe('The most in a batch.'),
-      bytes: z
+      maxRecords: z.int().positive().max(10_000).default(500).describe('Maximum records of a batch.'),
+      maxBytes: z
         .int()
         .positive()
         .max(16_777_216)
         .default(1_048_576)
-        .describe('Of the log, that is read at once.'),
-      waitMs: z.int().min(0).max(60_000).default(200).describe('How long a new record waits for others.'),
+        .describe('Maximum bytes of the log in a batch.'),
+      maxWaitMs: z
+        .int()
+        .min(0)
+        .max(60_000)
+        .default(200)
+        .describe('How long a record may wait for a batch to fill.'),
     })
     .prefault({}),
-  keepHours: z
+  maxLagHours: z
     .int()
     .positive()
     .max(8_760)
     .default(168)
-    .describe(
-      'How old a record that the sink has not taken may become before retention removes it all the same.',
-    ),
-  timeoutMs: milliseconds.default(10_000).describe('For the receiver to take a batch.'),
+    .describe('Maximum age of undelivered records; older ones may be removed by retention.'),
+  timeoutMs: milliseconds.default(10_000).describe('Timeout of the delivery of a batch.'),
   retry: z
     .strictObject({
-      minimumMs: milliseconds.default(500).describe('The first pause.'),
-      maximumMs: milliseconds.default(60_000).describe('The longest pause.'),
+      minBackoffMs: milliseconds.default(500).describe('First back-off.'),
+      maxBackoffMs: milliseconds.default(60_000).describe('Longest back-off.'),
     })
     .refine(
-      ({ minimumMs, maximumMs }) => minimumMs <= maximumMs,
-      'expected minimumMs to be at most maximumMs',
+      ({ minBackoffMs, maxBackoffMs }) => minBackoffMs <= maxBackoffMs,
+      'expected minBackoffMs to be at most maxBackoffMs',
     )
     .prefault({})
-    .describe('The pause after a failure: it doubles from the one to the other.'),
+    .describe('Exponential back-off after a failed delivery.'),
 }
 
-const kind = 'What takes the records.'
+const kind = 'Type of the sink.'
 
 const ownHeaders: ReadonlySet<string> = new Set([
   'connection',
@@ -57,7 +60,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ])
 
 const receiver = {
-  url: receiverUrl.describe('Where batches are sent.'),
+  url: receiverUrl.describe('URL that batches are sent to.'),
   ...tlsFiles,
   credential: receiverCredential.optional(),
   headers: z
@@ -67,14 +70,14 @@ const receiver = {
           name: z
             .string()
             .regex(/^[a-z][a-z0-9-]*$/)
-            .refine((name) => !ownHeaders.has(name), 'expected a header that the gateway does not set itself')
-            .describe('In lower case.'),
+            .refine((name) => !ownHeaders.has(name), 'expected a header that the gateway does not set')
+            .describe('Header name in lower case.'),
           value: z
             .string()
             .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/)
             .optional()
-            .meta({ description: 'Its value; a secret is better given as a file.', secret: true }),
-          file: path.optional().describe('A file that holds its value; read again for every batch.'),
+            .meta({ description: 'Header value; use `file` for secrets.', secret: true }),
+          file: path.optional().describe('File with the header value; read for every batch.'),
         })
         .refine(
           ({ value, file }) => (value === undefined) !== (file === undefined),
@@ -82,7 +85,7 @@ const receiver = {
         ),
     )
     .default([])
-    .describe('What the receiver wants to be told besides, such as the tenant.'),
+    .describe('Additional headers, such as a tenant.'),
 }
 
 type ReceiverSettings = z.output<z.ZodObject<typeof receiver>>
@@ -91,12 +94,12 @@ const stdoutSchema = z.strictObject({ ...common, type: z.literal('stdout').descr
 
 const httpSchema = z
   .strictObject({ ...common, type: z.literal('http').describe(kind), ...receiver })
-  .refine(isTlsWhereTold, 'expected an https URL, since there are certificates for it')
+  .refine(isTlsWhereTold, 'expected an https URL, because TLS files are set')
   .refine(hasEachHeaderOnce, 'expected each header once')
 
 const otlpSchema = z
   .strictObject({ ...common, type: z.literal('otlp').describe(kind), ...receiver })
-  .refine(isTlsWhereTold, 'expected an https URL, since there are certificates for it')
+  .refine(isTlsWhereTold, 'expected an https URL, because TLS files are set')
   .refine(hasEachHeaderOnce, 'expected each header once')
 
 const kafkaSchema = z.strictObject({
@@ -105,17 +108,17 @@ const kafkaSchema = z.strictObject({
   brokers: z
     .array(z.string().regex(/^[^\s/]+:\d{1,5}$/, 'expected host:port'))
     .min(1)
-    .describe('Each as host:port; one that answers is enough to begin with.'),
+    .describe('Bootstrap brokers as host:port.'),
   topic: z
     .string()
     .regex(/^[a-zA-Z0-9._-]{1,249}$/)
-    .describe('The topic of the records.'),
-  tls: z.strictObject(tlsFiles).optional().describe('Given, even if empty, TLS is spoken.'),
-  login: z
+    .describe('Kafka topic.'),
+  tls: z.strictObject(tlsFiles).optional().describe('Enables TLS, even if empty.'),
+  sasl: z
     .strictObject({
-      mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).describe('Of SASL.'),
-      user: z.string().min(1).describe('Who the gateway is there.'),
-      passwordFile: path.describe('A file that holds the password.'),
+      mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).describe('SASL mechanism.'),
+      username: z.string().min(1).describe('SASL user name.'),
+      passwordFile: path.describe('File with the password.'),
     })
     .optional(),
 })
@@ -127,7 +130,7 @@ export const sinksSchema = z
     const names = new Set<string>()
     for (const [index, { name }] of sinks.entries()) {
       if (names.has(name)) {
-        const message = `there are two sinks of the name "${name}"`
+        const message = `duplicate sink name "${name}"`
         context.addIssue({ code: 'custom', path: [index, 'name'], message })
       }
       names.add(name)
@@ -147,11 +150,11 @@ export function withAbsoluteSinkPaths(
 ): SinkSettings {
   if (settings.type === 'stdout') return settings
   if (settings.type === 'kafka') {
-    const { tls, login } = settings
+    const { tls, sasl } = settings
     return {
       ...settings,
       ...(tls && { tls: absoluteTlsFiles(tls, absolute) }),
-      ...(login && { login: { ...login, passwordFile: absolute(login.passwordFile) } }),
+      ...(sasl && { sasl: { ...sasl, passwordFile: absolute(sasl.passwordFile) } }),
     }
   }
   const { credential, headers } = settings

@@ -1,7 +1,7 @@
 /** Settles like the work, or rejects at the signal: the work itself may then go on. */
 export function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error('the receiver took too long'))
+    const abort = (): void => reject(new Error('timeout: the receiver did not respond'))
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     work.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject)

@@ -51,7 +51,7 @@ export async function inspectVersions(
       const found = await catalog.manifests.inspectStaging(location, stagingOf(version.request))
       before ??= found.namingScheme
       if (found.namingScheme !== before) {
-        throw invalidInput(`expected the manifest to be named by scheme ${before}, as those before it`)
+        throw invalidInput(`expected a manifest name of scheme ${before}, like the previous ones`)
       }
       staged.set(version, found)
     }
@@ -84,7 +84,7 @@ export async function describePublished(
     const stored = await catalog.manifests.describe(locationOf(catalog, table), version, branch)
     return stored && toTableVersion(stored, metadata)
   } catch (error) {
-    catalog.log.warn({ err: error, table: table.objectId }, 'a committed version cannot be described')
+    catalog.log.warn({ err: error, table: table.objectId }, 'committed version cannot be described')
     return undefined
   }
 }
@@ -116,11 +116,11 @@ async function requireConsecutive(
       const newest = await requireNext(catalog, id, table, branchOf(request.branch), version)
       scheme = newest?.namingScheme
     } else if (version === before) {
-      throw invalidInput(`version ${version} of ${showIdentifier(id)} is in the batch twice`)
+      throw invalidInput(`duplicate version ${version} of ${showIdentifier(id)} in the batch`)
     } else if (version !== before + 1) {
       throw new InterfaceError(
         'ConcurrentModification',
-        `version ${version} of ${showIdentifier(id)} was to be created; the next one is ${before + 1}`,
+        `cannot create version ${version} of ${showIdentifier(id)}; the next version is ${before + 1}`,
       )
     }
     before = version

@@ -81,7 +81,7 @@ function refuseElsewhere(column: string, members: Readonly<Record<string, unknow
     if (value === undefined) continue
     throw new InterfaceError(
       'Unsupported',
-      `${member} was sent for the column ${show(column)}; this catalog adds columns by expression only`,
+      `${member} of the column ${show(column)} is not supported; this catalog adds columns by expression only`,
     )
   }
 }

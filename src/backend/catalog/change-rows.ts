@@ -50,7 +50,7 @@ async function createByMerge(
   if (!request.when_not_matched_insert_all) {
     throw new InterfaceError(
       'TableNotFound',
-      `the table ${showIdentifier(id)} is declared, but holds no data yet, and the merge inserts none`,
+      `the table ${showIdentifier(id)} is declared but has no data yet, and the merge inserts none`,
     )
   }
   return await catalog.dataLock.run(table.objectId, async () => {

@@ -96,8 +96,8 @@ async function locate(catalog: CatalogParts, operations: readonly Operation[]): 
     const key = `${table.objectId}/${branchOf(deletion?.branch)}`
     if (taken.has(key) || (deletion === undefined && others.length > 1)) {
       throw invalidInput(
-        `the batch names ${showIdentifier(id)} twice; a table is deregistered alone, ` +
-          'and all ranges of versions to delete of a branch belong into one operation',
+        `the batch names ${showIdentifier(id)} twice; deregister a table in an operation of its own, ` +
+          'and put all version ranges of a branch into one operation',
       )
     }
     taken.add(key)
@@ -183,7 +183,7 @@ async function finish(catalog: CatalogParts, tables: readonly TableEntry[]): Pro
       await settleVersions(catalog, table)
       await dropUnusedKept(catalog, table.objectId)
     } catch (error) {
-      catalog.log.error({ err: error, table: table.objectId }, 'a committed batch is not finished yet')
+      catalog.log.error({ err: error, table: table.objectId }, 'batch commit not finalized yet')
     }
   }
 }

@@ -34,6 +34,6 @@ export async function createNamespace(
 function notEmpty(id: Identifier): InterfaceError {
   return new InterfaceError(
     'NamespaceNotEmpty',
-    `the namespace ${showIdentifier(id)} is not empty; drop it with the behavior Cascade before it is overwritten`,
+    `the namespace ${showIdentifier(id)} is not empty; drop it with behavior Cascade first`,
   )
 }

@@ -61,10 +61,7 @@ async function commit(
     await finish(catalog, table, branch, request.version)
   } catch (error) {
     // The version is there: a client that is told otherwise commits the same rows again. A reader settles the record.
-    catalog.log.error(
-      { err: error, table: table.objectId },
-      'a committed version is not recorded as final yet',
-    )
+    catalog.log.error({ err: error, table: table.objectId }, 'commit not finalized yet')
   }
   return toTableVersion(stored, request.metadata)
 }
@@ -83,7 +80,7 @@ export async function requireNext(
   if (version === next) return latest
   throw new InterfaceError(
     'ConcurrentModification',
-    `version ${version} of ${showIdentifier(id)} was to be created; the next one is ${next}`,
+    `cannot create version ${version} of ${showIdentifier(id)}; the next version is ${next}`,
   )
 }
 

@@ -34,7 +34,7 @@ export async function createTable(
 ): Promise<Response> {
   refuseLocation(request.location)
   if (Object.keys(request.storage_options ?? {}).length > 0) {
-    throw new InterfaceError('Unsupported', 'storage_options were sent; this catalog takes none')
+    throw new InterfaceError('Unsupported', 'storage_options are not supported by this catalog')
   }
   return await catalog.nameLock.run(pathOf(id), async () => {
     const { table, isNew } = await reserve(catalog, id, request)
@@ -51,7 +51,7 @@ export async function createTable(
 /** Throws InvalidInput (400): where data lies is never a matter of the client. */
 export function refuseLocation(location: string | undefined): void {
   if (location === undefined) return
-  throw invalidInput('a location was sent; this catalog chooses the locations of its tables itself')
+  throw invalidInput('location is not supported; this catalog chooses the locations of its tables')
 }
 
 /** Finds the table, or reserves its name in the store before the engine writes anything. */
@@ -105,7 +105,7 @@ async function createData(
   if (await setTableState(catalog.database, table.objectId, 'ready')) {
     return { location, version, properties: { ...table.properties } }
   }
-  throw new InterfaceError('ConcurrentModification', `${showIdentifier(id)} was dropped while it was created`)
+  throw new InterfaceError('ConcurrentModification', `${showIdentifier(id)} was dropped during its creation`)
 }
 
 async function putData(

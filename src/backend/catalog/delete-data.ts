@@ -12,10 +12,7 @@ export async function deleteData(catalog: CatalogParts, removed: readonly Remove
         await catalog.engine.drop(locationOf(catalog, table))
         await forgetLeftover(catalog.database, table.location)
       } catch (error) {
-        catalog.log.warn(
-          { err: error, table: table.objectId },
-          'the data of a dropped table is left for the next repair',
-        )
+        catalog.log.warn({ err: error, table: table.objectId }, 'data of dropped table not deleted yet')
       }
     })
   }

@@ -72,7 +72,7 @@ function readRanges(
 ): readonly Range[] {
   const read = ranges.map(({ start_version: start, end_version: end }) => {
     if (end === -1) return { start, end: Math.max(start, newest) }
-    if (end < start) throw invalidInput(`a range begins at ${start} and ends before it, at ${end}`)
+    if (end < start) throw invalidInput(`invalid range: start ${start}, end ${end}`)
     return { start, end }
   })
   const named = read.reduce((sum, { start, end }) => sum + end - start, 0)
@@ -89,12 +89,12 @@ async function neededVersions(
   branch: string,
   newest: number,
 ): Promise<ReadonlyMap<number, string>> {
-  const needed = new Map([[newest, 'is the newest one']])
+  const needed = new Map([[newest, 'is the latest version']])
   for (const { version, branch: of } of (await catalog.engine.tags.list(location)).values()) {
     if (branchOf(of) === branch) needed.set(version, 'has a tag')
   }
   for (const { parentVersion, parentBranch } of (await catalog.engine.branches.list(location)).values()) {
-    if (branchOf(parentBranch) === branch) needed.set(parentVersion, 'is where a branch begins')
+    if (branchOf(parentBranch) === branch) needed.set(parentVersion, 'is the base of a branch')
   }
   return needed
 }

@@ -16,14 +16,14 @@ export async function dropNamespace(
   id: Identifier,
   request: RequestOf<'DropNamespace'>,
 ): Promise<ResponseOf<'DropNamespace'>> {
-  if (id.length === 0) throw invalidInput('the root was to be dropped; it always exists')
+  if (id.length === 0) throw invalidInput('the root namespace cannot be dropped')
   const dropped = await catalog.database.transaction().execute(async (database) => {
     const there = await findObject(database, id)
     if (there?.kind !== 'namespace') return undefined
     if (request.behavior === 'Restrict' && (await hasChildren(database, there.path))) {
       throw new InterfaceError(
         'NamespaceNotEmpty',
-        `the namespace ${showIdentifier(id)} is not empty; empty it, or send the behavior Cascade`,
+        `the namespace ${showIdentifier(id)} is not empty; empty it, or use behavior Cascade`,
       )
     }
     return { properties: { ...there.properties }, tables: await removeNamespace(database, there.path) }

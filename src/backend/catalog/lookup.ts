@@ -35,7 +35,7 @@ export async function requireSameTable(
   if (table.objectId === objectId) return table
   throw new InterfaceError(
     'ConcurrentModification',
-    `the table ${showIdentifier(id)} was replaced while the request was waiting for it`,
+    `the table ${showIdentifier(id)} was replaced while the request waited for a lock`,
   )
 }
 

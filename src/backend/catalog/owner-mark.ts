@@ -41,6 +41,6 @@ function ownerOf(text: string): string | undefined {
 function refusal(root: string, catalogId: string, owner: string | undefined): string {
   const expected = `expected its ${fileName} to name ${catalogId}, the catalog of this store`
   return owner === undefined
-    ? `the storage at ${root} is not known to belong to this catalog: ${expected}`
+    ? `the storage at ${root} has no owner mark of this catalog: ${expected}`
     : `the storage at ${root} belongs to the catalog ${owner}: ${expected}`
 }

@@ -76,7 +76,7 @@ async function requireDataset(catalog: CatalogParts, location: string): Promise<
     await catalog.engine.describe(folder)
   } catch (error) {
     if (!(error instanceof InterfaceError) || error.status >= 500) throw error
-    throw invalidInput('location: there is no dataset that can be read', { cause: error })
+    throw invalidInput('location: no readable dataset found', { cause: error })
   }
 }
 

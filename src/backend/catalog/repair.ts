@@ -40,10 +40,7 @@ export function keepRepairing(catalog: CatalogParts): () => Promise<void> {
     round = round
       .then(() => repair(catalog))
       .catch((error: unknown) => {
-        catalog.log.warn(
-          { err: error },
-          'what other replicas left could not be cleared away; it is tried again',
-        )
+        catalog.log.warn({ err: error }, 'cleanup after other replicas failed; retrying')
       })
   }
   const timer = setInterval(sweep, sweepMs * (0.8 + Math.random() * 0.4)).unref()
@@ -64,6 +61,6 @@ async function settleOrLog(catalog: CatalogParts, table: TableEntry): Promise<vo
   try {
     await settleIfUnfinished(catalog, table)
   } catch (error) {
-    catalog.log.error({ err: error, table: table.objectId }, 'a committed version cannot be finished yet')
+    catalog.log.error({ err: error, table: table.objectId }, 'commit cannot be finalized yet')
   }
 }

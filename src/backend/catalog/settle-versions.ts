@@ -76,7 +76,7 @@ async function publishKept(
     return true
   } catch (error) {
     if (!(error instanceof InterfaceError && error.kind === 'ConcurrentModification')) throw error
-    catalog.log.error({ err: error, table: table.objectId }, 'a committed version of a batch is lost')
+    catalog.log.error({ err: error, table: table.objectId }, 'committed version lost')
     return false
   }
 }

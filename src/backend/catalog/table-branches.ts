@@ -66,7 +66,7 @@ export async function deleteTableBranch(
     if (!(await isThere(catalog, location, name))) throw branchNotFound(name)
     const tags = await catalog.engine.tags.list(location)
     const [tag] = [...tags].find(([, { branch }]) => branch === name) ?? []
-    if (tag !== undefined) throw invalidInput(`the tag ${show(tag)} is of the branch; delete it first`)
+    if (tag !== undefined) throw invalidInput(`the tag ${show(tag)} refers to the branch; delete it first`)
     await catalog.engine.branches.delete(location, name)
     await forgetBranch(catalog.database, table.objectId, name)
     return {}

@@ -10,10 +10,7 @@ import { settleIfUnfinished, settleVersions } from './settle-versions.ts'
 export async function requireTableWithData(catalog: CatalogParts, id: Identifier): Promise<TableEntry> {
   const table = await requireTable(catalog.database, id)
   if (await hasData(catalog, table)) return table
-  throw new InterfaceError(
-    'TableNotFound',
-    `the table ${showIdentifier(id)} is declared, but holds no data yet`,
-  )
+  throw new InterfaceError('TableNotFound', `the table ${showIdentifier(id)} is declared but has no data yet`)
 }
 
 /** Whether a table has data, which then is as recorded. The caller does not hold the lock of the data. */
@@ -32,7 +29,7 @@ export async function findData(catalog: CatalogParts, table: TableEntry): Promis
   if (state === undefined) {
     throw new InterfaceError(
       'ConcurrentModification',
-      'the table was dropped while the request was waiting for it',
+      'the table was dropped while the request waited for a lock',
     )
   }
   if (state === 'ready') return true

@@ -27,7 +27,7 @@ export async function createTableIndex(
   assertName(request.name ?? `${request.column}_idx`, 'the name of the index')
   const { table, point } = await requirePoint(catalog, id, { branch: request.branch })
   if (waitingBuilds >= mostBuilds) {
-    throw new InterfaceError('ServiceUnavailable', 'too many indexes wait to be built; try again', {
+    throw new InterfaceError('ServiceUnavailable', 'too many pending index builds; retry later', {
       headers: { 'retry-after': '10' },
     })
   }

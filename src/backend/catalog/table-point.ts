@@ -53,7 +53,7 @@ async function readReference(
   { branch, version, tag }: PointRequest,
 ): Promise<{ branch: string; version: number | undefined }> {
   if (tag == null || tag === '') return { branch: branchOf(branch), version: version ?? undefined }
-  if (version != null || branch) throw invalidInput('a tag was sent together with a version or a branch')
+  if (version != null || branch) throw invalidInput('tag cannot be combined with version or branch')
   const found = await requireTag(catalog, location, tag)
   return { branch: branchOf(found.branch), version: found.version }
 }

@@ -102,6 +102,6 @@ function noVersions(branch: string): ResponseOf<'ListTableVersions'> {
 function readToken(token: string | undefined): number | undefined {
   if (token === undefined || token === '') return undefined
   if (!/^\d{1,15}$/.test(token))
-    throw invalidInput(`the page_token is ${show(token)}; expected one that was answered`)
+    throw invalidInput(`invalid page_token ${show(token)}; expected a token of a previous response`)
   return Number(token)
 }

@@ -122,7 +122,7 @@ function setProperty(
   if (mode === 'Skip') return properties
   throw new InterfaceError(
     'ConcurrentModification',
-    `the property ${show(key)} was to be set with the mode Fail; it is there already`,
+    `cannot set the property ${show(key)} with mode Fail: it exists`,
   )
 }
 
@@ -135,7 +135,7 @@ function unsetProperty(
     return Object.fromEntries(Object.entries(properties).filter(([name]) => name !== key))
   }
   if (mode === 'Skip') return properties
-  throw invalidInput(`the property ${show(key)} was to be unset with the mode Fail; it is not there`)
+  throw invalidInput(`cannot unset the property ${show(key)} with mode Fail: it does not exist`)
 }
 
 /** A key such as `__proto__` becomes a property like any other. */
@@ -144,5 +144,6 @@ function withProperty(properties: Properties, key: string, value: string): Prope
 }
 
 function requireAlterable(key: string): void {
-  if (reserved.has(key)) throw invalidInput(`the property ${show(key)} is of the commit itself, and stays`)
+  if (reserved.has(key))
+    throw invalidInput(`the property ${show(key)} belongs to the commit and cannot be changed`)
 }

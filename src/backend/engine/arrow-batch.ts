@@ -23,12 +23,12 @@ export function measureBatch(batch: RecordBatch, body: Uint8Array): BatchSize {
   const rowsLimit = decodedBytes * 8 + emptyRows
   const rows = Number(batch.length())
   if (rows < 0 || rows > rowsLimit)
-    throw malformedArrow(`a record batch claims ${rows} rows, more than it holds`)
+    throw malformedArrow(`a record batch claims ${rows} rows, more than it contains`)
   const columns = batch.nodesLength()
   for (let index = 0; index < columns; index++) {
     const length = Number(batch.nodes(index)?.length() ?? -1)
     if (length < 0 || length > rowsLimit)
-      throw malformedArrow(`a column claims ${length} values, more than it holds`)
+      throw malformedArrow(`a column claims ${length} values, more than it contains`)
   }
   return { rows, decodedBytes }
 }
@@ -43,7 +43,7 @@ function measureBuffers(batch: RecordBatch, body: Uint8Array): number {
     const offset = Number(buffer?.offset() ?? -1)
     const length = Number(buffer?.length() ?? -1)
     if (offset < 0 || length < 0 || offset + length > body.length) {
-      throw malformedArrow('a buffer of a record batch lies outside of its body')
+      throw malformedArrow('a record batch has a buffer out of range')
     }
     decodedBytes +=
       codec === undefined || length === 0 ? length : decodedLength(bodyView, offset, length, codec)
@@ -53,11 +53,11 @@ function measureBuffers(batch: RecordBatch, body: Uint8Array): number {
 
 /** A compressed buffer begins with its decoded length; -1 says that it is not compressed after all. */
 function decodedLength(body: DataView, offset: number, length: number, codec: CompressionType): number {
-  if (length < 8) throw malformedArrow('a compressed buffer is cut short')
+  if (length < 8) throw malformedArrow('truncated compressed buffer')
   const claimed = Number(body.getBigInt64(offset, true))
   if (claimed === -1) return length - 8
   if (claimed < 0 || (codec === CompressionType.LZ4_FRAME && claimed > length * lz4Ratio)) {
-    throw malformedArrow(`a compressed buffer claims ${claimed} bytes, more than it can hold`)
+    throw malformedArrow(`a compressed buffer claims ${claimed} bytes, more than possible`)
   }
   return claimed
 }

@@ -35,7 +35,7 @@ const endOfStream = Buffer.from([255, 255, 255, 255, 0, 0, 0, 0])
  * that cannot be true; answered with 413 above `bytesLimit` decoded bytes.
  */
 export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFile {
-  if (stream.length === 0) throw malformedArrow('the body is empty; even a table without rows needs a schema')
+  if (stream.length === 0) throw malformedArrow('the body is empty; expected at least a schema')
   if (isArrowFile(stream)) throw malformedArrow('the body is an Arrow IPC file')
   let parts: FileParts | undefined
   let rows = 0
@@ -93,7 +93,7 @@ function tooLarge(bytesLimit: number): InterfaceError {
 }
 
 function beginFile(schema: Frame, begun?: FileParts): FileParts {
-  if (schema.kind !== 'schema') throw malformedArrow(`it begins with a ${schema.kind} and not with a schema`)
+  if (schema.kind !== 'schema') throw malformedArrow(`expected a schema first, found a ${schema.kind}`)
   if (begun !== undefined) throw malformedArrow('it has more than one schema')
   const parts: FileParts = {
     schema,

@@ -35,15 +35,14 @@ export function* readFrames(bytes: Uint8Array): Generator<Frame> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let position = file ? firstMessage(view) : 0
   while (position < bytes.length) {
-    if (position + prefixLength > bytes.length)
-      throw malformedArrow(`it is cut short at byte ${bytes.length}`)
+    if (position + prefixLength > bytes.length) throw malformedArrow(`truncated at byte ${bytes.length}`)
     if (view.getUint32(position, true) !== continuation) {
-      throw malformedArrow(`a message was expected at byte ${position}`)
+      throw malformedArrow(`expected a message at byte ${position}`)
     }
     const length = view.getInt32(position + 4, true)
     if (length === 0) {
       if (!file && position + prefixLength < bytes.length) {
-        throw malformedArrow(`bytes follow the end-of-stream mark at byte ${position}`)
+        throw malformedArrow(`data after the end-of-stream marker at byte ${position}`)
       }
       return
     }
@@ -64,16 +63,16 @@ function firstMessage(view: DataView): number {
 function readFrame(bytes: Uint8Array, position: number, length: number): Frame {
   const start = position + prefixLength
   if (length < 0 || start + length > bytes.length) {
-    throw malformedArrow(`the metadata of the message at byte ${position} is cut short`)
+    throw malformedArrow(`truncated message metadata at byte ${position}`)
   }
   const metadata = bytes.subarray(start, start + length)
   const message = readWithin(position, () => readMessage(metadata))
   if (message === undefined) {
-    throw malformedArrow(`the message at byte ${position} is no schema, dictionary or record batch`)
+    throw malformedArrow(`the message at byte ${position} is not a schema, dictionary or record batch`)
   }
   const end = start + length + message.bodyLength
   if (message.bodyLength < 0 || end > bytes.length) {
-    throw malformedArrow(`the body of the message at byte ${position} is cut short`)
+    throw malformedArrow(`truncated message body at byte ${position}`)
   }
   return { ...message, metadata, bytes: bytes.subarray(position, end), metadataLength: prefixLength + length }
 }
@@ -84,7 +83,7 @@ export function readWithin<Result>(position: number, read: () => Result): Result
     return read()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw malformedArrow(`the message at byte ${position} points outside of itself`, { cause: error })
+    throw malformedArrow(`the message at byte ${position} has an offset out of range`, { cause: error })
   }
 }
 

@@ -19,7 +19,7 @@ const rules: readonly Rule[] = [
     // Clients repeat what is answered 503, and another try would take as long.
     pattern: /merge insert timed out/i,
     kind: 'InvalidInput',
-    message: 'the merge did not end within its timeout; expected a longer timeout, or fewer rows',
+    message: 'the merge timed out; use a longer timeout or fewer rows',
   },
   {
     pattern:
@@ -29,7 +29,7 @@ const rules: readonly Rule[] = [
   {
     pattern: /Index name '.*' already exists/i,
     kind: 'TableIndexAlreadyExists',
-    message: 'the table has an index of that name; drop it first, or name the new one differently',
+    message: 'an index with this name exists; drop it first, or use another name',
   },
   {
     pattern: /Not found: [^,]*\/tree\/[^,]*\/_versions,/,
@@ -38,7 +38,7 @@ const rules: readonly Rule[] = [
   },
   { pattern: /Unprocessable: /, kind: 'InvalidInput' },
   { pattern: /index not found/i, kind: 'TableIndexNotFound', message: 'the table has no such index' },
-  { pattern: /Ref conflict error: tag/i, kind: 'TableTagAlreadyExists', message: 'the table has that tag' },
+  { pattern: /Ref conflict error: tag/i, kind: 'TableTagAlreadyExists', message: 'the tag already exists' },
   { pattern: /Ref not found error: tag/i, kind: 'TableTagNotFound', message: 'the table has no such tag' },
   {
     pattern: /Ref not found error: branch/i,
@@ -48,12 +48,12 @@ const rules: readonly Rule[] = [
   {
     pattern: /Ref conflict error: branch .* is referenced/i,
     kind: 'InvalidInput',
-    message: 'other branches come from the branch; delete them first',
+    message: 'other branches are based on the branch; delete them first',
   },
   {
     pattern: /commit conflict|Incompatible transaction: /i,
     kind: 'ConcurrentModification',
-    message: 'another writer changed the table at the same time; try again',
+    message: 'concurrent change of the table; retry',
   },
   {
     pattern: /(Table '.*'|Dataset) already exists/i,
@@ -83,17 +83,17 @@ const rules: readonly Rule[] = [
     pattern: /Fragment \d+ does not contain any data/i,
     kind: 'InvalidTableState',
     message:
-      'the table has rows without a value in any of its columns; restore a version before they were dropped',
+      'the table has rows without a value in any of its columns; restore a version from before the columns were dropped',
   },
   {
     pattern: /Generic S3 error/,
     kind: 'ServiceUnavailable',
-    message: 'the object store cannot be used at the moment',
+    message: 'the object store is unavailable; retry later',
   },
   {
     pattern: /Resources exhausted/i,
     kind: 'ServiceUnavailable',
-    message: 'the engine has too little memory for this',
+    message: 'the engine is out of memory',
   },
   { pattern: /not supported|not implemented|unsupported/i, kind: 'Unsupported' },
   { pattern: /Error during planning/i, kind: 'InvalidInput' },

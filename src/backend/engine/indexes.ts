@@ -60,7 +60,7 @@ async function createIndex(parts: EngineParts, point: TablePoint, request: Index
     if (failure.kind === 'TableColumnNotFound') throw columnNotFound(request, error)
     // The engine panics over parameters that do not go together.
     if (!(error instanceof Error && error.message.includes('Panic'))) throw failure
-    throw invalidInput('the engine cannot build such an index over these rows', { cause: error })
+    throw invalidInput('the engine cannot build this index over these rows', { cause: error })
   }
 }
 
@@ -68,7 +68,7 @@ async function createIndex(parts: EngineParts, point: TablePoint, request: Index
 function refuseFloats({ fields }: ArrowSchema, column: string): void {
   const vector = fields.find(({ name }) => name === column)
   if (vector?.children[0]?.type.id !== Type.FloatingPoint) return
-  throw invalidInput('the hamming distance compares bits: expected a column of uint8 vectors')
+  throw invalidInput('hamming distance requires a column of uint8 vectors')
 }
 
 function columnNotFound({ column }: IndexRequest, cause: unknown): InterfaceError {

@@ -16,8 +16,8 @@ export async function keepManifest(
   const folder = path.posix.dirname(keptPath)
   await storage.makeFolder(folder)
   const outcome = await storage.link(staged.stagingPath, keptPath, staged.eTag)
-  if (outcome === 'missing') throw invalidInput('manifest_path: the staging manifest is gone')
-  if (outcome === 'taken') throw new Error('a manifest was put aside under a name that is taken')
+  if (outcome === 'missing') throw invalidInput('manifest_path: the staging manifest no longer exists')
+  if (outcome === 'taken') throw new Error('the name for a retained manifest is taken')
   const kept = outcome === 'linked' ? await storage.facts(keptPath) : undefined
   if (kept === undefined) throw changed()
   // The file must be found after a loss of power, too.
@@ -54,7 +54,7 @@ async function isPublished(storage: Storage, kept: KeptManifest, finalPath: stri
 function notPublishable({ version }: KeptManifest): InterfaceError {
   return new InterfaceError(
     'ConcurrentModification',
-    `version ${version} was committed, but storage was changed around the catalog`,
+    `version ${version} was committed, but the storage was changed by another program`,
   )
 }
 
@@ -63,5 +63,5 @@ async function removeStaging(storage: Storage, location: string, kept: KeptManif
 }
 
 function changed(): InterfaceError {
-  return invalidInput('manifest_path: the staging manifest was changed while it was committed')
+  return invalidInput('manifest_path: the staging manifest changed during the commit')
 }

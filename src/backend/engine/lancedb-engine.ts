@@ -124,7 +124,7 @@ async function replaceRows(
     const table = await openTable(parts, point)
     if (batches > 0) return (await table.add(file, 'overwrite')).version
     if (normalizeBranch(point.branch) !== undefined) {
-      throw new InterfaceError('Unsupported', 'the engine cannot empty a branch by a stream without batches')
+      throw new InterfaceError('Unsupported', 'a branch cannot be overwritten with a stream without batches')
     }
     const { folder, name } = placeOf(point.location)
     const connection = await connect(parts, folder)

@@ -53,7 +53,7 @@ export function editSchemaMetadata(
 ): { metadata: Readonly<Record<string, string>>; version: number; next: NextManifest | undefined } {
   const current = readCurrent(file)
   if (current.writerFlags > knownWriterFlags) {
-    throw new InterfaceError('Unsupported', 'the table has features that this catalog cannot write')
+    throw new InterfaceError('Unsupported', 'the table uses features that this catalog cannot write')
   }
   const metadata = applyChanges(current.metadata, changes)
   if (sameMap(metadata, current.metadata)) return { metadata, version: current.version, next: undefined }

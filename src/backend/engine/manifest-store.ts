@@ -82,11 +82,11 @@ async function publish(storage: Storage, staged: StagedManifest): Promise<Stored
   if (!(await isPublished(storage, staged))) {
     await refuseGaps(storage, staged)
     const outcome = await storage.link(staged.stagingPath, staged.finalPath)
-    if (outcome === 'missing') throw conflict(staged, 'its staging manifest is gone')
+    if (outcome === 'missing') throw conflict(staged, 'its staging manifest no longer exists')
     if (outcome === 'taken' && !(await isPublished(storage, staged))) throw conflict(staged)
   }
   const published = await storedVersion(storage, staged.finalPath)
-  if (published === undefined) throw conflict(staged, 'it was deleted at the same time')
+  if (published === undefined) throw conflict(staged, 'it was deleted concurrently')
   // The version is committed whatever becomes of its other name.
   await storage.remove(staged.stagingPath).catch(() => undefined)
   return published
@@ -110,18 +110,17 @@ async function isPublished(storage: Storage, staged: StagedManifest): Promise<bo
 async function refuseGaps(storage: Storage, staged: StagedManifest): Promise<void> {
   const [newest] = await listVersions(storage, staged.location, staged.branch, 1)
   if (newest === undefined) {
-    if (staged.branch === undefined && staged.version !== 1) throw conflict(staged, 'there is no version yet')
+    if (staged.branch === undefined && staged.version !== 1)
+      throw conflict(staged, 'the table has no version yet')
     return
   }
-  if (newest.version + 1 !== staged.version) throw conflict(staged, `the newest version is ${newest.version}`)
+  if (newest.version + 1 !== staged.version) throw conflict(staged, `the latest version is ${newest.version}`)
   if (newest.namingScheme !== staged.namingScheme) {
-    throw invalidInput(
-      `expected the manifest to be named by scheme ${newest.namingScheme}, as those before it`,
-    )
+    throw invalidInput(`expected a manifest name of scheme ${newest.namingScheme}, like the previous ones`)
   }
 }
 
-function conflict(staged: StagedManifest, reason = 'it exists with other content'): InterfaceError {
+function conflict(staged: StagedManifest, reason = 'it exists with different content'): InterfaceError {
   return new InterfaceError(
     'ConcurrentModification',
     `version ${staged.version} cannot be created: ${reason}`,

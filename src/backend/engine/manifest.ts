@@ -54,7 +54,7 @@ export function readManifest(file: Uint8Array): Manifest {
     return decodeManifest(file)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw invalidInput('expected a Lance manifest; the file is none, or is damaged', { cause: error })
+    throw invalidInput('not a Lance manifest, or a damaged one', { cause: error })
   }
 }
 

@@ -136,11 +136,11 @@ function isCallee({ kind, text }: Token): boolean {
 function assertSeparate(before: Token, { kind, text }: Token): void {
   if (kind === 'quoted' && before.kind === 'word') {
     // Some words make a string behind them one with other rules: r'''it's'''.
-    throw invalidInput('the SQL has a quote right behind a word; put a space between them')
+    throw invalidInput('the SQL has a quote directly after a word; put a space between them')
   }
   if (before.text === '/' && text === '*') {
     // Behind some operators the engine reads them as two more operators.
-    throw invalidInput('the SQL has a comment that begins with /*; begin it with -- and end it with the line')
+    throw invalidInput('the SQL has a /* comment; use -- comments')
   }
 }
 
@@ -157,11 +157,11 @@ function unreadable(character: string): InterfaceError {
   const isQuote = /['"`]/.test(character)
   return invalidInput(
     isQuote
-      ? `the SQL has a ${character} that nothing closes`
-      : `the SQL has a ${character} outside quotes; names with it stand in backticks`,
+      ? `unterminated ${character} in the SQL`
+      : `unquoted ${character} in the SQL; put such names in backticks`,
   )
 }
 
 function unmatched(bracket: string): InterfaceError {
-  return invalidInput(`the SQL has a ${JSON.stringify(bracket)} that closes nothing`)
+  return invalidInput(`unmatched ${JSON.stringify(bracket)} in the SQL`)
 }

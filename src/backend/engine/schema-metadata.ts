@@ -38,7 +38,7 @@ export async function changeSchemaMetadata(
     const name = `${folder}/${nameManifest(next.version, newest.namingScheme)}`
     if (await commit(storage, name, transactionsFolder(location, branch), next)) return metadata
   }
-  throw new InterfaceError('ConcurrentModification', 'other writers were faster every time; try again')
+  throw new InterfaceError('ConcurrentModification', 'too many concurrent changes; retry')
 }
 
 /**

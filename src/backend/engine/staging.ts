@@ -36,7 +36,7 @@ export async function inspectStaging(
   const manifest = readManifest(bytes)
   if (manifest.version !== request.version || manifest.branch !== branch) {
     throw invalidInput(
-      `the staging manifest is of ${describe(manifest)}, the request is for ${describe({ ...request, branch })}`,
+      `the staging manifest is for ${describe(manifest)}, the request for ${describe({ ...request, branch })}`,
     )
   }
   const { readVersion, transactionKind, writer } = manifest

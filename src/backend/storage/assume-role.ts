@@ -67,10 +67,11 @@ export async function assumeRole(client: S3Client, request: RoleRequest): Promis
     redirect: 'error',
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((error: unknown) => {
-    throw new Error('the service of AssumeRole cannot be reached', { cause: error })
+    throw new Error('the STS endpoint is unreachable', { cause: error })
   })
   const text = await readText(response)
-  if (!response.ok) throw new Error(`AssumeRole was answered with ${response.status} ${member(text, 'Code')}`)
+  if (!response.ok)
+    throw new Error(`AssumeRole failed with status ${response.status} ${member(text, 'Code')}`)
   return credentialsOf(text)
 }
 
@@ -79,7 +80,7 @@ async function readText(response: Response): Promise<string> {
   let length = 0
   for await (const part of response.body ?? []) {
     length += part.length
-    if (length > longestAnswer) throw new Error('the answer to AssumeRole is too long')
+    if (length > longestAnswer) throw new Error('the response of AssumeRole is too large')
     parts.push(part)
   }
   return Buffer.concat(parts).toString()
@@ -94,7 +95,7 @@ function credentialsOf(text: string): TemporaryCredentials {
     expiresAtMillis: Date.parse(member(text, 'Expiration')),
   }
   if (Object.values(credentials).includes('') || Number.isNaN(credentials.expiresAtMillis)) {
-    throw new Error('the answer to AssumeRole holds no credentials')
+    throw new Error('the response of AssumeRole has no credentials')
   }
   return credentials
 }

@@ -108,7 +108,7 @@ async function linkFile(from: string, to: string, eTag?: string): Promise<LinkOu
     if (!hasErrorCode(error, 'EXDEV')) throw error
     throw new InterfaceError(
       'Unsupported',
-      'the table lies on another file system than the catalog; create its versions one by one',
+      'the table is on another file system than the catalog; create its versions one at a time',
     )
   }
 }
@@ -142,7 +142,7 @@ async function confine(root: string, location: string): Promise<void> {
     await refuseLinks(root, location)
     for await (const entry of await opendir(location, { recursive: true })) {
       if (!entry.isFile() && !entry.isDirectory()) {
-        throw invalidInput('the dataset holds something that is neither a file nor a folder')
+        throw invalidInput('the dataset contains something that is neither a file nor a folder')
       }
     }
   } catch (error) {

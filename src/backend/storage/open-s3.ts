@@ -84,7 +84,7 @@ async function requireConditionalWrites(storage: Storage, root: string): Promise
   const isReplaced = await storage.create(file, second)
   await storage.remove(file)
   if (!isCreated || isReplaced)
-    throw new Error('it ignores If-None-Match, so that writers overwrite each other')
+    throw new Error('it ignores If-None-Match, so concurrent writers would overwrite each other')
 }
 
 /** The reason is the cause, as those who start programs show it. */

@@ -31,7 +31,7 @@ export async function openStorage({ folder, s3 }: DataSettings): Promise<OpenedS
     const { openS3 } = await import('./open-s3.ts')
     return await openS3(s3)
   }
-  if (folder === undefined) throw new Error('the settings name no storage')
+  if (folder === undefined) throw new Error('no storage configured')
   for (const name of ['tables', 'commits']) await makeFolder(join(folder, name))
   const root = await realpath(folder)
   return { storage: localFiles, root, clientOptions: async () => undefined, close: () => {} }

@@ -19,12 +19,12 @@ export async function openClientOptions(
   region: string,
   place: Readonly<Record<string, string>>,
 ): Promise<ClientOptions> {
-  const { mode, role, seconds } = settings.vending
+  const { mode, roleArn, durationSeconds } = settings.vending
   if (mode === 'none') return async () => undefined
-  if (role === undefined) return async () => place
-  const issue = issuer(client, settings, region, role)
+  if (roleArn === undefined) return async () => place
+  const issue = issuer(client, settings, region, roleArn)
   await requireConfinement(client, settings.location, region, issue)
-  const findCredentials = keepingCredentials(issue, seconds)
+  const findCredentials = keepingCredentials(issue, durationSeconds)
   return async (location, wantsCredentials) => {
     if (!wantsCredentials) return place
     const credentials = await findCredentials(location).catch((error: unknown) => {
@@ -47,7 +47,7 @@ function issuer(
   region: string,
   role: string,
 ): IssueCredentials {
-  const { access, seconds, stsEndpoint } = vending
+  const { access, durationSeconds, stsEndpoint } = vending
   const endpoint = stsEndpoint ?? dataEndpoint ?? `https://sts.${region}.amazonaws.com`
   const partition = role.split(':')[1] ?? ''
   return async (location) => {
@@ -55,7 +55,7 @@ function issuer(
     if (policy === undefined) {
       throw new InterfaceError(
         'Unsupported',
-        'there are no credentials for a table at a location of that length; send vend_credentials as false',
+        'the location of the table is too long for temporary credentials; send vend_credentials=false',
       )
     }
     return await assumeRole(client, {
@@ -64,7 +64,7 @@ function issuer(
       role,
       sessionName: sessionName(location),
       policy,
-      seconds,
+      seconds: durationSeconds,
     })
   }
 }
@@ -95,7 +95,7 @@ async function requireConfinement(
   const list = (prefix: string) =>
     confined.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: 1 }))
   await list(`${names.join('/')}/`).catch((error: unknown) => {
-    throw new Error(`temporary credentials cannot list: ${describeTrouble(error)}`, { cause: error })
+    throw new Error(`temporary credentials cannot list objects: ${describeTrouble(error)}`, { cause: error })
   })
   const isDenied = await list(`${names.slice(0, -2).join('/')}/`).then(
     () => false,
@@ -106,7 +106,7 @@ async function requireConfinement(
 
 function asUnissued(error: unknown): InterfaceError {
   if (error instanceof InterfaceError) return error
-  return new InterfaceError('ServiceUnavailable', 'storage credentials cannot be issued at the moment', {
+  return new InterfaceError('ServiceUnavailable', 'storage credentials are unavailable; retry later', {
     cause: error,
   })
 }

@@ -13,7 +13,7 @@ export function wasRepeated(error: unknown): boolean {
 /** What became of a request that the store did not carry out: ServiceUnavailable (503), which says no more. */
 export function asTrouble(error: unknown): InterfaceError {
   if (error instanceof InterfaceError) return error
-  return new InterfaceError('ServiceUnavailable', 'the object store cannot be used at the moment', {
+  return new InterfaceError('ServiceUnavailable', 'the object store is unavailable; retry later', {
     cause: error,
   })
 }

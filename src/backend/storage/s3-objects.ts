@@ -46,7 +46,7 @@ export function s3Objects(
   const bucket = root.split('/')[2] ?? ''
   const uri = `s3://${bucket}/`
   const keyOf = (file: string): string => {
-    if (!file.startsWith(`${root}/`)) throw new Error('a name outside of the storage of this catalog')
+    if (!file.startsWith(`${root}/`)) throw new Error('object name outside of the storage of this catalog')
     return encodeKey(file.slice(uri.length))
   }
   const objects: Objects = { client, bucket, keyOf }

@@ -115,7 +115,7 @@ export class AdvisoryLocks {
     } finally {
       if (hasGate) await ask(session, releaseAlone, [gate])
     }
-    throw new InterfaceError('ServiceUnavailable', 'another replica works on the same object; try again', {
+    throw new InterfaceError('ServiceUnavailable', 'another replica holds the lock of this object; retry', {
       headers: { 'retry-after': '5' },
     })
   }

@@ -18,7 +18,7 @@ export async function bringUpToDate(
   })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) {
-    throw new Error('the schema of the catalog store cannot be brought up to date', { cause: error })
+    throw new Error('migration of the catalog database failed', { cause: error })
   }
   await database
     .insertInto('objects')

@@ -28,7 +28,7 @@ export async function openStore(
 ): Promise<Store> {
   if (postgres === undefined) {
     const place = folder ?? dataFolder
-    if (place === undefined) throw new Error('the settings name no folder for the store')
+    if (place === undefined) throw new Error('no folder configured for the store')
     await makeFolder(place)
     const database = await openSqlite(join(place, 'catalog.sqlite'))
     return { database, locks: undefined, close: () => database.destroy() }

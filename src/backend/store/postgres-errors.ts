@@ -33,13 +33,12 @@ export function isConflict(error: unknown): boolean {
 export function postgresRefusal(error: unknown): InterfaceError | undefined {
   if (!(error instanceof Error)) return undefined
   if (isConflict(error)) {
-    return new InterfaceError(
-      'ConcurrentModification',
-      'other changes of the catalog were faster again and again; try again',
-      { cause: error },
-    )
+    return new InterfaceError('ConcurrentModification', 'too many concurrent changes of the catalog; retry', {
+      cause: error,
+    })
   }
-  if (unstorable.has(codeOf(error))) return invalidInput('a text holds the character 0', { cause: error })
+  if (unstorable.has(codeOf(error)))
+    return invalidInput('a string contains a NUL character', { cause: error })
   if (!('syscall' in error && codeOf(error) === 'ENOENT' && error.syscall !== 'connect')) {
     if (unreachable.test(codeOf(error)) || lostConnection.test(error.message)) return storeUnavailable(error)
   }
@@ -48,7 +47,7 @@ export function postgresRefusal(error: unknown): InterfaceError | undefined {
 
 /** The 503 of a store that does not answer now. */
 export function storeUnavailable(cause?: unknown): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', 'the store of the catalog cannot be reached; try again', {
+  return new InterfaceError('ServiceUnavailable', 'the catalog database is unavailable; retry', {
     headers: { 'retry-after': '1' },
     cause,
   })

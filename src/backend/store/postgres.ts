@@ -14,7 +14,7 @@ export interface PostgresOptions {
   /** A lower-case name; it is created where it is not there. */
   readonly schema: string
   /** At least 2: one is kept for locks. */
-  readonly maximumConnections: number
+  readonly maxConnections: number
 }
 
 /** A store that several replicas share. */
@@ -42,9 +42,9 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
     application_name: `catalog-gateway ${options.schema}`,
   }
   const locks = new AdvisoryLocks((lost) => connectForLocks(connection, lost), options.schema)
-  const pool = new pg.Pool({ ...connection, max: options.maximumConnections - 1, types: { getTypeParser } })
+  const pool = new pg.Pool({ ...connection, max: options.maxConnections - 1, types: { getTypeParser } })
   // A connection that breaks is replaced by the next one; whoever waits for a query on it is told by its answer.
-  const tell = (error: Error): void => log.warn({ err: error }, 'a connection to the catalog store broke')
+  const tell = (error: Error): void => log.warn({ err: error }, 'database connection lost')
   pool.on('connect', (client) => client.on('error', tell))
   // The pool passes on the errors of connections that nobody uses, which are told of already.
   pool.on('error', () => {})
@@ -72,7 +72,7 @@ async function reach(pool: pg.Pool): Promise<void> {
     client.release()
   } catch (error) {
     await pool.end()
-    throw new Error('the PostgreSQL store cannot be reached', { cause: error })
+    throw new Error('the PostgreSQL database is unreachable', { cause: error })
   }
 }
 

@@ -83,7 +83,7 @@ async function showAccess() {
 /** @param {AccessReport} report */
 function reportView({ groups, callers, forTables }) {
   if (callers.length === 0)
-    return [element('p', {}, 'Nobody may do anything here.'), ...tableRules(forTables)]
+    return [element('p', {}, 'Nobody is allowed anything here.'), ...tableRules(forTables)]
   const detail = element('div', {})
   const columns = [{ title: 'Caller' }, ...groups.map(({ name }) => ({ title: name }))]
   const rows = callers.map((caller) => [
@@ -97,7 +97,7 @@ function reportView({ groups, callers, forTables }) {
     'aria-label': 'Callers by operations',
   })
   matrix.append(table(columns, rows))
-  const note = 'A share is of the operations of the group; “if” depends on a condition or on another rule.'
+  const note = 'Number of allowed operations of the group; “if” depends on a condition or another rule.'
   return [matrix, element('p', { class: 'quiet' }, note), detail, ...tableRules(forTables)]
 }
 
@@ -190,7 +190,7 @@ function tableRules(rules) {
   )
   return [
     element('h3', {}, 'Rules for tables by their names'),
-    element('p', { class: 'quiet' }, 'They decide besides; ask for the table to see how.'),
+    element('p', { class: 'quiet' }, 'These rules also apply; select the table to see the decision.'),
     element('ul', {}, ...items),
   ]
 }
@@ -213,6 +213,6 @@ function ruleText({ policy, rule, line }) {
 async function ask(what, parameters) {
   const response = await fetch(`console/${what}?${String(new URLSearchParams(parameters))}`)
   const answer = await response.json()
-  if (!response.ok) throw new Error(answer.error ?? `the gateway answered ${response.status}`)
+  if (!response.ok) throw new Error(answer.error ?? `the gateway returned status ${response.status}`)
   return answer
 }

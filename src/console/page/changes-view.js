@@ -11,14 +11,14 @@ export function showChanges(changes) {
   const feed = byId('change-feed')
   showItems(feed, changes, ({ intent }) => `${intent.chain} ${intent.seq}`, changeItem)
   if (changes.length === 0) {
-    feed.replaceChildren(element('li', { class: 'quiet' }, 'the end of the audit log holds no change'))
+    feed.replaceChildren(element('li', { class: 'quiet' }, 'no recent changes in the audit log'))
   }
 }
 
 /** @param {RecordedChange} change */
 function changeItem(change) {
   const { operation, isCommit, id, objects, principal, time } = change
-  const result = change.resolved?.result ?? change.outcome?.result ?? 'under way'
+  const result = change.resolved?.result ?? change.outcome?.result ?? 'in progress'
   const version = change.outcome?.version
   const isGood = result === 'committed'
   return element(
@@ -40,7 +40,7 @@ function changeItem(change) {
     element(
       'p',
       { class: 'quiet' },
-      element('span', { class: isGood ? 'good' : result === 'under way' ? undefined : 'bad' }, result),
+      element('span', { class: isGood ? 'good' : result === 'in progress' ? undefined : 'bad' }, result),
       version === undefined ? undefined : element('span', {}, `version ${version}`),
       quoted(principal),
       isCommit ? element('span', {}, 'commit') : undefined,

@@ -13,7 +13,7 @@ let revision
 pause.addEventListener('click', () => {
   isPaused = !isPaused
   pause.setAttribute('aria-pressed', String(isPaused))
-  pause.textContent = isPaused ? 'Go on' : 'Pause'
+  pause.textContent = isPaused ? 'Resume' : 'Pause'
 })
 
 void beginAccess().catch(() => undefined)
@@ -30,7 +30,7 @@ async function follow() {
 async function showNow() {
   try {
     const response = await fetch('console/data', { signal: AbortSignal.timeout(10_000) })
-    if (!response.ok) throw new Error(`the gateway answered ${response.status}`)
+    if (!response.ok) throw new Error(`the gateway returned status ${response.status}`)
     const { state, traffic, changes, seal } = await response.json()
     showState(state, traffic, seal)
     showTraffic(traffic)

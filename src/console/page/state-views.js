@@ -56,11 +56,11 @@ function tilesOf({ upstreams, policies, audit }, { seconds, statuses, operations
   return [
     { value: rate(sum(({ allow, deny, none }) => allow + deny + none)), title: 'requests a second' },
     { value: rate(sum(({ deny }) => deny)), title: 'denied a second' },
-    { value: amount(failures), title: 'answers 5xx in 2 minutes', isBad: failures > 0 },
+    { value: amount(failures), title: '5xx responses in 2 minutes', isBad: failures > 0 },
     { value: operations.length === 0 ? '–' : milliseconds(slowest), title: 'slowest p99' },
     {
       value: `${healthy} of ${upstreams.length}`,
-      title: upstreams.length === 1 ? 'upstream well' : 'upstreams well',
+      title: upstreams.length === 1 ? 'upstream healthy' : 'upstreams healthy',
       isBad: healthy < upstreams.length,
     },
     {
@@ -95,7 +95,7 @@ function upstreamTable(upstreams) {
   ]
   const rows = upstreams.map((upstream) => [
     element('span', { title: upstream.origin }, upstream.name),
-    verdict(upstream.healthy ? 'well' : 'failing', upstream.healthy),
+    verdict(upstream.healthy ? 'healthy' : 'unhealthy', upstream.healthy),
     verdict(upstream.breaker, upstream.breaker === 'closed'),
     amount(upstream.active.small),
     amount(upstream.active.bulk),
@@ -122,22 +122,22 @@ function verdict(text, isGood) {
  */
 function auditFacts({ writable, queued, dropped, unresolved, head, sinks }, seal, now) {
   return [
-    ['State', writable ? 'writable' : 'cannot be written: no change passes'],
+    ['State', writable ? 'writable' : 'unavailable: changes are refused'],
     ['Chain', head.chain],
     ['Last record', `${head.seq}, ${head.hash}`],
     [
       'Last seal',
       seal ? `after record ${seal.seq}, ${duration(now - Date.parse(seal.time))} ago` : 'none yet',
     ],
-    ['Waiting for the disk', amount(queued)],
-    ['Without an outcome', amount(unresolved)],
+    ['Queued records', amount(queued)],
+    ['Pending intents', amount(unresolved)],
     ['Dropped', amount(dropped)],
     ...sinks.map(
       ({ name, lagRecords, lagSeconds }) =>
         /** @type {const} */ ([
           `Sink ${name}`,
           lagRecords === 0
-            ? 'has everything'
+            ? 'up to date'
             : `${amount(lagRecords)} records, ${duration(lagSeconds * 1000)} behind`,
         ]),
     ),
@@ -156,9 +156,7 @@ function policyFacts({ revision, documents, loadedAt, failedAt }, now) {
     ['Loaded', `${duration(now - loadedAt)} ago`],
     [
       'Files',
-      failedAt === undefined
-        ? 'in force'
-        : `changed, and not loaded for ${duration(now - failedAt)}: the log says what is wrong`,
+      failedAt === undefined ? 'in force' : `reload failing for ${duration(now - failedAt)}: see the log`,
     ],
   ]
 }

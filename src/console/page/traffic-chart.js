@@ -2,7 +2,11 @@ import { drawing, element } from './elements.js'
 import { amount } from './words.js'
 
 const decisions = /** @type {const} */ (['none', 'deny', 'allow'])
-const meanings = { allow: 'allowed', deny: 'denied by a policy', none: 'refused before, or unknown' }
+const meanings = {
+  allow: 'allowed',
+  deny: 'denied by a policy',
+  none: 'refused earlier, or unknown operation',
+}
 const height = 100
 
 /**

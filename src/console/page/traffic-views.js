@@ -30,7 +30,7 @@ export function showTraffic({ seconds, statuses, operations, sampledRequests, re
   const feed = byId('refusal-feed')
   showItems(feed, refusals.newest, ({ requestId, time }) => `${requestId} ${time}`, refusalItem)
   if (refusals.newest.length === 0) {
-    feed.replaceChildren(element('li', { class: 'quiet' }, 'nothing was refused since the start'))
+    feed.replaceChildren(element('li', { class: 'quiet' }, 'no refusals since the start'))
   }
 }
 
@@ -49,7 +49,7 @@ function operationTable({ operations, sampledRequests }) {
     milliseconds(p50),
     milliseconds(p99),
   ])
-  const note = `Of the newest ${amount(sampledRequests)} requests, from the head of the request to the end of the answer.`
+  const note = `Of the last ${amount(sampledRequests)} requests, from the request head to the end of the response.`
   return [table(columns, rows), element('p', { class: 'quiet' }, note)]
 }
 

@@ -35,7 +35,7 @@ export class ArrowMeter {
     } catch (error) {
       // RangeError is what points outside of its message.
       this.#unread =
-        error instanceof RangeError ? 'a header points outside of itself' : 'a header is malformed'
+        error instanceof RangeError ? 'a header has an offset out of range' : 'a header is malformed'
     }
     if (this.#unread !== undefined) this.#begun = []
   }
@@ -43,7 +43,7 @@ export class ArrowMeter {
   /** What there was so far. */
   facts(): UploadFacts {
     const isWhole = this.#expects === 'end' || (this.#expects === 'prefix' && this.#left === prefixLength)
-    const unread = this.#unread ?? (isWhole ? undefined : 'it is cut short')
+    const unread = this.#unread ?? (isWhole ? undefined : 'truncated')
     return {
       bytes: this.#bytes,
       batches: this.#batches,
@@ -56,7 +56,7 @@ export class ArrowMeter {
   #read(piece: Buffer): void {
     for (let at = 0; at < piece.length && this.#unread === undefined;) {
       if (this.#expects === 'end') {
-        this.#unread = 'bytes follow its end'
+        this.#unread = 'data after the end of the stream'
         return
       }
       const taken = piece.subarray(at, at + this.#left)
@@ -84,7 +84,7 @@ export class ArrowMeter {
     const length = prefix.readInt32LE(4)
     if (prefix.readUInt32LE(0) !== continuation) {
       this.#unread =
-        prefix.toString('latin1', 0, 6) === 'ARROW1' ? 'it is an Arrow file' : 'it is no Arrow stream'
+        prefix.toString('latin1', 0, 6) === 'ARROW1' ? 'an Arrow file, not a stream' : 'not an Arrow stream'
     } else if (length === 0) {
       this.#expect('end', Infinity)
     } else if (length < 0 || length > maximumHeaderBytes) {
@@ -98,14 +98,14 @@ export class ArrowMeter {
     const message = readMessage(bytes)
     const isFirst = this.#schema === undefined
     if (message === undefined) {
-      this.#unread = isFirst ? 'it does not begin with a schema' : 'a message is of another kind'
+      this.#unread = isFirst ? 'no schema at the start' : 'unknown message type'
       return
     }
     const { kind, header, bodyLength } = message
     if (bodyLength < 0 || (kind === 'schema') !== isFirst) {
-      this.#unread = isFirst ? 'it does not begin with a schema' : 'a message is out of place'
+      this.#unread = isFirst ? 'no schema at the start' : 'unexpected message'
     } else if (kind === 'schema' && bytes.length > maximumSchemaBytes) {
-      this.#unread = `its schema has ${bytes.length} bytes`
+      this.#unread = `the schema has ${bytes.length} bytes`
     } else if (kind === 'schema') {
       this.#schema = hash('sha256', schemaText(readSchema(header, bytes.length)))
     } else if (kind === 'batch') {

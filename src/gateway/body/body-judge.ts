@@ -143,6 +143,6 @@ function interestInQuery(name: string): Interest {
 function tooLate(name: string): InterfaceError {
   return refusal(
     'invalid_body',
-    `${show(name)} stands too far behind in a body of this size; expected it before the members that are large`,
+    `${show(name)} is too late in a body of this size; send it before large members`,
   )
 }

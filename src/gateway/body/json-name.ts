@@ -40,7 +40,7 @@ export class JsonName {
     if (end - this.separator <= maximumNameBytes) return
     throw refusal(
       'malformed_body',
-      `a name in the body, with the space before it, takes more than ${maximumNameBytes} bytes`,
+      `a name in the body, including white space before it, is longer than ${maximumNameBytes} bytes`,
     )
   }
 }

@@ -204,15 +204,14 @@ export class WatchedJson {
 
   #addName(object: OpenObject, name: string): void {
     if (object.first.includes(name) || object.further?.has(name) === true) {
-      throw refusal('repeated_member', `the key ${show(name)} stands twice in one object of the body`)
+      throw refusal('repeated_member', `duplicate key ${show(name)} in an object of the body`)
     }
     if (object.first.length < fewNames) object.first.push(name)
     else (object.further ??= new Set()).add(name)
     const cost = costOfName + name.length
     object.cost += cost
     this.#room -= cost
-    if (this.#room < 0)
-      throw refusal('malformed_body', 'the names in the body take more memory than is given to them')
+    if (this.#room < 0) throw refusal('malformed_body', 'the names in the body take too much memory')
   }
 
   #valueEnd(at: number, depth: number, isEmpty: boolean): void {
@@ -240,7 +239,7 @@ export class WatchedJson {
     if (bytes <= this.#maximumValueBytes) return
     throw refusal(
       'malformed_body',
-      `${show(name)} in the body takes more than ${this.#maximumValueBytes} bytes`,
+      `${show(name)} in the body is longer than ${this.#maximumValueBytes} bytes`,
     )
   }
 }

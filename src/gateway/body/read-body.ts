@@ -81,7 +81,7 @@ export function countBytes(
 /** Throws InvalidInput with status 413 where a body has more bytes than the limit, if there is one. */
 export function assertLength(bytes: number | undefined, limit: number | undefined): void {
   if (bytes === undefined || limit === undefined || bytes <= limit) return
-  throw refusal('body_too_large', `the body is larger than the ${limit} bytes that are accepted`)
+  throw refusal('body_too_large', `the body is larger than the limit of ${limit} bytes`)
 }
 
 /** One piece of all of them; itself where it is the only one. */

@@ -10,10 +10,7 @@ export function assertSpelling(name: string): void {
   if (decisiveMembers.has(name)) return
   const folded = spelled(name)
   if (decisiveMembers.has(folded)) {
-    throw refusal(
-      'ambiguous_member',
-      `the key ${show(name)} in the body could be taken for ${show(folded)}; write it so`,
-    )
+    throw refusal('ambiguous_member', `the key ${show(name)} in the body is ambiguous; write ${show(folded)}`)
   }
 }
 

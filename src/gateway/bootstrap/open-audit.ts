@@ -45,7 +45,7 @@ export async function openAudit(
       failed: () => metrics.auditFailures.inc(),
       dropped: () => metrics.auditDropped.inc(),
     },
-    noted: logAuditNotes(log, audit.logHeads),
+    noted: logAuditNotes(log, audit.logSeals),
   })
   closers.push(() => auditLog.close())
   sinks.start(() => auditLog.durableEnd())

@@ -27,13 +27,13 @@ export async function openIdentity(
       // The first read is no reload.
       if (!isOpen && outcome === 'changed') return
       if (outcome === 'unwritten') {
-        log.warn({ source, error: String(cause) }, 'keys or times of their last use not kept on disk')
+        log.warn({ source, error: String(cause) }, 'key cache not saved')
         return
       }
       metrics.identityReloads.inc({ source, result: outcome === 'changed' ? 'success' : 'failure' })
       if (outcome === 'failed') {
         audit.reload({ what: 'keys', revision: source, details: { result: 'failure' } })
-        log.error({ source, error: String(cause) }, 'keys not read: the last good ones stay in force')
+        log.error({ source, error: String(cause) }, 'key reload failed')
       } else {
         audit.reload({ what: 'keys', revision: source })
         log.info({ source }, 'keys reloaded')

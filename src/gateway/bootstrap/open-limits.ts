@@ -40,10 +40,10 @@ export async function openLimits(
   const limits = createLimits(settings.limits, shared?.makeBuckets)
   await shared?.start()
   const maxConnections = await allowedConnections({ settings, log })
-  const bodyMemory = createBodyMemory(settings.limits.jsonMemoryBytes)
+  const bodyMemory = createBodyMemory(settings.limits.maxJsonMemoryBytes)
   observeBodyMemory(registry, bodyMemory)
   const turns = new Turns()
-  const shedding = createShedding(settings.limits.shedAfterMs, turns, upstreams.all)
+  const shedding = createShedding(settings.limits.loadSheddingThresholdMs, turns, upstreams.all)
   closers.push(() => shedding.close())
   observeShedding(registry, shedding)
   const activeRequests = new FairCapacity(maxConnections, 1)
@@ -66,15 +66,14 @@ async function openShared(
 
 /** The connections that the limit of open files allows, at most those of the settings. */
 async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' | 'log'>): Promise<number> {
-  const { connections: wanted } = settings.limits
+  const { maxConnections: wanted } = settings.limits
   const toUpstreams = settings.upstreams.reduce(
-    (sum, { maximumConnections, maximumBulkConnections }) =>
-      sum + maximumConnections + maximumBulkConnections,
+    (sum, { maxConnections, maxBulkConnections }) => sum + maxConnections + maxBulkConnections,
     0,
   )
   const allowed = await connectionLimit(wanted, toUpstreams)
   if (allowed < wanted) {
-    log.warn({ connections: allowed, wanted }, 'the limit of open files allows fewer connections')
+    log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
   }
   return allowed
 }

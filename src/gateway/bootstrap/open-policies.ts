@@ -40,9 +40,9 @@ export async function openPolicies(
 async function openBoth(settings: PolicySettings, observers: PolicyObservers): Promise<PolicySource> {
   const shadowDiffers = shadowReport(observers)
   const live = await openLive(settings, observers, shadowDiffers)
-  if (settings.candidate === undefined) return live
+  if (settings.candidateFolder === undefined) return live
   try {
-    return besideCandidate(live, await openCandidate(settings.candidate, observers), shadowDiffers)
+    return besideCandidate(live, await openCandidate(settings.candidateFolder, observers), shadowDiffers)
   } catch (error) {
     live.close()
     throw error
@@ -77,12 +77,12 @@ async function openLive(
       metrics.policyReloads.inc({ result: 'failure' })
       metrics.policyReloadSuccessful.set(0)
       audit.reload({ what: 'policies', revision: source.current().revision, details: { result: 'failure' } })
-      log.error({ error: String(error) }, 'policies not reloaded: the last good ones stay in force')
+      log.error({ error: String(error) }, 'policy reload failed')
     },
   })
   announce(source.current().revision)
   if (source.current().size === 0) {
-    log.warn({ place: place.name }, 'no policy in force: every request is denied')
+    log.warn({ source: place.name }, 'no policies: every request is denied')
   }
   return source
 }
@@ -91,7 +91,7 @@ function openCandidate(folder: string, { log }: PolicyObservers): Promise<Policy
   return watchPolicies(policyFolder(folder), {
     onReload: ({ revision }) => log.info({ revision }, 'candidate policies reloaded'),
     onError: (error) => {
-      log.error({ error: String(error) }, 'candidate policies not reloaded: the last good ones are compared')
+      log.error({ error: String(error) }, 'candidate policy reload failed')
     },
   })
 }
@@ -124,9 +124,12 @@ function conditionReport({ metrics, log }: PolicyObservers): ConditionFailed {
   const lines = limitLines(1)
   return ({ policy, rule, file, line }, effect, error) => {
     metrics.policyConditionFailures.inc({ effect })
-    const heldBack = lines.take(effect)
-    if (heldBack === undefined) return
-    log.warn({ policy, rule, file, line, effect, error: reasonOf(error), heldBack }, 'condition failed')
+    const suppressed = lines.take(effect)
+    if (suppressed === undefined) return
+    log.warn(
+      { policy, rule, file, line, effect, error: reasonOf(error), suppressed },
+      'policy condition failed',
+    )
   }
 }
 
@@ -135,12 +138,12 @@ function shadowReport({ metrics, log }: PolicyObservers): (difference: ShadowDif
   return ({ question: { principal, permission, id }, live, candidate }) => {
     const change = candidate === undefined ? 'undecided' : live.allowed ? 'allow_to_deny' : 'deny_to_allow'
     metrics.policyShadowDifferences.inc({ operation: permission, change })
-    const heldBack = lines.take(change)
-    if (heldBack === undefined) return
+    const suppressed = lines.take(change)
+    if (suppressed === undefined) return
     const rules = { rule: live.rule, candidateRule: candidate?.rule }
     log.info(
-      { operation: permission, id, principal: principal.name, change, ...rules, heldBack },
-      'shadow policy',
+      { operation: permission, id, principal: principal.name, change, ...rules, suppressed },
+      'shadow decision differs',
     )
   }
 }

@@ -91,7 +91,7 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
         findDocument: createDocuments(assertions?.keySet),
         findRoute: cacheRoutes(routesTo(upstreams)),
         dialects: new Set(['catalog', ...settings.dialects]),
-        maximumHeaders: limits.headerCount,
+        maximumHeaders: limits.maxHeaderCount,
         authenticator,
         failedAuthentications: limiting.limits.authentications,
         policies,
@@ -105,7 +105,7 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
         ),
       },
       listener: {
-        limits: { ...limits, connections: limiting.maxConnections },
+        limits: { ...limits, maxConnections: limiting.maxConnections },
         timeouts,
         line: limiting.turns,
         tls,

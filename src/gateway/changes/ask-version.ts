@@ -57,7 +57,7 @@ export async function askVersion(
     ) {
       return { found: 'nothing', what: 'the table' }
     }
-    throw new Error(`the upstream answered ${status}`)
+    throw new Error(`the upstream returned status ${status}`)
   } finally {
     slots.release(gatewayItself)
   }
@@ -83,6 +83,6 @@ async function send(upstream: Upstream, { id, branch, version }: VersionQuery, s
 
 function versionIn({ id, branch }: VersionQuery, body: unknown) {
   const made = madeVersion({ id, details: { branch } }, memberOf(body, 'version'))
-  if (made === undefined) throw new Error('the answer of the upstream names no version')
+  if (made === undefined) throw new Error('the response of the upstream has no version')
   return made
 }

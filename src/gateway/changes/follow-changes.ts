@@ -45,9 +45,9 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
   const onOutOfBand = (outOfBand: readonly OutOfBand[], request: string): void => {
     for (const { id, branch, from, to } of outOfBand) {
       metrics.outOfBand.inc(to - from + 1)
-      const heldBack = lines.take('out of band')
-      if (heldBack === undefined) continue
-      log.warn({ id, branch, from, to, requestId: request, heldBack }, 'versions were made past this gateway')
+      const suppressed = lines.take('out of band')
+      if (suppressed === undefined) continue
+      log.warn({ id, branch, from, to, requestId: request, suppressed }, 'out-of-band versions found')
     }
   }
   const resolver = resolveOutcomes({
@@ -56,13 +56,13 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
     upstreams,
     isContinuous: settings.continuity !== 'off',
     times: {
-      settleMs: settings.resolution.settleSeconds * 1_000,
-      giveUpMs: settings.resolution.giveUpHours * 3_600_000,
+      settleMs: settings.resolution.gracePeriodSeconds * 1_000,
+      giveUpMs: settings.resolution.maxAgeHours * 3_600_000,
     },
     onResolved({ result, evidence, outOfBand = [] }, { intent: { request } }) {
       metrics.resolved.inc({ result })
       onOutOfBand(outOfBand, request)
-      log.info({ requestId: request, result, evidence }, 'an unknown outcome was resolved')
+      log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
     },
   })
   for (const question of questions) resolver.add(question)
@@ -91,9 +91,7 @@ function createMetrics(registry: Registry, open: () => number) {
   const registers = [registry]
   const changes = new Counter({
     name: 'catalog_gateway_changes_total',
-    help:
-      'Recorded changes by operation, effect (change, commit) and what became of them ' +
-      '(committed, rejected, failed, unknown).',
+    help: 'Recorded changes by operation, effect (change, commit) and result (committed, rejected, failed, unknown).',
     labelNames: ['operation', 'effect', 'result'],
     registers,
   })
@@ -102,22 +100,22 @@ function createMetrics(registry: Registry, open: () => number) {
       changes.labels(operation, effect, result),
     ),
     open: new Gauge({
-      name: 'catalog_gateway_audit_open_outcomes',
-      help: 'Changes whose outcome is unknown and not resolved yet.',
+      name: 'catalog_gateway_audit_in_doubt_changes',
+      help: 'In-doubt changes: the outcome is unknown and not resolved yet.',
       registers,
       collect() {
         this.set(open())
       },
     }),
     resolved: new Counter({
-      name: 'catalog_gateway_audit_resolved_total',
-      help: 'Unknown outcomes that were resolved, by result (committed, not_committed, taken, undecided).',
+      name: 'catalog_gateway_audit_resolutions_total',
+      help: 'Resolved in-doubt changes by result (committed, not_committed, taken, undecided).',
       labelNames: ['result'],
       registers,
     }),
     outOfBand: new Counter({
       name: 'catalog_gateway_out_of_band_versions_total',
-      help: 'Table versions that showed in the catalog and were not made through this gateway.',
+      help: 'Table versions that appeared in the catalog and were not made through this gateway.',
       registers,
     }),
   }

@@ -119,8 +119,8 @@ export function resolveOutcomes(parts: ResolverParts): OutcomeResolver {
     const upstream = byName.get(question.upstream)
     const versions: MadeVersion[] = []
     if (upstream === undefined)
-      return { judgement: undecided('its upstream is not configured any more'), versions }
-    let judgement = undecided('nothing that it leaves behind is its own')
+      return { judgement: undecided('its upstream is no longer configured'), versions }
+    let judgement = undecided('the change leaves no trace that identifies it')
     for (const lookup of question.lookups) {
       const found = await askVersion(upstream, lookup, closing.signal)
       each.looks += 1
@@ -163,7 +163,7 @@ export function resolveOutcomes(parts: ResolverParts): OutcomeResolver {
     each.nextAt = now + each.pauseMs * (0.75 + 0.5 * Math.random())
     each.pauseMs = Math.min(maximumPauseMs, each.pauseMs * 2)
     if (isClosed || each.resolved !== undefined || now - each.question.since < times.giveUpMs) return
-    const evidence = 'the upstream did not say in all the time that there was'
+    const evidence = 'the upstream gave no answer within the maximum age'
     await decide(each, 'undecided', evidence, []).catch(() => undefined)
   }
 

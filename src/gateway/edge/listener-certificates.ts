@@ -13,16 +13,16 @@ const materials = ['cert', 'key', 'ca', 'crl'] as const
  * pair.
  */
 export async function readCertificates(settings: TlsSettings): Promise<SecureContextOptions> {
-  const { certificate, key, clientCertificateAuthority, clientRevocationList } = settings
-  const isAsked = settings.clientCertificate !== 'none'
+  const { certFile, keyFile, clientCaFile, clientCrlFile } = settings
+  const isAsked = settings.clientAuth !== 'none'
   const context: SecureContextOptions = {
     minVersion: 'TLSv1.2',
-    cert: await readPemFile(certificate, 'CERTIFICATE'),
-    key: await readPemFile(key, 'PRIVATE KEY'),
-    ...(clientCertificateAuthority !== undefined && {
-      ca: await readPemFile(clientCertificateAuthority, 'CERTIFICATE'),
+    cert: await readPemFile(certFile, 'CERTIFICATE'),
+    key: await readPemFile(keyFile, 'PRIVATE KEY'),
+    ...(clientCaFile !== undefined && {
+      ca: await readPemFile(clientCaFile, 'CERTIFICATE'),
     }),
-    ...(clientRevocationList !== undefined && { crl: await readPemFile(clientRevocationList, 'X509 CRL') }),
+    ...(clientCrlFile !== undefined && { crl: await readPemFile(clientCrlFile, 'X509 CRL') }),
     // A session that is resumed is not verified again, so none is where certificates say who calls.
     ...(isAsked && { secureOptions: constants.SSL_OP_NO_TICKET }),
   }
@@ -46,10 +46,8 @@ export interface FollowedCertificates {
  */
 export async function followCertificates(followed: FollowedCertificates): Promise<WatchedFile> {
   const { settings, context: opened, log, taken } = followed
-  const { certificate, key, clientCertificateAuthority, clientRevocationList } = settings
-  const files = [certificate, key, clientCertificateAuthority, clientRevocationList].filter(
-    (file) => file !== undefined,
-  )
+  const { certFile, keyFile, clientCaFile, clientCrlFile } = settings
+  const files = [certFile, keyFile, clientCaFile, clientCrlFile].filter((file) => file !== undefined)
   let isFirst = true
   return watch(
     {

@@ -22,7 +22,7 @@ export type TurnedAwayReason =
 
 /** What a listener is made of. */
 export interface ListenerOptions {
-  readonly limits: Pick<LimitSettings, 'headerBytes' | 'connections' | 'connectionsPerClient'>
+  readonly limits: Pick<LimitSettings, 'maxHeaderBytes' | 'maxConnections' | 'maxConnectionsPerAddress'>
   readonly timeouts: TimeoutSettings
   readonly line: Line
   /** Undefined for plain HTTP. */
@@ -71,9 +71,15 @@ const backlog = 4_096
 /** The HTTP server of the gateway, with or without TLS, before it listens. */
 export function createListener(options: ListenerOptions, events: ListenerEvents): Listener {
   const { limits, timeouts, line, tls } = options
-  const { headersMs, keepAliveMs, unreadMs, maxConnectionAgeMs } = timeouts
-  const { headerBytes } = limits
-  const bounds: ConnectionBounds = { headerBytes, headersMs, keepAliveMs, unreadMs, maxConnectionAgeMs }
+  const { headersTimeoutMs, keepAliveTimeoutMs, sendTimeoutMs, maxConnectionAgeMs } = timeouts
+  const { maxHeaderBytes } = limits
+  const bounds: ConnectionBounds = {
+    headerBytes: maxHeaderBytes,
+    headersMs: headersTimeoutMs,
+    keepAliveMs: keepAliveTimeoutMs,
+    unreadMs: sendTimeoutMs,
+    maxConnectionAgeMs,
+  }
   // With TLS these are the connections beneath it, also those that have not agreed on it yet.
   const sockets = new Set<Socket>()
   const connections = new Set<ClientConnection>()
@@ -134,7 +140,7 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
     if (socket.destroyed) return undefined
     const connection = new ClientConnection(socket, owner)
     connections.add(connection)
-    looking ??= setInterval(look, Math.min(mostOftenMs, Math.ceil(headersMs / 4))).unref()
+    looking ??= setInterval(look, Math.min(mostOftenMs, Math.ceil(headersTimeoutMs / 4))).unref()
     return connection
   }
 
@@ -164,13 +170,13 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
 
   function count(socket: Socket): void {
     const client = socket.remoteAddress ?? ''
-    if (sockets.size >= limits.connections && !makeRoom()) {
+    if (sockets.size >= limits.maxConnections && !makeRoom()) {
       socket.destroy()
       events.turnedAway('too_many_connections', client)
       return
     }
     const others = connectionsOf.get(client) ?? 0
-    if (limits.connectionsPerClient !== undefined && others >= limits.connectionsPerClient) {
+    if (limits.maxConnectionsPerAddress !== undefined && others >= limits.maxConnectionsPerAddress) {
       socket.destroy()
       events.turnedAway('too_many_connections_of_client', client)
       return
@@ -236,19 +242,19 @@ export function createListener(options: ListenerOptions, events: ListenerEvents)
 /** A client that ends in the middle of a request is still told so. */
 const tcpOptions = { allowHalfOpen: true, noDelay: true, keepAlive: true }
 
-function tlsOptions({ clientCertificate }: TlsSettings, timeouts: TimeoutSettings) {
+function tlsOptions({ clientAuth }: TlsSettings, timeouts: TimeoutSettings) {
   return {
     ALPNProtocols: ['http/1.1'],
-    handshakeTimeout: timeouts.headersMs,
-    requestCert: clientCertificate !== 'none',
+    handshakeTimeout: timeouts.headersTimeoutMs,
+    requestCert: clientAuth !== 'none',
     // Where a certificate is optional, node would let a bad one pass: it is refused above.
-    rejectUnauthorized: clientCertificate === 'required',
+    rejectUnauthorized: clientAuth === 'required',
   }
 }
 
 /** Whether the certificate that was shown is good. */
-function isTrusted(socket: TLSSocket, { clientCertificate }: TlsSettings): boolean {
-  return clientCertificate !== 'optional' || socket.authorized
+function isTrusted(socket: TLSSocket, { clientAuth }: TlsSettings): boolean {
+  return clientAuth !== 'optional' || socket.authorized
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {

@@ -85,7 +85,10 @@ function readWord({ name, modes, behaviors }: Operation, fact: FactName, text: s
   const word = canonicalWord(text)
   const known = (fact === 'behavior' ? behaviors : modes).map((one) => one.toLowerCase())
   if (known.includes(word)) return word
-  throw refusal('invalid_fact', `${name} has no ${fact} ${show(text)}; it knows ${known.join(', ')}`)
+  throw refusal(
+    'invalid_fact',
+    `${show(text)} is not a ${fact} of ${name}; expected one of ${known.join(', ')}`,
+  )
 }
 
 /** JSON that decides something has one meaning, wherever it stands: the same rules as for a body. */
@@ -94,7 +97,7 @@ function readMapText(text: string, where: string): ReadonlyMap<string, string> {
   const json = new WatchedJson({ name: () => 'nothing' }, 0)
   try {
     json.push(bytes)
-    if (!json.end()) throw refusal('invalid_fact', 'it is empty')
+    if (!json.end()) throw refusal('invalid_fact', 'empty value')
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace('the body', 'it') : ''
     throw refusal('invalid_fact', `${where} is not a JSON object of strings: ${reason}`, { cause: error })

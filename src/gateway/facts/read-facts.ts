@@ -118,7 +118,7 @@ function withLocation(
     if (key !== 'location' && key.toUpperCase().toLowerCase() === 'location') {
       throw refusal(
         'conflicting_values',
-        `the key ${show(key)} among the properties could be taken for "location"; write it so`,
+        `the key ${show(key)} among the properties is ambiguous; write "location"`,
       )
     }
   }
@@ -141,10 +141,7 @@ function assertSame(one: Statement, other: Statement): void {
 /** Bytes beyond ASCII in a header are read in two ways: as Latin-1 and as UTF-8. */
 function assertAscii(text: string, where: string): void {
   if (/^[\x20-\x7e]*$/.test(text)) return
-  throw refusal(
-    'invalid_body',
-    `${where} holds a character that is not ASCII; in JSON, write it as an escape`,
-  )
+  throw refusal('invalid_body', `${where} has a non-ASCII character; escape it in JSON`)
 }
 
 /** The value of a header among names and values in turn. */

@@ -62,7 +62,7 @@ export function restateBody(operation: Operation, stated: StatedFacts, judge: Bo
     if (Object.hasOwn(holder as Members, name)) {
       throw refusal(
         'conflicting_values',
-        `${show(name)} is null in one place and ${show(textOf(value))} in another; leave null out`,
+        `${show(name)} is null in one place and ${show(textOf(value))} in another; omit the null`,
       )
     }
     text.addMember(object, name, value)

@@ -127,7 +127,7 @@ function named(token: string, { operation, id, delimiter }: Target): Identifier 
   } catch (cause) {
     throw refusal(
       'invalid_page_token',
-      'the page_token is neither one of this gateway nor a name to start after',
+      'invalid page_token: expected a token of this gateway or a name to start after',
       { cause },
     )
   }

@@ -106,9 +106,10 @@ async function readPage(
   const names = answer[meaning.operation.lists === 'namespaces' ? 'namespaces' : 'tables']
   const next = answer['page_token'] ?? ''
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string') || typeof next !== 'string') {
-    throw malformed('the answer of the catalog is not a listing')
+    throw malformed('invalid response of the upstream: not a listing')
   }
-  if (next !== '' && next === token) throw malformed('the listing of the catalog leads back to the same page')
+  if (next !== '' && next === token)
+    throw malformed('invalid response of the upstream: the listing repeats a page')
   return { names, next: next === '' ? undefined : next }
 }
 

@@ -57,7 +57,7 @@ export function createPageTokens(secret: Uint8Array = randomBytes(minimumSecretB
       } catch (cause) {
         throw refusal(
           'invalid_page_token',
-          'the page_token is none of this listing, or older than the key of the gateway; begin without one',
+          'invalid page_token for this listing, or its key was replaced; start again without a page_token',
           { cause },
         )
       }
@@ -69,7 +69,7 @@ export function createPageTokens(secret: Uint8Array = randomBytes(minimumSecretB
 export async function readPageTokenSecret(file: string): Promise<Buffer> {
   const secret = Buffer.from((await readFile(file, 'utf8')).trim())
   if (secret.length < minimumSecretBytes) {
-    throw new Error(`the secret of page tokens has ${secret.length} bytes; expected at least 32`)
+    throw new Error(`the page token key has ${secret.length} bytes; expected at least 32`)
   }
   return secret
 }
@@ -83,5 +83,5 @@ function padded(position: unknown): Buffer {
 }
 
 function tooLong(): InterfaceError {
-  return refusal('upstream_response_invalid', 'the page token of the catalog is too long')
+  return refusal('upstream_response_invalid', 'invalid response of the upstream: the page token is too long')
 }

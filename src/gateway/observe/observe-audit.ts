@@ -21,14 +21,14 @@ export function observeAuditState(registry: Registry, audit: AuditLog): void {
   gauge(
     'writable',
     'min',
-    'Whether changes can be recorded (1); where not (0), none passes.',
+    'Whether changes can be recorded (1); if not (0), changes are refused.',
     ({ writable }) => (writable ? 1 : 0),
   )
-  gauge('queued_records', 'sum', 'Audit records that wait for the disk.', ({ queued }) => queued)
+  gauge('queued_records', 'sum', 'Audit records queued for writing.', ({ queued }) => queued)
   gauge(
-    'open_intents',
+    'pending_intents',
     'sum',
-    'Changes that have an intent and no outcome yet.',
+    'Changes with an intent and no outcome yet.',
     ({ unresolved }) => unresolved,
   )
 }
@@ -40,7 +40,7 @@ export function observeAuditState(registry: Registry, audit: AuditLog): void {
 export function observeAuditHead(registry: Registry, audit: AuditLog): void {
   const sequence = new Gauge({
     name: 'catalog_gateway_audit_head_sequence',
-    help: 'The number of the last durable audit record in the chain that is written.',
+    help: 'Sequence number of the last durable audit record of the current chain.',
     aggregator: 'omit',
     registers: [],
     collect() {
@@ -49,7 +49,7 @@ export function observeAuditHead(registry: Registry, audit: AuditLog): void {
   })
   const hash = new Gauge({
     name: 'catalog_gateway_audit_head_hash',
-    help: 'The first 12 hex digits of its hash, as a number: in hex, what audit verify --expect-head takes.',
+    help: 'First 12 hex digits of the hash of that record, as a number; in hex, the value for audit verify --expect-head.',
     aggregator: 'omit',
     registers: [],
     collect() {
@@ -68,25 +68,22 @@ export function logAuditNotes(log: Logger, logHeads: boolean): (note: AuditNote)
         if (logHeads) log.warn({ ...note.head }, 'audit log sealed')
         return
       case 'tampered':
-        log.error({ file: note.file, trouble: note.trouble }, 'the file of the audit log was tampered with')
+        log.error({ file: note.file, change: note.trouble }, 'audit log tampered with')
         return
       case 'key made':
-        log.info(
-          { publicFile: note.publicFile },
-          'made a key that signs the audit log: copy its public half to where nobody who can write the log can',
-        )
+        log.info({ publicKeyFile: note.publicFile }, 'audit seal key created')
         return
       case 'pruned':
-        log.info({ files: note.files }, 'old files of the audit log removed')
+        log.info({ files: note.files }, 'audit segments removed')
         return
       case 'unpruned':
-        log.error({ error: String(note.error) }, 'old files of the audit log not removed')
+        log.error({ error: String(note.error) }, 'audit segment removal failed')
         return
       case 'recovered':
-        log.warn({ ...note.repair }, 'the audit log had not ended in order, and was recovered')
+        log.warn({ ...note.repair }, 'audit log recovered')
         return
       case 'unjournaled':
-        log.warn({ error: String(note.error) }, 'no journal could be made for the audit log: it is slower')
+        log.warn({ error: String(note.error) }, 'audit journal unavailable')
     }
   }
 }

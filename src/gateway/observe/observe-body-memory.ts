@@ -16,8 +16,6 @@ export function observeBodyMemory(registry: Registry, memory: BodyMemory): void 
       }),
     )
   }
-  gauge('json_memory_bytes', 'Memory that is reserved for JSON bodies of requests.', () =>
-    memory.reservedBytes(),
-  )
-  gauge('max_json_memory_bytes', 'The most memory that may be reserved for them.', () => memory.maxBytes)
+  gauge('json_memory_bytes', 'Memory reserved for JSON request bodies.', () => memory.reservedBytes())
+  gauge('max_json_memory_bytes', 'Limit of the memory for JSON request bodies.', () => memory.maxBytes)
 }

@@ -19,18 +19,18 @@ const blocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 export function observeCertificates(registry: Registry): ObservedCertificates {
   const gauge = new Gauge({
     name: 'catalog_gateway_certificate_expiry_timestamp_seconds',
-    help: 'When a certificate that the gateway shows ends, since 1970, by who sees it (clients, upstream).',
-    labelNames: ['shown_to', 'upstream'],
+    help: 'Unix time at which a certificate of the gateway expires, by side (downstream, upstream).',
+    labelNames: ['side', 'upstream'],
     aggregator: 'min',
     registers: [registry],
   })
-  const note = (labels: { shown_to: string; upstream: string }, certificate: Certificate): void => {
+  const note = (labels: { side: string; upstream: string }, certificate: Certificate): void => {
     const found = String(certificate ?? '').match(blocks) ?? []
     const ends = found.map((block) => Date.parse(new X509Certificate(block).validTo))
     if (ends.length > 0) gauge.set(labels, Math.min(...ends) / 1000)
   }
   return {
-    listener: (certificate) => note({ shown_to: 'clients', upstream: '' }, certificate),
-    upstream: (upstream, certificate) => note({ shown_to: 'upstream', upstream }, certificate),
+    listener: (certificate) => note({ side: 'downstream', upstream: '' }, certificate),
+    upstream: (upstream, certificate) => note({ side: 'upstream', upstream }, certificate),
   }
 }

@@ -19,31 +19,26 @@ export function observeIdentity(registry: Registry, authenticator: Pick<Authenti
       },
     })
   const keys = () => authenticator.status().apiKeys
-  gauge(
-    'api_keys',
-    'max',
-    'API keys in the store, also those that are revoked or have expired.',
-    () => keys().keys,
-  )
+  gauge('api_keys', 'max', 'API keys in the store, including revoked and expired ones.', () => keys().keys)
   gauge(
     'api_keys_outdated',
     'max',
-    'Whether the store of API keys has changed into something that cannot be read (1); the last good keys serve.',
+    'Whether the last reload of the API key store failed (1); the last valid keys stay in use.',
     () => (keys().outdated ? 1 : 0),
   )
   gauge(
-    'api_keys_next_end_timestamp_seconds',
+    'api_keys_next_expiry_timestamp_seconds',
     'min',
-    'When the next principal will be left without an API key, since 1970; absent where none will.',
+    'Unix time at which the next principal loses its last API key; absent if there is none.',
     () => {
       const { nextEnd } = keys()
       return nextEnd && nextEnd / 1000
     },
   )
   gauge(
-    'remembered_tokens',
+    'token_cache_entries',
     'sum',
-    'Verified bearer tokens that are remembered.',
+    'Verified bearer tokens in the cache.',
     () => authenticator.status().rememberedTokens,
   )
 }
@@ -56,7 +51,7 @@ function observeIssuers(registry: Registry, authenticator: Pick<Authenticator, '
     read: (status: KeySetStatus) => number | undefined,
   ) =>
     new Gauge({
-      name: `catalog_gateway_key_set_${name}`,
+      name: `catalog_gateway_jwks_${name}`,
       help,
       aggregator,
       labelNames: ['issuer'],
@@ -68,20 +63,20 @@ function observeIssuers(registry: Registry, authenticator: Pick<Authenticator, '
         }
       },
     })
-  gauge('keys', 'max', 'Keys that the issuer publishes, as far as is known.', ({ keys }) => keys)
+  gauge('keys', 'max', 'Keys in the JWKS of the issuer.', ({ keys }) => keys)
   gauge('usable', 'min', 'Whether tokens of the issuer can be verified (1) or not (0).', ({ usable }) =>
     usable ? 1 : 0,
   )
   gauge(
-    'fetched_timestamp_seconds',
+    'last_fetch_timestamp_seconds',
     'min',
-    'When the keys of the issuer were last had, since 1970.',
+    'Unix time of the last successful fetch of the JWKS of the issuer.',
     ({ fetchedAt }) => fetchedAt && fetchedAt / 1000,
   )
   gauge(
-    'failed_fetches',
+    'consecutive_fetch_failures',
     'max',
-    'How often the keys could not be had since they last were.',
+    'Consecutive failed fetches of the JWKS of the issuer.',
     ({ failuresInARow }) => failuresInARow,
   )
 }

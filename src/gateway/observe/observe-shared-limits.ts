@@ -13,19 +13,19 @@ export function observeSharedLimits(
 ): ExchangeObserver {
   const registers = [registry]
   const durations = new Histogram({
-    name: 'catalog_gateway_shared_limits_exchange_duration_seconds',
-    help: 'Time to pass on what callers took of shared limits; no request waits for it.',
+    name: 'catalog_gateway_shared_limits_sync_duration_seconds',
+    help: 'Time of one synchronization of shared limits; requests do not wait for it.',
     buckets: exchangeSeconds,
     registers,
   })
   const failures = new Counter({
-    name: 'catalog_gateway_shared_limits_failures_total',
-    help: 'Exchanges of shared limits, and connections for them, that failed.',
+    name: 'catalog_gateway_shared_limits_sync_failures_total',
+    help: 'Failed synchronizations of shared limits, failed connections included.',
     registers,
   })
   const gauge = new Gauge({
     name: 'catalog_gateway_shared_limits_connected',
-    help: 'Whether limits are counted together with other gateways (1), or cannot be (0); absent where they need not.',
+    help: 'Whether limits are shared with other gateways (1) or the connection is lost (0); absent if limits are not shared.',
     // Of several processes the worst.
     aggregator: 'min',
     registers: [],
@@ -36,13 +36,13 @@ export function observeSharedLimits(
   let isFailing = false
   const meanwhile =
     settings?.onFailure === 'closed'
-      ? 'limits cannot be shared: what they are about is refused'
-      : 'limits cannot be shared: each gateway counts for itself'
+      ? 'shared limits unavailable: requests refused'
+      : 'shared limits unavailable: counting locally'
   return {
     exchanged(seconds) {
       durations.observe(seconds)
       gauge.set(1)
-      if (isFailing) log.info('limits are shared again')
+      if (isFailing) log.info('shared limits connected')
       isFailing = false
     },
     failed(error) {

@@ -4,8 +4,8 @@ import type { Shedding } from '../../limits/shedding.ts'
 /** Adds the gauge of what is refused under overload; it is read when it is asked for. */
 export function observeShedding(registry: Registry, shedding: Shedding): void {
   const gauge = new Gauge({
-    name: 'catalog_gateway_shed_share',
-    help: 'The share of requests that would wait and are refused for overload (0 to 1), by upstream and class.',
+    name: 'catalog_gateway_load_shed_ratio',
+    help: 'Ratio of the requests of a class that load shedding refuses (0 to 1), by upstream and class.',
     labelNames: ['upstream', 'class'],
     aggregator: 'average',
     registers: [],

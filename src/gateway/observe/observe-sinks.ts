@@ -13,26 +13,22 @@ export function sinkObserver(registry: Registry, log: Logger): SinkObserver {
   const labelNames = ['sink'] as const
   const counter = (name: string, help: string) =>
     new Counter({ name: `catalog_gateway_audit_sink_${name}_total`, help, labelNames, registers })
-  const delivered = counter('delivered', 'Audit records that the sink has taken.')
-  const failures = counter(
-    'failures',
-    'Batches of audit records that the sink did not take; they are tried again.',
-  )
-  const rejected = counter('rejected', 'Audit records that the receiver of the sink refused for good.')
+  const delivered = counter('records_delivered', 'Audit records delivered to the sink.')
+  const failures = counter('delivery_failures', 'Failed deliveries of a batch to the sink; they are retried.')
+  const rejected = counter('records_rejected', 'Audit records that the sink rejected permanently.')
   const lines = limitLines(maximumLinesPerSecond)
   return {
     delivered: (sink, records) => delivered.inc({ sink }, records),
     failed(sink, error) {
       failures.inc({ sink })
-      const heldBack = lines.take(sink)
-      if (heldBack !== undefined)
-        log.warn({ sink, error: String(error), heldBack }, 'audit records not delivered')
+      const suppressed = lines.take(sink)
+      if (suppressed !== undefined)
+        log.warn({ sink, error: String(error), suppressed }, 'audit delivery failed')
     },
-    unsaved: (sink, error) =>
-      log.warn({ sink, error: String(error) }, 'how far an audit sink has come was not kept on disk'),
+    unsaved: (sink, error) => log.warn({ sink, error: String(error) }, 'audit sink position not saved'),
     rejected(sink, records, message) {
       rejected.inc({ sink }, records)
-      log.error({ sink, records, message }, 'the receiver of audit records refused some for good')
+      log.error({ sink, records, message }, 'audit records rejected')
     },
   }
 }
@@ -61,14 +57,19 @@ export function observeSinks(registry: Registry, sinks: Sinks): void {
   gauge(
     'lag_records',
     'sum',
-    'Durable audit records that the sink has not taken yet.',
+    'Durable audit records not yet delivered to the sink.',
     ({ lagRecords }) => lagRecords,
   )
-  gauge('lag_seconds', 'max', 'The age of the oldest of them; 0 for none.', ({ lagSeconds }) => lagSeconds)
+  gauge(
+    'lag_seconds',
+    'max',
+    'Age of the oldest record not yet delivered; 0 if there is none.',
+    ({ lagSeconds }) => lagSeconds,
+  )
   gauge(
     'last_success_timestamp_seconds',
     'max',
-    'When the sink last took records, since 1970.',
+    'Unix time of the last successful delivery to the sink.',
     ({ lastSuccess }) => lastSuccess && lastSuccess / 1000,
   )
 }

@@ -6,7 +6,7 @@ import type { SpanObserver } from '../../telemetry/span-queue.ts'
 export function observeTraces(registry: Registry, log: Logger): SpanObserver {
   const counter = new Counter({
     name: 'catalog_gateway_trace_spans_dropped_total',
-    help: 'Spans that were not sent, by reason (queue_full, not_taken).',
+    help: 'Spans that were not exported, by reason (queue_full, export_failed).',
     labelNames: ['reason'],
     registers: [registry],
   })
@@ -14,12 +14,12 @@ export function observeTraces(registry: Registry, log: Logger): SpanObserver {
   return {
     dropped(spans, reason, cause) {
       counter.inc({ reason }, spans)
-      if (reason !== 'not_taken' || isFailing) return
+      if (reason !== 'export_failed' || isFailing) return
       isFailing = true
-      log.warn({ error: String(cause) }, 'spans are not taken by their receiver, and are dropped')
+      log.warn({ error: String(cause) }, 'span export failed')
     },
     taken() {
-      if (isFailing) log.info('spans are taken by their receiver again')
+      if (isFailing) log.info('span export recovered')
       isFailing = false
     },
   }

@@ -29,14 +29,14 @@ export function observeUpstreams(registry: Registry, upstreams: readonly Upstrea
   gauge(
     'healthy',
     'min',
-    'Whether the last checks of the upstream went well (1) or not (0).',
+    'Whether the health checks of the upstream pass (1) or fail (0).',
     ['upstream'],
     (upstream) => [[{ upstream: upstream.name }, upstream.health.healthy() ? 1 : 0]],
   )
   gauge(
-    'breaker',
+    'circuit_breaker_state',
     'max',
-    'The state of the circuit of the upstream: 1 for the current one.',
+    'State of the circuit breaker of the upstream: 1 for the current state.',
     ['upstream', 'state'],
     ({ name, breaker }) =>
       states.map((state) => [{ upstream: name, state }, breaker.state === state ? 1 : 0]),
@@ -50,22 +50,17 @@ export function observeUpstreams(registry: Registry, upstreams: readonly Upstrea
     gauge(name, aggregator, help, ['upstream', 'pool'], ({ name: upstream, slots }) =>
       pools.map((pool) => [{ upstream, pool }, value(slots[pool])]),
     )
-  poolGauge('active_requests', 'sum', 'Requests that hold a connection of the pool.', (slots) =>
+  poolGauge('active_requests', 'sum', 'Requests that hold a connection slot of the pool.', (slots) =>
     slots.active(),
   )
-  poolGauge(
-    'max_active_requests',
-    'sum',
-    'The most requests that may hold one.',
-    ({ maxActive }) => maxActive,
-  )
-  poolGauge('pending_requests', 'sum', 'Requests that wait for a connection of the pool.', (slots) =>
+  poolGauge('max_active_requests', 'sum', 'Connection slots of the pool.', ({ maxActive }) => maxActive)
+  poolGauge('pending_requests', 'sum', 'Requests pending for a connection slot of the pool.', (slots) =>
     slots.pending(),
   )
   poolGauge(
     'max_pending_requests',
     'sum',
-    'The most requests that may wait for one.',
+    'Limit of pending requests of the pool.',
     ({ maxPending }) => maxPending,
   )
   gauge('connections', 'sum', 'Open connections to the upstream.', ['upstream'], (upstream) => [

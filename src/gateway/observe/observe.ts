@@ -78,20 +78,20 @@ export function observeGateway(
     },
     turnedAway(reason, client, cause) {
       countRefusal('receive', reason).inc()
-      const heldBack = lines.take(reason)
-      if (heldBack === undefined) return
+      const suppressed = lines.take(reason)
+      if (suppressed === undefined) return
       log.info(
         {
           stage: 'receive',
           reason,
           client,
           ...(cause !== undefined && { cause }),
-          ...(heldBack > 0 && { heldBack }),
+          ...(suppressed > 0 && { suppressed }),
         },
-        'refused before there was a request',
+        'connection refused',
       )
     },
-    stragglers: () => log.warn('requests under way are cut off: they took longer than the grace'),
+    stragglers: () => log.warn('drain timeout: active requests aborted'),
   }
 
   function ended(trace: Trace, response: ClientAnswer): void {
@@ -116,8 +116,8 @@ export function observeGateway(
 
 function observeProgress({ registry }: Metrics, inProgress: { readonly count: number }): void {
   const gauge = new Gauge({
-    name: 'catalog_gateway_requests_in_progress',
-    help: 'Requests whose answer is not over.',
+    name: 'catalog_gateway_active_requests',
+    help: 'Requests whose response is not complete.',
     registers: [],
     collect() {
       this.set(inProgress.count)

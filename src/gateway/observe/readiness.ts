@@ -22,34 +22,34 @@ export function readinessOf(parts: ReadinessParts): ReadinessCheck[] {
   return [
     {
       name: 'policies',
-      problem: () => (policies.current().size > 0 ? undefined : 'there are no policies: nothing is allowed'),
+      problem: () =>
+        policies.current().size > 0 ? undefined : 'no policies loaded: every request is denied',
     },
     {
-      name: 'keys',
+      name: 'jwks',
       problem: () => {
         const { issuers } = authenticator.status()
         hadKeys ||= issuers.length === 0 || issuers.some(({ usable }) => usable)
-        return hadKeys ? undefined : 'the keys of no issuer could be had yet: no token can be verified'
+        return hadKeys ? undefined : 'no JWKS loaded yet: tokens cannot be verified'
       },
     },
     {
       name: 'audit',
-      problem: () =>
-        audit.status().writable ? undefined : 'the audit log cannot be written: no change passes',
+      problem: () => (audit.status().writable ? undefined : 'audit log unavailable: changes are refused'),
     },
     {
-      name: 'limits',
+      name: 'shared_limits',
       // As with keys, losing the server later is no reason to leave.
       problem: () =>
         shared?.isReady() === false
-          ? 'limits could not be shared yet: what they are about is refused'
+          ? 'shared limits not connected yet: limited requests are refused'
           : undefined,
     },
     {
       name: 'upstreams',
       problem: async () => {
         await Promise.all(upstreams.all.map(({ health }) => health.known))
-        return upstreams.all.some(({ health }) => health.healthy()) ? undefined : 'none can be reached'
+        return upstreams.all.some(({ health }) => health.healthy()) ? undefined : 'no healthy upstream'
       },
     },
   ]

@@ -57,7 +57,7 @@ function writeLine(
   if (!log.logger.isLevelEnabled(level)) return
   const isSampled = rate < 1 && isUnremarkable(trace, response, end)
   if (isSampled && Math.random() >= rate) return
-  log.write(level, requestLine(trace, response, end, isSampled ? rate : undefined), 'request')
+  log.write(level, requestLine(trace, response, end, isSampled ? rate : undefined), 'request completed')
 }
 
 /** A read of the catalog or of a document that went well. */

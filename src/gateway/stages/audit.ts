@@ -62,10 +62,7 @@ const maximumObjects = 1024 * 1024
 /** Throws InvalidInput (413) if the objects of a batch do not fit into one record. */
 function assertRecordable(objects: readonly AuditedObject[]): void {
   if (objects.length < 2 || JSON.stringify(objects).length <= maximumObjects) return
-  throw refusal(
-    'batch_too_large',
-    'the batch says more of its entries than the audit log takes at once; send it in parts',
-  )
+  throw refusal('batch_too_large', 'the batch is too large for one audit record; send it in parts')
 }
 
 function intentOf(request: Checked, { contextKeys }: AuditLog, tracking: ChangeTracking): IntentEntry {
@@ -115,7 +112,7 @@ function writeIntent(auditLog: AuditLog, entry: IntentEntry): Promise<IntentRece
     let isLate = false
     const timer = setTimeout(() => {
       isLate = true
-      const message = 'the change was not made: the audit log did not take its record in time'
+      const message = 'the change was not made: timeout writing the audit record; retry later'
       reject(refusal('audit_timeout', message))
     }, writeTimeoutMs)
     auditLog.intent(entry).then(

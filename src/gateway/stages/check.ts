@@ -59,10 +59,10 @@ export interface CheckOptions {
 /** Maximum sizes of bodies, in bytes unless named otherwise; undefined for no limit. */
 interface BodyLimits {
   /** JSON that is read into memory. */
-  readonly jsonBytes: number
+  readonly maxJsonBytes: number
   /** JSON that streams through. */
-  readonly streamedJsonBytes?: number | undefined
-  readonly arrowBytes?: number | undefined
+  readonly maxStreamedJsonBytes?: number | undefined
+  readonly maxArrowBytes?: number | undefined
   readonly maxBatchEntries: number
 }
 
@@ -128,8 +128,8 @@ async function checkJson(request: Admitted, body: DownstreamBody, limits: BodyLi
   const { contentLength } = request.head
   const isWhole = isDecidedByBody(operation) || permit.decided.some(({ result }) => result === 'undecided')
   const window =
-    isWhole || operation.effect !== 'read' ? limits.jsonBytes : Math.min(readWindow, limits.jsonBytes)
-  const maxBytes = isWhole ? limits.jsonBytes : limits.streamedJsonBytes
+    isWhole || operation.effect !== 'read' ? limits.maxJsonBytes : Math.min(readWindow, limits.maxJsonBytes)
+  const maxBytes = isWhole ? limits.maxJsonBytes : limits.maxStreamedJsonBytes
   assertLength(contentLength, maxBytes)
   const isShort = contentLength !== undefined && contentLength <= window
   if (isShort) reserveMemory(contentLength)
@@ -175,7 +175,7 @@ function checkStream(request: Admitted, judge: BodyJudge, rest: AsyncGenerator<B
   return { permit, payload, payloadType: 'application/json', members }
 }
 
-function checkArrow(request: Admitted, body: DownstreamBody, { arrowBytes }: BodyLimits): CheckedBody {
+function checkArrow(request: Admitted, body: DownstreamBody, { maxArrowBytes }: BodyLimits): CheckedBody {
   const { contentType, contentEncoding, contentLength, hasBody } = request.head
   if (contentType !== undefined && !arrowTypes.test(contentType)) {
     throw refusal(
@@ -186,15 +186,15 @@ function checkArrow(request: Admitted, body: DownstreamBody, { arrowBytes }: Bod
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
     throw refusal(
       'unsupported_content_encoding',
-      `the content-encoding is ${show(contentEncoding)}; send the Arrow stream as it is`,
+      `the content-encoding is ${show(contentEncoding)}; send the Arrow stream uncompressed`,
     )
   }
   const permit = authorizeBody(request, undefined)
   const checked = { permit, payloadType: arrowStreamType, members: {} }
   if (!hasBody) return { ...checked, payload: { form: 'none' } }
-  assertLength(contentLength, arrowBytes)
+  assertLength(contentLength, maxArrowBytes)
   const meter = new ArrowMeter()
-  const count = countBytes(arrowBytes, request.countReceived)
+  const count = countBytes(maxArrowBytes, request.countReceived)
   body.watch({
     chunk(bytes) {
       count(bytes)
@@ -227,7 +227,7 @@ function assertReadable({ head: { contentType, contentEncoding } }: Matched): vo
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
     throw refusal(
       'unsupported_content_encoding',
-      `the content-encoding is ${show(contentEncoding)}; a JSON body must be sent as it is`,
+      `the content-encoding is ${show(contentEncoding)}; send the JSON body uncompressed`,
     )
   }
   if (contentType === undefined) return

@@ -25,7 +25,7 @@ export function match(request: Received, findRoute: FindRoute): Matched {
   const found = findRoute(method, target)
   const { operation } = found.route
   if (hasBody && method === 'GET') {
-    throw refusal('unexpected_body', `a GET request for ${operation.name} has no body, but one was sent`)
+    throw refusal('unexpected_body', `unexpected body in a GET request for ${operation.name}`)
   }
   for (const name of tableHeaders) assertPlaced(operation, 'header', name)
   return { ...request, ...found }

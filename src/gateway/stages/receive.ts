@@ -50,10 +50,7 @@ export function receive(
   const connectionTokens: string[] = []
   const { method, target, version, headers: raw } = request.head
   if (raw.length / 2 > maximumHeaders) {
-    throw refusal(
-      'too_many_headers',
-      `the request has more than the ${maximumHeaders} headers that are accepted`,
-    )
+    throw refusal('too_many_headers', `the request has more than ${maximumHeaders} headers`)
   }
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? ''
@@ -72,30 +69,27 @@ export function receive(
     }
   }
   if (version !== '1.1' && version !== '1.0') {
-    throw refusal('unsupported_http_version', `the request is of HTTP/${version}; expected HTTP/1.1`)
+    throw refusal('unsupported_http_version', `unsupported HTTP version ${version}; expected HTTP/1.1`)
   }
   const transferEncoding = single.get('transfer-encoding')
   // Whatever speaks HTTP/1.0 before us knows no chunks, and may have seen another end of the body (RFC 9112, 6.1).
   if (transferEncoding !== undefined && version === '1.0') {
-    throw refusal(
-      'unsupported_transfer_encoding',
-      'a request of HTTP/1.0 has no transfer-encoding, but one was sent',
-    )
+    throw refusal('unsupported_transfer_encoding', 'unexpected transfer-encoding in an HTTP/1.0 request')
   }
   if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
     throw refusal(
       'unsupported_transfer_encoding',
-      `the transfer-encoding is ${show(transferEncoding)}; only chunked is understood`,
+      `unsupported transfer-encoding ${show(transferEncoding)}; expected chunked`,
     )
   }
   if (!single.has('host') && version === '1.1') {
-    throw refusal('missing_host', 'the request has no host header, which HTTP/1.1 demands')
+    throw refusal('missing_host', 'missing host header')
   }
   const expectation = single.get('expect')
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
     throw refusal(
       'unsupported_expectation',
-      `the request expects ${show(expectation)}; only 100-continue can be met`,
+      `unsupported expectation ${show(expectation)}; expected 100-continue`,
     )
   }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
@@ -139,7 +133,7 @@ function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dia
   if (!accepted.has(dialect)) {
     throw refusal(
       'unknown_dialect',
-      `the header ${show(name)} is of the dialect ${show(dialect)}, which is not enabled here; ` +
+      `the header ${show(name)} belongs to the dialect ${show(dialect)}, which is not enabled; ` +
         `use ${show(inCatalogDialect(name, dialect))}`,
     )
   }
@@ -147,13 +141,13 @@ function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dia
   const key = canonical.startsWith(dialects.catalog.context)
     ? canonical.slice(dialects.catalog.context.length)
     : undefined
-  if (key === '') throw refusal('invalid_context_key', `the header ${show(name)} names no context key`)
+  if (key === '') throw refusal('invalid_context_key', `the header ${show(name)} has no context key`)
   const meant = key === undefined ? canonical : headerOfContextKey(key)
   if (meant instanceof InterfaceError) throw meant
   if (meant !== canonical) {
     throw refusal(
       'invalid_context_key',
-      `the header ${show(name)} holds another one, which some catalogs read as a header`,
+      `the header ${show(name)} contains the name of another header, which some catalogs read as that header`,
     )
   }
   return canonical
@@ -169,7 +163,7 @@ function refuseLookalike(name: string): void {
   if (!name.includes('_')) return
   const dashed = name.replaceAll('_', '-')
   if (guarded.has(dashed) || dialectOf(dashed) !== undefined) {
-    throw refusal('ambiguous_header', `the header ${show(name)} could be taken for ${show(dashed)}`)
+    throw refusal('ambiguous_header', `the header ${show(name)} is ambiguous with ${show(dashed)}`)
   }
 }
 
@@ -179,7 +173,7 @@ function withoutConnectionListed(headers: readonly string[], tokens: readonly st
     if (guarded.has(name) || dialectOf(name) !== undefined) {
       throw refusal(
         'ambiguous_header',
-        `the connection header lists ${show(name)}, which must reach the gateway's checks`,
+        `the connection header lists ${show(name)}, which the gateway must check`,
       )
     }
   }

@@ -31,24 +31,24 @@ export const allowedResponseHeaders: ReadonlySet<string> = new Set([
 type Reasons = readonly (readonly [names: RegExp, reason: string])[]
 
 const reserved: Reasons = [
-  [/_/, 'some servers read _ as -; expected a name without it'],
+  [/_/, 'some servers read _ as -; expected a name without _'],
   [
     /^(connection|expect|host|http2-settings|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/,
-    'it belongs to one connection',
+    'it is a hop-by-hop header',
   ],
-  [/^content-/, 'the gateway writes what the body needs'],
-  [/^x-request-id$/, 'the gateway sends it by itself'],
-  [/^x-(catalog|lance)-/, 'the gateway writes the headers of the interface; the context is sent by itself'],
+  [/^content-/, 'the gateway sets it for the body'],
+  [/^x-request-id$/, 'the gateway sets it'],
+  [/^x-(catalog|lance)-/, 'the gateway sets the headers of the catalog API and forwards the context'],
 ]
 
 const notOfCallers: Reasons = [
   ...reserved,
   [/^x-lancedb-(database|database-prefix|user-id)$/, 'expected the setting `database` of the upstream'],
-  [/^accept-encoding$/, 'the gateway reads responses, and asks for none that are compressed'],
-  [/^(if-.*|range)$/, 'the interface has no conditional requests and no partial responses'],
+  [/^accept-encoding$/, 'the gateway reads responses and requests them uncompressed'],
+  [/^(if-.*|range)$/, 'the catalog API has no conditional requests and no partial responses'],
   [
     /^(forwarded|via|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-url|x-http-method.*|x-method-override)$/,
-    'upstreams believe a proxy that sends it, and a caller must not be one',
+    'upstreams trust it if a proxy sends it, so callers must not set it',
   ],
   [
     /^(authorization|cookie|(x-)?api-key|x-access-token|x-auth-token|x-amz-security-token|x-goog-api-key)$/,
@@ -56,11 +56,11 @@ const notOfCallers: Reasons = [
   ],
   [
     /(^|-)(remote-user|webauth-user|impersonate-.*|auth-request-.*|ssl-client-.*|client-cert.*)$|^cf-access-|^x-goog-(iap|authenticated)-|^x-ms-client-principal|^x-amzn-oidc-|-assertion$/,
-    'it says who calls, and any caller could send it; expected `identity: assertion`',
+    'it identifies the caller, and any caller could send it; expected `identity: assertion`',
   ],
   [
     /^(x-vend-credentials|x-iceberg-access-delegation)$/,
-    'it asks for storage credentials, on which policies decide',
+    'it requests storage credentials, which policies decide on',
   ],
 ]
 
@@ -89,15 +89,15 @@ const allowedList = (always: ReadonlySet<string>, reasons: Reasons) =>
 /** The settings of an upstream that allow more of either. */
 export const allowedHeadersSettings = {
   allowedRequestHeaders: allowedList(allowedRequestHeaders, notOfCallers).describe(
-    'Headers of callers that it gets besides those of the interface. None that say who calls: anybody could send them.',
+    'Request headers forwarded in addition to those of the catalog API. Headers that identify the caller are refused: any caller could send them.',
   ),
   allowedResponseHeaders: allowedList(allowedResponseHeaders, notOfUpstreams).describe(
-    'Headers of its responses that callers get besides those of the interface.',
+    'Response headers forwarded in addition to those of the catalog API.',
   ),
 }
 
 function mistakeIn(name: string, always: ReadonlySet<string>, reasons: Reasons): string | undefined {
   if (!headerNameGrammar.test(name)) return 'expected the name of a header'
-  if (always.has(name)) return 'it passes always; leave it out'
+  if (always.has(name)) return 'it is always forwarded; remove it'
   return reasons.find(([names]) => names.test(name))?.[1]
 }

@@ -40,7 +40,7 @@ export async function callUpstream(
         return answer
       } catch (error) {
         if (isFailureOfUpstream(error, request)) breaker.failed()
-        const isLast = !mayRepeat || attempt > upstream.retries.attempts || !isRepeatable(error)
+        const isLast = !mayRepeat || attempt > upstream.retries.maxRetries || !isRepeatable(error)
         if (isLast || breaker.state === 'open' || !retryBudget.spend()) throw error
       }
       if (attempt > 1) await pause(Math.random() * pauseMs * 2 ** attempt)
@@ -53,8 +53,8 @@ export async function callUpstream(
 /** Throws ServiceUnavailable (503) with `retry-after` if the circuit of the upstream is open. */
 export function assertReachable({ breaker }: Upstream): void {
   if (breaker.state === 'closed') return
-  const seconds = Math.max(1, Math.ceil(breaker.settings.probeMs / 1000))
-  throw refusal('circuit_open', 'the catalog is unavailable (circuit open); retry later', {
+  const seconds = Math.max(1, Math.ceil(breaker.settings.probeIntervalMs / 1000))
+  throw refusal('circuit_open', 'upstream unavailable (circuit open); retry later', {
     headers: { 'retry-after': String(seconds) },
   })
 }

@@ -25,7 +25,7 @@ export function callerHeadersFor(
 ): CallerHeaders {
   if (identity === 'none') return () => []
   if (identity === 'original') return verifiedCredential
-  if (assertions === undefined) throw new Error('There are no keys to sign assertions with.')
+  if (assertions === undefined) throw new Error('no key to sign assertions')
   return ({ principal, route, allowedBy, head }) => {
     // Nobody vouches for whoever sends no credential.
     if (principal.method === 'anonymous') return []
@@ -51,10 +51,10 @@ export function callerIdentityMistake(
 ): string | undefined {
   const { identity, credential } = upstream
   if (identity === 'original' && credential !== undefined) {
-    return 'expected none or assertion: the credential of the caller cannot be sent beside that of the gateway'
+    return 'expected none or assertion: the credential of the caller cannot be sent together with that of the gateway'
   }
   if (identity !== 'assertion') return undefined
-  if (assertion === undefined) return 'expected identity.assertion with the key that signs'
+  if (assertion === undefined) return 'expected identity.assertion with the signing key'
   if (assertion.header !== credential?.header) return undefined
   return 'the assertion and the credential are sent in the same header; expected another identity.assertion.header'
 }

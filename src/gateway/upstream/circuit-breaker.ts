@@ -1,9 +1,9 @@
 /** When the circuit of an upstream opens. */
 export interface CircuitBreakerSettings {
   /** Consecutive failed requests after which the upstream is probed at once. */
-  readonly failures: number
+  readonly consecutiveFailures: number
   /** Milliseconds between probes while they fail. */
-  readonly probeMs: number
+  readonly probeIntervalMs: number
 }
 
 /** `closed`: requests are sent. `open`: they are refused. */
@@ -54,6 +54,6 @@ export class CircuitBreaker {
   }
 
   #isSuspected(): boolean {
-    return this.#failedRequests >= this.settings.failures
+    return this.#failedRequests >= this.settings.consecutiveFailures
   }
 }

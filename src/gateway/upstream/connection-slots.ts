@@ -142,5 +142,5 @@ function clientGone(): ClientGone {
 }
 
 function busy(): InterfaceError {
-  return refusal('upstream_queue_full', 'the catalog is busy: too many requests are pending')
+  return refusal('upstream_queue_full', 'upstream overloaded: too many pending requests; retry later')
 }

@@ -47,7 +47,7 @@ export interface ExchangeBounds {
   /** The headers of the answer that the client gets. */
   readonly responseHeaders: ReadonlySet<string>
   /** Milliseconds for a client to take something of an answer that streams to it. */
-  readonly timeouts: { readonly takeMs: number }
+  readonly timeouts: { readonly sendTimeoutMs: number }
 }
 
 /** The most bytes of an answer that is held back; of an error, the rest is not read. */
@@ -61,7 +61,7 @@ export class ExchangeFailed extends Error {
   readonly progress: 'unsent' | 'sent' | 'answered'
 
   constructor(progress: ExchangeFailed['progress'], cause: unknown) {
-    super(`the exchange with the upstream failed (${progress})`, { cause })
+    super(`the upstream request failed (${progress})`, { cause })
     this.progress = progress
   }
 }
@@ -91,7 +91,7 @@ export function exchange(
 /** Takes the answer of the upstream piece by piece. */
 class Relay implements AnswerHandler {
   readonly #client: Client
-  readonly #takeMs: number
+  readonly #sendTimeoutMs: number
   readonly #responseHeaders: ReadonlySet<string>
   readonly #resolve: (answer: UpstreamAnswer) => void
   readonly #reject: (error: ExchangeFailed) => void
@@ -111,7 +111,7 @@ class Relay implements AnswerHandler {
     reject: (error: ExchangeFailed) => void,
   ) {
     this.#client = client
-    this.#takeMs = timeouts.takeMs
+    this.#sendTimeoutMs = timeouts.sendTimeoutMs
     this.#responseHeaders = responseHeaders
     this.#resolve = resolve
     this.#reject = reject
@@ -175,7 +175,7 @@ class Relay implements AnswerHandler {
   }
 
   #tooLarge(): AnswerTooLarge {
-    return new AnswerTooLarge(`an answer of more than ${this.#heldBytes} bytes`)
+    return new AnswerTooLarge(`response larger than ${this.#heldBytes} bytes`)
   }
 
   #endAnswer(last: Buffer | undefined): void {
@@ -213,8 +213,8 @@ class Relay implements AnswerHandler {
     }
     this.#stall = setTimeout(() => {
       if (this.#exchange?.isStopped() === true)
-        this.#giveUp(new ClientGone('the client took nothing of its answer for too long'))
-    }, this.#takeMs)
+        this.#giveUp(new ClientGone('send timeout: the client does not read the response'))
+    }, this.#sendTimeoutMs)
   }
 
   #giveUp(reason: Error): void {

@@ -1,7 +1,7 @@
 /** How often reads are sent again. */
 export interface RetrySettings {
   /** So many times at most after the first. */
-  readonly attempts: number
+  readonly maxRetries: number
   /** Repeats may be so many percent of the requests, over time; a whole number. */
   readonly budgetPercent: number
 }

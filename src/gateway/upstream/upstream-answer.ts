@@ -23,11 +23,9 @@ export function errorOf(
 ): InterfaceError {
   const { kind, message, cause } = readForeignError(status, body, sent)
   if (status === 407 || (status === 401 && !upstream.forwardsCredential))
-    return refusal(
-      'upstream_credential_rejected',
-      'the catalog does not accept the credential of the gateway',
-      { cause },
-    )
+    return refusal('upstream_credential_rejected', 'the upstream rejected the credential of the gateway', {
+      cause,
+    })
   if (status < 400)
     return refusal('upstream_redirect', 'the catalog responded with a redirect, which is not followed', {
       cause,
@@ -47,8 +45,8 @@ export function errorOf(
 }
 
 function messageOf(status: number, sent: string | undefined): string {
-  if (status >= 500) return 'the catalog failed to answer the request'
-  return sent ?? `the catalog refused the request with status ${status}`
+  if (status >= 500) return 'the upstream failed to process the request'
+  return sent ?? `the upstream refused the request with status ${status}`
 }
 
 function valueOf(headers: readonly string[], name: string): string | undefined {

@@ -17,9 +17,9 @@ type Failure =
 const messages: Readonly<Record<Exclude<Failure, 'downstream'>, string>> = {
   upstream_response_too_large: 'the response of the catalog is too large',
   upstream_timeout: 'the catalog did not respond in time',
-  upstream_connect_timeout: 'the catalog could not be reached in time',
+  upstream_connect_timeout: 'upstream connect timeout',
   shutting_down: 'the gateway is shutting down',
-  upstream_request_invalid: 'the request could not be sent to the catalog',
+  upstream_request_invalid: 'the request could not be sent to the upstream',
   upstream_unreachable: 'the catalog could not be reached, or closed the connection',
 }
 

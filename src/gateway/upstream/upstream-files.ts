@@ -13,13 +13,8 @@ export function withAbsoluteFiles(
 }
 
 /** The files that the settings name. */
-export function filesOf({ certificateAuthority, clientCertificate, credential }: UpstreamSettings): string[] {
-  const files = [
-    certificateAuthority,
-    clientCertificate?.certificate,
-    clientCertificate?.key,
-    credential?.file,
-  ]
+export function filesOf({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
+  const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile, credential?.file]
   return files.filter((file) => file !== undefined)
 }
 

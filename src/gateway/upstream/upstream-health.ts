@@ -7,7 +7,7 @@ import { isUnavailableStatus } from './upstream-failure.ts'
 
 /** What is asked how often, and whom. */
 export interface HealthOptions extends ConnectorOptions {
-  readonly connectMs: number
+  readonly connectTimeoutMs: number
   readonly basePath: string
   readonly delimiter: string
   readonly headers: readonly string[]
@@ -42,10 +42,15 @@ const maximumBytes = 16 * 1024 * 1024
  * not know the path or the credential, is no reason to send it nothing.
  */
 export function watchHealth(options: HealthOptions): Health {
-  const { connectMs, timeoutMs, intervalMs, failingIntervalMs } = options
+  const { connectTimeoutMs, timeoutMs, intervalMs, failingIntervalMs } = options
   const client = createUpstreamClient({
     ...options,
-    timeouts: { connectMs, answerMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
+    timeouts: {
+      connectTimeoutMs,
+      responseHeadersTimeoutMs: timeoutMs,
+      responseBodyTimeoutMs: timeoutMs,
+      totalTimeoutMs: timeoutMs,
+    },
   })
   const path = options.path ?? options.basePath + listingTarget(options.delimiter)
   let failures = 0

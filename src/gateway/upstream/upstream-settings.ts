@@ -14,16 +14,16 @@ import { callerIdentities } from './caller-headers.ts'
 const milliseconds = z.int().positive().max(2_147_483_647)
 
 const timeoutsSchema = z.strictObject({
-  waitMs: milliseconds.default(10_000).describe('For a free connection.'),
-  connectMs: milliseconds.default(5_000).describe('To connect, TLS included.'),
-  answerMs: milliseconds
+  queueTimeoutMs: milliseconds.default(10_000).describe('How long a request waits for a connection.'),
+  connectTimeoutMs: milliseconds.default(5_000).describe('Connect timeout, including TLS.'),
+  responseHeadersTimeoutMs: milliseconds
     .default(300_000)
-    .describe(
-      'From the end of the request to the head of the answer; for an upload, between two pieces taken.',
-    ),
-  idleMs: milliseconds.default(60_000).describe('Between two pieces of an answer.'),
-  takeMs: milliseconds.default(300_000).describe('For a client to take something of an answer.'),
-  totalMs: milliseconds.default(3_600_000).describe('For all of an exchange.'),
+    .describe('From the end of the request to the response headers; for an upload, between two chunks sent.'),
+  responseBodyTimeoutMs: milliseconds.default(60_000).describe('Between two chunks of the response body.'),
+  sendTimeoutMs: milliseconds
+    .default(300_000)
+    .describe('Close if the client reads nothing of a streamed response for this long.'),
+  totalTimeoutMs: milliseconds.default(3_600_000).describe('For a whole attempt.'),
 })
 
 const healthSchema = z.strictObject({
@@ -31,23 +31,28 @@ const healthSchema = z.strictObject({
     .string()
     .regex(/^\/[\x21-\x7e]*$/)
     .optional()
-    .describe('What is asked for; one name of the root namespace unless told.'),
-  intervalMs: milliseconds.default(5_000).describe('Between two checks.'),
-  timeoutMs: milliseconds.default(2_000).describe('For the answer to a check.'),
+    .describe('Path of the health check; default: list one name of the root namespace.'),
+  intervalMs: milliseconds.default(5_000).describe('Between two checks while they pass.'),
+  timeoutMs: milliseconds.default(2_000).describe('Timeout of a check.'),
 })
 
 const breakerSchema = z.strictObject({
-  failures: z
+  consecutiveFailures: z
     .int()
     .positive()
     .default(5)
-    .describe('Consecutive failed requests after which the upstream is checked at once.'),
-  probeMs: milliseconds.default(1_000).describe('Between two checks while they fail.'),
+    .describe('Consecutive failed requests that trigger a check at once.'),
+  probeIntervalMs: milliseconds.default(1_000).describe('Between two checks while they fail.'),
 })
 
 const retriesSchema = z.strictObject({
-  attempts: z.int().min(0).max(5).default(1).describe('How often a read is sent again at most.'),
-  budgetPercent: z.int().min(0).max(100).default(20).describe('Repeats as a share of all requests.'),
+  maxRetries: z.int().min(0).max(5).default(1).describe('Maximum retries of a read.'),
+  budgetPercent: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(20)
+    .describe('Maximum ratio of retries to requests, in percent.'),
 })
 
 /** Parts that a header can hold, joined by slashes. */
@@ -58,58 +63,58 @@ const upstreamObject = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
     .default('catalog')
-    .describe('Names it in metrics, the log and audit records.'),
+    .describe('Name in metrics, the log and audit records.'),
   ...catalogAddress,
   reservedInNames: z
     .array(z.string().min(1).max(16))
     .default([defaultDelimiter])
     .describe(
-      'What no name may hold besides the delimiter: catalogs exist that join the parts of an id by `$`, unescaped, ' +
-        'whatever the delimiter. Empty for one that never does.',
+      'Strings that names must not contain, besides the delimiter: some catalogs join the parts of an id with `$`, unescaped, ' +
+        'whatever the delimiter. Empty if the catalog does not.',
     ),
   clientCertificate: tlsFiles.clientCertificate,
   serverName: z
     .string()
     .min(1)
     .optional()
-    .describe('The name that the certificate must be for, where it is not the host of the URL.'),
-  credential: catalogAddress.credential.describe('What the gateway authenticates itself with.'),
+    .describe('Expected name in the certificate, if it is not the host of the URL.'),
+  credential: catalogAddress.credential.describe('Credential of the gateway.'),
   identity: z
     .enum(callerIdentities)
     .default('none')
-    .describe('What tells the upstream who calls: nothing, the credential as sent, or a signed assertion.'),
+    .describe(
+      'How the caller is identified to the upstream: not at all, with its original credential, or with a signed assertion.',
+    ),
   database: z
     .string()
     .regex(databaseGrammar, 'expected the name of a database, and its prefix if it has one: "sales/eu"')
     .optional()
     .describe(
-      'Of a LanceDB server: the database, as in db://DATABASE/PREFIX, that every request is sent to. A caller that ' +
+      'Database of a LanceDB server, as in db://DATABASE/PREFIX, for all requests. A caller that ' +
         'names another one is refused. Without it, no database is sent, and callers may name any.',
     ),
   ...allowedHeadersSettings,
-  maximumConnections: catalogAddress.maximumConnections.describe(
-    'Connections to it at a time for small requests.',
-  ),
-  maximumBulkConnections: z
+  maxConnections: catalogAddress.maxConnections.describe('Maximum connections for small requests.'),
+  maxBulkConnections: z
     .int()
     .positive()
     .default(1_024)
     .describe(
-      'Connections to it at a time for requests whose body streams, up or down: Arrow, large JSON. One principal may ' +
-        'hold as many as stay free: half of them if it is alone.',
+      'Maximum connections for streamed bodies (Arrow, large JSON). One principal may ' +
+        'use as many as stay free: half of them if it is alone.',
     ),
-  maximumWaiting: z
+  maxPendingRequests: z
     .int()
     .min(0)
     .default(4_096)
-    .describe('Requests that may wait for a connection of either kind; one principal may have half of them.'),
+    .describe('Maximum pending requests of each pool; one principal may have half of them.'),
   timeouts: timeoutsSchema.prefault({}),
-  health: healthSchema.prefault({}),
-  breaker: breakerSchema.prefault({}),
+  healthCheck: healthSchema.prefault({}),
+  circuitBreaker: breakerSchema.prefault({}),
   retries: retriesSchema.prefault({}),
 })
 
-const tlsForHttp = 'expected an https URL, since there are certificates or a server name for it'
+const tlsForHttp = 'expected an https URL, because TLS files or serverName are set'
 
 /** The one catalog behind the gateway, as it stands in the settings. */
 export const upstreamSchema = upstreamObject.refine(isTlsWhereTold, tlsForHttp)
@@ -120,10 +125,10 @@ export const upstreamsSchema = z
     upstreamObject
       .extend({
         namespaces: z
-          .array(z.array(z.string()).min(1).refine(isIdentifier, 'expected names, each a part of an id'))
+          .array(z.array(z.string()).min(1).refine(isIdentifier, 'expected a list of names'))
           .min(1)
           .optional()
-          .describe('The namespaces that lie here, each as the list of its parts.'),
+          .describe('Namespaces of this upstream, each as a list of names.'),
       })
       .refine(isTlsWhereTold, tlsForHttp),
   )
@@ -134,17 +139,18 @@ export const upstreamsSchema = z
     const names = new Set<string>()
     const prefixes = new Set<string>()
     for (const [index, { name, namespaces = [], delimiter, reservedInNames }] of upstreams.entries()) {
-      if (names.has(name)) mistake([index, 'name'], `there are two upstreams of the name "${name}"`)
+      if (names.has(name)) mistake([index, 'name'], `duplicate upstream name "${name}"`)
       names.add(name)
       for (const [position, namespace] of namespaces.entries()) {
         const prefix = JSON.stringify(namespace)
-        if (prefixes.has(prefix)) mistake([index, 'namespaces', position], `${prefix} lies at two upstreams`)
+        if (prefixes.has(prefix))
+          mistake([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
         prefixes.add(prefix)
         const separators = [delimiter, ...reservedInNames]
         if (!isSeparable(namespace, separators)) {
           mistake(
             [index, 'namespaces', position],
-            `${prefix} has a name that holds one of ${separators.map(show).join(', ')}; expected none that the ` +
+            `${prefix} has a name that contains one of ${separators.map(show).join(', ')}; expected none that ` +
               'delimiter or reservedInNames rules out',
           )
         }
@@ -178,7 +184,7 @@ function isSeparable(namespace: Identifier, separators: readonly string[]): bool
 }
 
 function isTlsWhereTold(settings: z.output<typeof upstreamObject>): boolean {
-  const { url, certificateAuthority, clientCertificate, serverName } = settings
-  const isTold = [certificateAuthority, clientCertificate, serverName].some((value) => value !== undefined)
+  const { url, caFile, clientCertificate, serverName } = settings
+  const isTold = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
   return !isTold || url.startsWith('https:')
 }

@@ -38,24 +38,24 @@ export interface UpstreamOptions {
     readonly key?: string | undefined
     readonly servername?: string | undefined
   }
-  readonly maximumConnections: number
-  readonly maximumBulkConnections: number
-  readonly maximumWaiting: number
+  readonly maxConnections: number
+  readonly maxBulkConnections: number
+  readonly maxPendingRequests: number
   /** In milliseconds; what each is for stands with the settings. */
   readonly timeouts: {
-    readonly waitMs: number
-    readonly connectMs: number
-    readonly answerMs: number
-    readonly idleMs: number
-    readonly takeMs: number
-    readonly totalMs: number
+    readonly queueTimeoutMs: number
+    readonly connectTimeoutMs: number
+    readonly responseHeadersTimeoutMs: number
+    readonly responseBodyTimeoutMs: number
+    readonly sendTimeoutMs: number
+    readonly totalTimeoutMs: number
   }
-  readonly health: {
+  readonly healthCheck: {
     readonly path?: string | undefined
     readonly intervalMs: number
     readonly timeoutMs: number
   }
-  readonly breaker: CircuitBreakerSettings
+  readonly circuitBreaker: CircuitBreakerSettings
   readonly retries: RetrySettings
 }
 
@@ -107,19 +107,19 @@ export function openUpstream(options: UpstreamOptions): Upstream {
   const basePath = url.pathname.replace(/\/$/, '')
   const delimiter = options.delimiter ?? defaultDelimiter
   const client = createUpstreamClient({ url, tls: options.tls, timeouts })
-  const breaker = new CircuitBreaker(options.breaker, () => health.checkNow())
+  const breaker = new CircuitBreaker(options.circuitBreaker, () => health.checkNow())
   const health = watchHealth({
-    ...options.health,
+    ...options.healthCheck,
     url,
     tls: options.tls,
-    connectMs: timeouts.connectMs,
+    connectTimeoutMs: timeouts.connectTimeoutMs,
     basePath,
     delimiter,
     headers: ownHeaders,
-    failingIntervalMs: options.breaker.probeMs,
+    failingIntervalMs: options.circuitBreaker.probeIntervalMs,
     onResult: (isUp) => breaker.probed(isUp),
   })
-  const queue = { maxPending: options.maximumWaiting, queueTimeoutMs: timeouts.waitMs }
+  const queue = { maxPending: options.maxPendingRequests, queueTimeoutMs: timeouts.queueTimeoutMs }
   return {
     name,
     origin: url.origin,
@@ -138,8 +138,8 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     client,
     slots: {
       // Small requests end soon by themselves, and a slot that is released goes to whoever holds the fewest.
-      small: createConnectionSlots({ ...queue, maxActive: options.maximumConnections, heldToFree: 7 }),
-      bulk: createConnectionSlots({ ...queue, maxActive: options.maximumBulkConnections, heldToFree: 1 }),
+      small: createConnectionSlots({ ...queue, maxActive: options.maxConnections, heldToFree: 7 }),
+      bulk: createConnectionSlots({ ...queue, maxActive: options.maxBulkConnections, heldToFree: 1 }),
     },
     breaker,
     retryBudget: createRetryBudget(options.retries),

@@ -24,7 +24,7 @@ interface Branch {
 export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams {
   const all = options.map(openUpstream)
   const root = all.find(({ namespaces }) => namespaces === undefined)
-  if (root === undefined) throw new Error('No upstream serves the root.')
+  if (root === undefined) throw new Error('no upstream serves the root')
   const tree: Branch = { upstream: root, below: new Map() }
   for (const upstream of all) {
     for (const namespace of upstream.namespaces ?? []) branchFor(tree, namespace).upstream = upstream

@@ -31,7 +31,7 @@ const branchName = z
     (text) => text.split('/').every((part) => isName(part) && !part.startsWith('_')),
     'expected names joined by "/", each of letters, digits, ".", "-" and "_" without "_" or a dot in front',
   )
-  .refine((text) => text !== 'main', 'the main branch is there')
+  .refine((text) => text !== 'main', 'the main branch always exists')
   .refine(isShort, `expected at most ${mostBytes} bytes of UTF-8`)
 
 const tagContents = z.object({

@@ -6,8 +6,8 @@ import type { SharedSettings } from './shared-settings.ts'
 export const connectMs = 5_000
 
 /** Reads what the settings name. Throws what reading throws, and where a file cannot be used. */
-export async function readAccess({ address, username, passwordFile, tls }: SharedSettings) {
-  const { hostname, port, protocol } = new URL(address)
+export async function readAccess({ url, username, passwordFile, tls }: SharedSettings) {
+  const { hostname, port, protocol } = new URL(url)
   const socket = {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? 6379 : Number(port),

@@ -26,7 +26,7 @@ export async function openConnection(
   const client = createClient({
     ...(await readAccess(settings)),
     RESP: 2,
-    database: Number(new URL(settings.address).pathname.slice(1)),
+    database: Number(new URL(settings.url).pathname.slice(1)),
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
@@ -66,5 +66,5 @@ export async function openConnection(
 function fillsIn(answer: unknown, count: number): readonly number[] {
   const fills = Array.isArray(answer) ? answer.map(Number) : []
   if (fills.length === count && fills.every(Number.isFinite)) return fills
-  throw new Error('the server answered something else than how full the buckets are')
+  throw new Error('unexpected response of the server')
 }

@@ -27,9 +27,9 @@ export async function shareLimits(
   observer: ExchangeObserver,
 ): Promise<SharedLimits> {
   await readAccess(settings)
-  const { prefix, timeoutMs, onFailure } = settings
+  const { keyPrefix, timeoutMs, onFailure } = settings
   // What stands in braces decides where a cluster keeps a key: all in one place.
-  const nameOf = (...parts: readonly unknown[]): string => `{${prefix}}:${digest(JSON.stringify(parts))}`
+  const nameOf = (...parts: readonly unknown[]): string => `{${keyPrefix}}:${digest(JSON.stringify(parts))}`
   const exchange = createExchange({
     connect: (onLost, signal) => openConnection(settings, onLost, signal),
     timeoutMs,

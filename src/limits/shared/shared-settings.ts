@@ -6,46 +6,44 @@ const path = z.string().min(1)
 /** Where rates and bytes are counted for several gateways together: `limits.shared`. */
 export const sharedSchema = z
   .strictObject({
-    address: z
+    url: z
       .url({ protocol: /^rediss?$/ })
       .refine(
         isPlainAddress,
-        'expected redis:// or rediss:// (TLS), a host, and no more than port and database',
+        'expected redis:// or rediss:// (TLS) with host, and optionally port and database',
       )
-      .describe(
-        'Where Redis or Valkey answers: rediss://limits.example:6379, with /2 behind it for database 2.',
-      ),
-    username: z.string().min(1).optional().describe('Who the gateway is there; the default user unless set.'),
+      .describe('URL of Redis or Valkey: rediss://limits.example:6379, with /2 for database 2.'),
+    username: z.string().min(1).optional().describe('User name; default: the default user.'),
     passwordFile: path
       .optional()
-      .describe('A file that holds the password; read again for every connection, as are those of tls.'),
-    tls: z.strictObject(tlsFiles).optional().describe('For rediss, what is not as usual.'),
+      .describe('File with the password; read for every connection, like those of tls.'),
+    tls: z.strictObject(tlsFiles).optional().describe('TLS settings for rediss.'),
     onFailure: z
       .enum(['open', 'closed'])
       .default('open')
       .describe(
-        'While it cannot be reached: open, each gateway counts for itself; closed, what these limits are about is ' +
-          'answered 503.',
+        'If the server is unreachable: open, each gateway counts alone; closed, limited requests get ' +
+          '503.',
       ),
     timeoutMs: z
       .int()
       .min(10)
       .max(60_000)
       .default(500)
-      .describe('Without an answer for so long it counts as lost. No request waits for it.'),
-    prefix: z
+      .describe('Timeout of the server. Requests do not wait for it.'),
+    keyPrefix: z
       .string()
       .regex(/^[a-zA-Z0-9._:-]{1,64}$/, 'expected letters, digits, dots, colons, dashes and underscores')
       .default('catalog-gateway')
-      .describe('Begins every key. Gateways of one prefix share their limits.'),
+      .describe('Prefix of all keys. Gateways with the same prefix share limits.'),
   })
-  .refine(({ address, tls }) => tls === undefined || address.startsWith('rediss:'), {
+  .refine(({ url, tls }) => tls === undefined || url.startsWith('rediss:'), {
     path: ['tls'],
-    message: 'expected a rediss address, since there are settings of TLS for it',
+    message: 'expected a rediss URL, because tls is set',
   })
   .refine(({ username, passwordFile }) => username === undefined || passwordFile !== undefined, {
     path: ['username'],
-    message: 'expected a passwordFile, since there is a user',
+    message: 'expected passwordFile, because username is set',
   })
 
 /** The same with every default filled in. */

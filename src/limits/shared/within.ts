@@ -4,8 +4,8 @@
  */
 export function within<Value>(work: Promise<Value>, ms: number, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error('it was given up'))
-    const late = (): void => reject(new Error(`there was no answer within ${ms} ms`))
+    const abort = (): void => reject(new Error('aborted'))
+    const late = (): void => reject(new Error(`timeout after ${ms} ms`))
     // Timers come before what has arrived, and what is immediate after it.
     const timer = setTimeout(() => setImmediate(late), ms)
     if (signal.aborted) abort()

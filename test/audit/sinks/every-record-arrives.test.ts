@@ -47,7 +47,7 @@ it('a receiver that takes only small batches gets small ones', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   receiver.receiving = ({ body }, response) =>
     response.writeHead(body.split('\n').length > 5 ? 413 : 200).end()
-  const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { batch: { waitMs: 30 } })])
+  const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { batch: { maxWaitMs: 30 } })])
   await Promise.all(Array.from({ length: 40 }, (_, count) => log.intent(anIntent(`request ${count}`))))
   await eventually(async () => expect(linesOf(receiver.taken)).toEqual(await linesInLog(folder)))
 })

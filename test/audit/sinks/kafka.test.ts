@@ -112,8 +112,8 @@ async function startSecureBroker(password?: string) {
   const clients = { ca: authority.cert, requestCert: true, rejectUnauthorized: true }
   const user = password === undefined ? undefined : { name: 'gateway', password }
   const front = await startKafkaFront(broker.address, { cert, key, ...clients }, user)
-  const trusting = { certificateAuthority: authority.certFile }
-  const tls = { ...trusting, clientCertificate: { certificate: own.certFile, key: own.keyFile } }
+  const trusting = { caFile: authority.certFile }
+  const tls = { ...trusting, clientCertificate: { certFile: own.certFile, keyFile: own.keyFile } }
   const passwordFile = join(folder, 'password')
   const isThere = (request: string) => broker.messages().some(({ value }) => value.includes(`"${request}"`))
   return { folder: join(folder, 'log'), front, trusting, tls, passwordFile, isThere }
@@ -146,7 +146,7 @@ it.skipIf(isWithoutTls).each(['plain', 'scram-sha-256', 'scram-sha-512'])(
     const settings = {
       ...settingsFor(front.address),
       tls,
-      login: { mechanism, user: 'gateway', passwordFile },
+      sasl: { mechanism, username: 'gateway', passwordFile },
     }
     await writeFile(passwordFile, 'wrong\n')
     const { log, failures } = await openLogWithSinks(folder, [settings])

@@ -27,7 +27,7 @@ async function writeAndDie(folder: string, settings: object, intents: number, is
 
 it('a killed process loses nothing on its way to a sink, and what comes twice is the same', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
-  const settings = httpSettings(receiver.url, { batch: { records: 20, waitMs: 0 } })
+  const settings = httpSettings(receiver.url, { batch: { maxRecords: 20, maxWaitMs: 0 } })
   const durable: string[] = []
   let count = 0
   /** Takes most batches, some with a lost acknowledgement. */

@@ -47,10 +47,18 @@ export async function openLogWithSinks(
 
 /** A sink for a receiver, quick to try again. */
 export function httpSettings(url: string, changed: object = {}): object {
-  return { name: 'receiver', type: 'http', url, timeoutMs: 300, batch: { waitMs: 0 }, ...quickly, ...changed }
+  return {
+    name: 'receiver',
+    type: 'http',
+    url,
+    timeoutMs: 300,
+    batch: { maxWaitMs: 0 },
+    ...quickly,
+    ...changed,
+  }
 }
 
-export const quickly = { retry: { minimumMs: 10, maximumMs: 40 } }
+export const quickly = { retry: { minBackoffMs: 10, maxBackoffMs: 40 } }
 
 /** All lines of the log, read without the code under test. */
 export async function linesInLog(folder: string): Promise<string[]> {

@@ -5,7 +5,7 @@ const http = { name: 'a', type: 'http', url: 'https://siem.example/in' }
 const kafka = { name: 'a', type: 'kafka', brokers: ['b:9092'], topic: 'audit' }
 
 it.each([
-  ['two of one name', [http, http], 'there are two sinks of the name "a"'],
+  ['two of one name', [http, http], 'duplicate sink name "a"'],
   ['a name that is no file name', [{ ...http, name: '../a' }], 'pattern'],
   ['an unknown type', [{ ...http, type: 'syslog' }], 'Invalid discriminator'],
   ['an unknown key', [{ ...http, topic: 'audit' }], 'topic'],
@@ -14,14 +14,10 @@ it.each([
     [{ ...http, url: 'https://u:p@siem.example/' }],
     'what authenticates is `credential`',
   ],
-  [
-    'an authority without TLS',
-    [{ ...http, url: 'http://a/', certificateAuthority: 'ca.pem' }],
-    'expected an https',
-  ],
+  ['an authority without TLS', [{ ...http, url: 'http://a/', caFile: 'ca.pem' }], 'expected an https'],
   [
     'a client certificate without TLS',
-    [{ ...http, url: 'http://a/', clientCertificate: { certificate: 'a.pem', key: 'a.key' } }],
+    [{ ...http, url: 'http://a/', clientCertificate: { certFile: 'a.pem', keyFile: 'a.key' } }],
     'expected an https',
   ],
   ['a header of HTTP itself', [{ ...http, headers: [{ name: 'host', value: 'a' }] }], 'does not set itself'],
@@ -39,8 +35,8 @@ it.each([
   ['a broker without a port', [{ ...kafka, brokers: ['b'] }], 'expected host:port'],
   [
     'pauses that shrink',
-    [{ ...http, retry: { minimumMs: 2, maximumMs: 1 } }],
-    'expected minimumMs to be at most',
+    [{ ...http, retry: { minBackoffMs: 2, maxBackoffMs: 1 } }],
+    'expected minBackoffMs to be at most',
   ],
 ])('%s is a mistake', (_, sinks, message) => {
   const issues = sinksSchema.safeParse(sinks).error?.issues ?? []
@@ -53,7 +49,7 @@ it('what is not told has a bounded default', () => {
       format: 'json',
       timeoutMs: 10_000,
       batch: { records: 500, bytes: 1_048_576 },
-      retry: { maximumMs: 60_000 },
+      retry: { maxBackoffMs: 60_000 },
     },
   ])
 })

@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL('writing-process.ts', import.meta.url))
 
 it('a reader of standard output that stalls stops nobody, and gets whole lines of all records', async () => {
   const folder = await temporaryFolder()
-  const settings = [{ name: 'stdout', type: 'stdout', timeoutMs: 50, batch: { waitMs: 0 }, ...quickly }]
+  const settings = [{ name: 'stdout', type: 'stdout', timeoutMs: 50, batch: { maxWaitMs: 0 }, ...quickly }]
   const child = spawn(process.execPath, ['--import', 'tsx', script, folder, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

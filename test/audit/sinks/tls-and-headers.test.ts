@@ -28,8 +28,8 @@ async function certifiedReceiver() {
     requestCert: true,
     rejectUnauthorized: true,
   })
-  const trusting = { certificateAuthority: authority.certFile }
-  const clientCertificate = { certificate: certFile, key: keyFile }
+  const trusting = { caFile: authority.certFile }
+  const clientCertificate = { certFile: certFile, keyFile: keyFile }
   return { folder, receiver, stranger, trusting, clientCertificate }
 }
 
@@ -55,8 +55,8 @@ it.skipIf(isWithout)('a receiver that cannot be trusted, or does not trust, gets
   const sinks = [
     { ...trusting },
     { clientCertificate },
-    { certificateAuthority: stranger.certFile, clientCertificate },
-    { ...trusting, clientCertificate: { certificate: foreign.certFile, key: foreign.keyFile } },
+    { caFile: stranger.certFile, clientCertificate },
+    { ...trusting, clientCertificate: { certFile: foreign.certFile, keyFile: foreign.keyFile } },
   ].map((tls, index) => httpSettings(receiver.url, { ...tls, name: `sink-${index}` }))
   const { log, sinks: opened, failures } = await openLogWithSinks(join(folder, 'log'), sinks)
   await log.intent(anIntent('to nobody'))
@@ -68,7 +68,7 @@ it.skipIf(isWithout)('a receiver that cannot be trusted, or does not trust, gets
 it.skipIf(isWithout)('certificate and key that do not fit are found at start', async () => {
   const { folder, receiver, trusting, stranger } = await certifiedReceiver()
   const { certFile } = await stranger.issue('other', '')
-  const clientCertificate = { certificate: certFile, key: stranger.keyFile }
+  const clientCertificate = { certFile: certFile, keyFile: stranger.keyFile }
   const settings = httpSettings(receiver.url, { ...trusting, clientCertificate })
   await expect(openLogWithSinks(join(folder, 'log'), [settings])).rejects.toThrow(
     'certificate and key of an audit sink',

@@ -47,7 +47,7 @@ it.skipIf(!mayMount)('a full disk refuses changes, spoils nothing, and heals', a
     isReadable: true,
   }
   expect(JSON.parse(stdout)).toEqual({
-    full: all('503 the storage of the catalog has no room for this'),
+    full: all('503 the storage of the catalog is full'),
     meanwhile: before,
     room: all(200),
     afterwards: after,

@@ -9,7 +9,7 @@ let schemas = 0
 async function openReplicas(count: number) {
   const schema = `locks_${process.pid}_${schemas++}`
   const url = inject('postgresUrl') ?? ''
-  const options = { url, schema, maximumConnections: 4 }
+  const options = { url, schema, maxConnections: 4 }
   const replicas = await Promise.all(
     Array.from({ length: count }, () => openPostgres(options, pino({ level: 'silent' }))),
   )

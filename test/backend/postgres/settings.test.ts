@@ -21,7 +21,7 @@ it('settings that cannot be right are refused', () => {
     { url, urlFile: 'f' },
     { url: 'mysql://host' },
     { url, schema: 'a"b' },
-    { url, maximumConnections: 1 },
+    { url, maxConnections: 1 },
   ]
   for (const postgres of wrong)
     expect(() => backendSettings('f', { store: { postgres } })).toThrow(/postgres/)

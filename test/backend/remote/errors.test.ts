@@ -24,7 +24,7 @@ it('every error of the interface keeps its code, its status and its message', as
     upstream.answering = answers(status, body)
     const answer = await post(describe, {}, { 'x-request-id': 'ours' })
     expect(answer).toEqual(errorOf(name as ErrorName))
-    const error = name === 'Internal' ? 'the remote catalog answered with status 500' : `it is ${name}`
+    const error = name === 'Internal' ? 'the remote catalog returned status 500' : `it is ${name}`
     expect(answer.json).toEqual({ error, code, instance: 'ours' })
   }
 })
@@ -51,7 +51,7 @@ it('an error of another shape becomes one of the interface, and shows nothing of
     upstream.answering = answers(status, body, html)
     const answer = await post(describe, {})
     expect(answer, `${status} ${JSON.stringify(body).slice(0, 60)}`).toEqual(errorOf(kind, status))
-    expect(answer.json).toMatchObject({ error: `the remote catalog answered with status ${status}` })
+    expect(answer.json).toMatchObject({ error: `the remote catalog returned status ${status}` })
   }
 })
 
@@ -119,7 +119,9 @@ it('a catalog that is not there, or breaks off, is 502; one that is slow is 504'
   expect(await nobody.post(describe, {})).toEqual(errorOf('ServiceUnavailable', 502))
   expect(await nobody.get('/readyz')).toMatchObject({ status: 502 })
 
-  const { upstream, post } = await remoteAndAdapter({ timeouts: { answerMs: 100, idleMs: 100 } })
+  const { upstream, post } = await remoteAndAdapter({
+    timeouts: { responseHeadersTimeoutMs: 100, responseBodyTimeoutMs: 100 },
+  })
   upstream.answering = (_arrival, _response, request) => request.destroy()
   expect(await post(describe, {})).toEqual(errorOf('ServiceUnavailable', 502))
   expect(await post('/v1/table/t/declare', {})).toEqual(errorOf('ServiceUnavailable', 502))

@@ -17,8 +17,8 @@ it('a remote catalog stands in the settings instead of data and store', () => {
     {
       url: 'https://catalog.example/base',
       delimiter: '$',
-      maximumConnections: 128,
-      timeouts: { connectMs: 5_000, answerMs: 300_000, idleMs: 60_000 },
+      maxConnections: 128,
+      timeouts: { connectTimeoutMs: 5_000, responseHeadersTimeoutMs: 300_000, responseBodyTimeoutMs: 60_000 },
     },
     undefined,
   ])
@@ -38,8 +38,11 @@ it('settings of both, of neither and of an impossible remote catalog are refused
     ['catalog: { remote: { url: "http://a?b" } }', 'what authenticates is `credential`'],
     ['catalog: { remote: { url: "http://a", delimiter: "" } }', 'catalog.remote.delimiter'],
     ['catalog: { remote: { url: "http://a", credential: {} } }', 'expected either value or file'],
-    ['catalog: { remote: { url: "http://a", timeouts: { answerMs: 0 } } }', 'timeouts.answerMs'],
-    ['catalog: { remote: { url: "http://a", more: 1 } }', 'catalog.remote.more: there is no such setting'],
+    [
+      'catalog: { remote: { url: "http://a", timeouts: { responseHeadersTimeoutMs: 0 } } }',
+      'timeouts.responseHeadersTimeoutMs',
+    ],
+    ['catalog: { remote: { url: "http://a", more: 1 } }', 'catalog.remote.more: unknown setting'],
   ]
   for (const [text, says] of mistaken) {
     expect(() => read(text), text).toThrow(SettingsError)
@@ -58,5 +61,5 @@ it('a credential is read from its file, and a file that is not there prevents th
     'Bearer from a file',
   ])
   await expect(runningAdapter(upstream.url, { credential: { file: `${file}x` } })).rejects.toThrow('ENOENT')
-  await expect(runningAdapter(upstream.url, { certificateAuthority: `${file}x` })).rejects.toThrow('ENOENT')
+  await expect(runningAdapter(upstream.url, { caFile: `${file}x` })).rejects.toThrow('ENOENT')
 })

@@ -166,11 +166,11 @@ it('a role that cannot be assumed is a start error', async () => {
   const role = 'arn:aws:iam:::role/none'
   await expect(vendingBackend(temporary('read', { role }))).rejects.toMatchObject({
     message: expect.stringMatching(/the object store at s3:\S+ cannot be used/),
-    cause: { message: expect.stringContaining('AssumeRole was answered with 404 NoSuchEntity') },
+    cause: { message: expect.stringContaining('AssumeRole failed with status 404 NoSuchEntity') },
   })
   const stsEndpoint = 'http://127.0.0.1:1'
   await expect(vendingBackend(temporary('read', { stsEndpoint }))).rejects.toMatchObject({
-    cause: { message: expect.stringContaining('the service of AssumeRole cannot be reached') },
+    cause: { message: expect.stringContaining('the STS endpoint is unreachable') },
   })
 })
 

@@ -45,7 +45,7 @@ export const gateway: Peer = {
         listen: { port },
         admin: { port: 0 },
         // A thousand clients at once wait for their turn; usually that many are refused.
-        upstream: { url: `http://127.0.0.1:${upstreamPort}`, maximumWaiting: 1_000 },
+        upstream: { url: `http://127.0.0.1:${upstreamPort}`, maxPendingRequests: 1_000 },
         identity: {
           apiKeys: { store: callers.storeFile, pepperFile: callers.pepperFile },
           issuers: [

@@ -29,7 +29,7 @@ export const tagAndBranchCases = cases({
       const id = await tagged(world)
       equal((await world.ok('GetTableTagVersion', id, { body: { tag: 'first' } }))['version'], 1)
     },
-    'a name that is taken or no name, and a version that is not there, are refused': async (world) => {
+    'a name that is taken or no name, and a version that does not exist, are refused': async (world) => {
       const id = await tagged(world)
       await world.refused('CreateTableTag', id, tag('first', 2), 'TableTagAlreadyExists')
       await world.refused('CreateTableTag', id, tag('second', 99), 'TableVersionNotFound')

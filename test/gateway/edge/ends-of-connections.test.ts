@@ -14,7 +14,10 @@ async function runWaiting(timeouts = {}) {
 }
 
 it('a connection is closed without a word when it has been idle for too long, and not while an answer is waited for', async () => {
-  const { url, begun, listener, turnedAway } = await runWaiting({ keepAliveMs: 300, headersMs: 300 })
+  const { url, begun, listener, turnedAway } = await runWaiting({
+    keepAliveTimeoutMs: 300,
+    headersTimeoutMs: 300,
+  })
   const waiting = openRaw(url)
   waiting.write(get)
   const idle = openRaw(url)

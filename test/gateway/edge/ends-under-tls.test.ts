@@ -20,7 +20,7 @@ describe.skipIf(!hasOpenssl())('ends of connections under TLS (skipped where the
     const authority = await makeAuthority(folder, 'own')
     const { cert, key, certFile, keyFile } = await authority.issue('gateway', 'IP:127.0.0.1')
     tls = {
-      settings: { certificate: certFile, key: keyFile, clientCertificate: 'none' },
+      settings: { certFile, keyFile, clientAuth: 'none' },
       context: { cert, key },
     }
     ca = authority.cert

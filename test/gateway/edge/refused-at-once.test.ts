@@ -4,7 +4,7 @@ import { bodyOf, runListener, answerText, type RunningListener } from './running
 
 // All of these go on with nothing: whoever waited for more would hold a connection, and guess in the end.
 
-function runEcho(headersMs = 60_000): Promise<RunningListener> {
+function runEcho(headersTimeoutMs = 60_000): Promise<RunningListener> {
   return runListener(
     (request, answer) => {
       bodyOf(request).then(
@@ -12,7 +12,7 @@ function runEcho(headersMs = 60_000): Promise<RunningListener> {
         () => undefined,
       )
     },
-    { timeouts: { headersMs } },
+    { timeouts: { headersTimeoutMs: headersTimeoutMs } },
   )
 }
 
@@ -61,7 +61,7 @@ it.each([
   const connection = openRaw(url)
   connection.write(Buffer.from(bytes, 'latin1'))
   expect(await connection.end()).toMatch(
-    /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nconnection: close\r\n[^]*"error":"the request is not well-formed/,
+    /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nconnection: close\r\n[^]*"error":"malformed HTTP/,
   )
   expect(connection.received().match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
   expect(turnedAway).toEqual(['malformed'])

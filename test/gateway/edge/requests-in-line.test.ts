@@ -123,7 +123,7 @@ it('nobody in line is taken for one who sends nothing', async () => {
   const { line, waiting, open } = closedLine()
   const { url, turnedAway } = await runListener((_, answer) => answerText(answer, 'at last'), {
     line,
-    timeouts: { headersMs: 100, keepAliveMs: 100 },
+    timeouts: { headersTimeoutMs: 100, keepAliveTimeoutMs: 100 },
   })
   const connection = openRaw(url)
   connection.write(get)

@@ -12,7 +12,7 @@ import { Turns, type Line } from '../../../src/gateway/edge/turns.ts'
 
 /** What a test wants of its listener. */
 interface ListenerSetup {
-  readonly headerBytes?: number
+  readonly maxHeaderBytes?: number
   readonly timeouts?: Partial<TimeoutSettings>
   readonly line?: Line
   readonly tls?: ListenerOptions['tls']
@@ -27,25 +27,25 @@ export interface RunningListener {
 
 /** So long that it never matters. */
 const patient: TimeoutSettings = {
-  headersMs: 60_000,
-  bodyMs: 60_000,
-  unreadMs: 60_000,
-  keepAliveMs: 60_000,
+  headersTimeoutMs: 60_000,
+  bodyTimeoutMs: 60_000,
+  sendTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 60_000,
   maxConnectionAgeMs: 60_000,
   drainDelayMs: 0,
-  drainGraceMs: 60_000,
-  workerHangMs: 60_000,
+  drainTimeoutMs: 60_000,
+  workerTimeoutMs: 60_000,
 }
 
 /** A listener whose requests go to `serve`. It ends with the test, and leaves no connection. */
 export async function runListener(
   serve: (request: ClientRequest, answer: ClientAnswer) => void,
-  { headerBytes = 8 * 1024, timeouts, line = new Turns(), tls }: ListenerSetup = {},
+  { maxHeaderBytes = 8 * 1024, timeouts, line = new Turns(), tls }: ListenerSetup = {},
 ): Promise<RunningListener> {
   const turnedAway: TurnedAwayReason[] = []
   const listener = createListener(
     {
-      limits: { headerBytes, connections: 1_000, connectionsPerClient: undefined },
+      limits: { maxHeaderBytes: maxHeaderBytes, maxConnections: 1_000, maxConnectionsPerAddress: undefined },
       timeouts: { ...patient, ...timeouts },
       line,
       tls,

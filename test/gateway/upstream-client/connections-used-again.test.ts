@@ -61,7 +61,7 @@ it.each<[what: string, Script]>([
 it('an idle connection is closed before the upstream would close it', async () => {
   const upstream = await scripted(
     says('HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 0\r\n\r\n'),
-    { idleMs: 400 },
+    { responseBodyTimeoutMs: 400 },
   )
   await upstream.get()
   expect(upstream.client.connections()).toBe(1)

@@ -32,7 +32,13 @@ export async function scripted(script: Script, patience: object = {}): Promise<S
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  const timeouts = { connectMs: 20_000, answerMs: 20_000, idleMs: 20_000, totalMs: 20_000, ...patience }
+  const timeouts = {
+    connectTimeoutMs: 20_000,
+    responseHeadersTimeoutMs: 20_000,
+    responseBodyTimeoutMs: 20_000,
+    totalTimeoutMs: 20_000,
+    ...patience,
+  }
   const client = createUpstreamClient({ url, tls: {}, timeouts })
   onTestFinished(() => {
     client.close()

@@ -11,7 +11,7 @@ const limits = {
   rates: [{ name: 'asking', per: 'all' as const, operations: ['DescribeTable'], perSecond, burst: 8 }],
 }
 const connected = 'catalog_gateway_shared_limits_connected'
-const failures = 'catalog_gateway_shared_limits_failures_total'
+const failures = 'catalog_gateway_shared_limits_sync_failures_total'
 
 /** A way to fail, and what makes it good again. */
 interface Failure {

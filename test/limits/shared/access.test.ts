@@ -30,12 +30,12 @@ async function startSecureRedis() {
   const passwordFile = join(folder, 'password')
   await writeFile(passwordFile, 'correct horse\n')
   const access: Shared = {
-    address: `rediss://127.0.0.1:${redis.port}`,
+    url: `rediss://127.0.0.1:${redis.port}`,
     username: 'gateway',
     passwordFile,
     tls: {
-      certificateAuthority: authority.certFile,
-      clientCertificate: { certificate: own.certFile, key: own.keyFile },
+      caFile: authority.certFile,
+      clientCertificate: { certFile: own.certFile, keyFile: own.keyFile },
     },
   }
   return { redis, access, passwordFile }
@@ -59,12 +59,9 @@ it.skipIf(isWithout)(
     const { redis, access, passwordFile } = await startSecureRedis()
     const wrong: readonly [Shared, RegExp][] = [
       [{ ...access, tls: {} }, /CERT/],
-      [
-        { ...access, tls: { certificateAuthority: access.tls?.certificateAuthority } },
-        /SSL|closed|ECONNRESET/,
-      ],
+      [{ ...access, tls: { caFile: access.tls?.caFile } }, /SSL|closed|ECONNRESET/],
       [{ ...access, username: 'somebody' }, /WRONGPASS/],
-      [{ ...access, address: `redis://127.0.0.1:${redis.port}`, tls: undefined }, /closed|ECONNRESET/],
+      [{ ...access, url: `redis://127.0.0.1:${redis.port}`, tls: undefined }, /closed|ECONNRESET/],
     ]
     for (const [settings, why] of wrong) expect((await sharing(settings)).failure()).toMatch(why)
     const { failure } = await sharing(access)

@@ -29,7 +29,9 @@ it.skipIf(isWithoutRedis)(
   'bytes are counted together, and what is given back comes back to all',
   async () => {
     const limits = {
-      bytes: [{ name: 'up', per: 'all' as const, direction: 'up' as const, perSecond: 1, burst: 100_000 }],
+      byteQuotas: [
+        { name: 'up', per: 'all' as const, direction: 'up' as const, perSecond: 1, burst: 100_000 },
+      ],
     }
     const setup = sharingSetup(redis.port, limits)
     const [one, other] = (await gatewaysBeforeOne(setup, setup)) as [TestedGateway, TestedGateway]

@@ -31,20 +31,20 @@ it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/1
       address,
       onFailure: 'open',
       timeoutMs: 500,
-      prefix: 'catalog-gateway',
+      keyPrefix: 'catalog-gateway',
     })
   },
 )
 
 it('every file is found from where the settings lie', () => {
-  const clientCertificate = { certificate: 'own.pem', key: 'own.key' }
-  const tls = { certificateAuthority: 'ca.pem', clientCertificate }
+  const clientCertificate = { certFile: 'own.pem', keyFile: 'own.key' }
+  const tls = { caFile: 'ca.pem', clientCertificate }
   const settings = sharedSchema.parse({ address, passwordFile: 'password', tls })
   expect(withAbsoluteSharedPaths(settings, (path) => `/etc/${path}`)).toMatchObject({
     passwordFile: '/etc/password',
     tls: {
-      certificateAuthority: '/etc/ca.pem',
-      clientCertificate: { certificate: '/etc/own.pem', key: '/etc/own.key' },
+      caFile: '/etc/ca.pem',
+      clientCertificate: { certFile: '/etc/own.pem', keyFile: '/etc/own.key' },
     },
   })
 })

@@ -31,8 +31,8 @@ it.skipIf(isWithoutRedis)(
       await bucketOf(port, 'other', settings),
       await bucketOf(port, 'one', { ...settings, burst: 11 }),
       await bucketOf(port, 'one', { ...settings, perSecond: perSecond * 2 }),
-      await bucketOf(port, 'one', settings, { prefix: 'staging' }),
-      await bucketOf(port, 'one', settings, { address: `redis://127.0.0.1:${port}/1` }),
+      await bucketOf(port, 'one', settings, { keyPrefix: 'staging' }),
+      await bucketOf(port, 'one', settings, { url: `redis://127.0.0.1:${port}/1` }),
     ]
     one.take(6)
     for (const bucket of [same, ...others]) bucket.take(1)

@@ -14,13 +14,13 @@ import { ExchangeTimedOut, TransportError } from './transport-error.ts'
 /** How long a connection waits, in milliseconds. */
 export interface Patience {
   /** To connect, TLS included. */
-  readonly connectMs: number
+  readonly connectTimeoutMs: number
   /** From the end of the request to the head of the answer; for a body that streams, between two pieces taken. */
-  readonly answerMs: number
+  readonly responseHeadersTimeoutMs: number
   /** Between two pieces of an answer. */
-  readonly idleMs: number
+  readonly responseBodyTimeoutMs: number
   /** For all of an exchange. */
-  readonly totalMs: number
+  readonly totalTimeoutMs: number
 }
 
 /** Who owns connections. */
@@ -76,7 +76,7 @@ export class Connection implements Carrier {
       .once('close', () => this.#lose(new TransportError('BROKEN_OFF', 'the connection was closed')))
     this.#connectTimer = setTimeout(
       () => this.#lose(new TransportError('CONNECT_TIMEOUT', 'there was no connection in time')),
-      owner.patience.connectMs,
+      owner.patience.connectTimeoutMs,
     )
   }
 
@@ -110,16 +110,17 @@ export class Connection implements Carrier {
       if (now >= this.idleUntil) this.close(new TransportError('CLOSED', 'the connection was idle'))
       return
     }
-    const { answerMs, idleMs, totalMs } = this.#owner.patience
-    if (now - this.#exchange.begunAt > totalMs) {
+    const { responseHeadersTimeoutMs, responseBodyTimeoutMs, totalTimeoutMs } = this.#owner.patience
+    if (now - this.#exchange.begunAt > totalTimeoutMs) {
       this.#lose(new ExchangeTimedOut('it took too long'))
       return
     }
     if (!this.isConnected || this.#isReadingStopped) return
     const quietMs = now - this.#quietSince
     if (this.#isAnswered) {
-      if (quietMs > idleMs) this.#lose(new TransportError('IDLE_TIMEOUT', 'the answer did not go on in time'))
-    } else if (quietMs > answerMs && (this.#isSent || this.#socket.writableNeedDrain)) {
+      if (quietMs > responseBodyTimeoutMs)
+        this.#lose(new TransportError('IDLE_TIMEOUT', 'the answer did not go on in time'))
+    } else if (quietMs > responseHeadersTimeoutMs && (this.#isSent || this.#socket.writableNeedDrain)) {
       this.#lose(new TransportError('ANSWER_TIMEOUT', 'there was no answer in time'))
     }
   }

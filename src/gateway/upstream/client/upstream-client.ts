@@ -31,7 +31,8 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   const connector = connectorOf(options)
   const all = new Set<Connection>()
   const idle: Connection[] = []
-  const lookMs = Math.min(timeouts.answerMs, timeouts.idleMs, timeouts.totalMs) / 4
+  const lookMs =
+    Math.min(timeouts.responseHeadersTimeoutMs, timeouts.responseBodyTimeoutMs, timeouts.totalTimeoutMs) / 4
   const looksEveryMs = Math.max(shortestLookMs, Math.min(longestLookMs, lookMs))
   let looking: NodeJS.Timeout | undefined
   let isClosed = false
