@@ -7,7 +7,7 @@ import { assertEntryCount } from './batch-needs.ts'
 import { judgeBody, type BodyJudge } from './body/body-judge.ts'
 import { ArrowMeter } from './body/arrow-meter.ts'
 import { commitDetails } from './changes/commit-details.ts'
-import type { ClientBody } from './edge/client-body.ts'
+import type { DownstreamBody } from './body/downstream-body.ts'
 import {
   assertLength,
   countBytes,
@@ -61,14 +61,18 @@ const arrowTypes = /^(?:application\/vnd\.apache\.arrow\.stream|application\/oct
  */
 export function check(
   request: Permitted,
-  body: ClientBody,
+  body: DownstreamBody,
   options: CheckOptions,
 ): Consistent | Promise<Consistent> {
   if (request.meaning.operation.body === 'arrow') return passArrow(request, body, options)
   return request.hasBody ? checkJson(request, body, options) : passWithout(request, options)
 }
 
-async function checkJson(request: Permitted, body: ClientBody, options: CheckOptions): Promise<Consistent> {
+async function checkJson(
+  request: Permitted,
+  body: DownstreamBody,
+  options: CheckOptions,
+): Promise<Consistent> {
   assertReadable(request)
   const { operation } = request.meaning
   const { jsonBytes, streamedJsonBytes } = options.limits
@@ -128,7 +132,7 @@ function passStream(
   return pass(settled, { form: 'stream', body, length: undefined }, 'application/json', judge.members)
 }
 
-function passArrow(request: Permitted, body: ClientBody, options: CheckOptions): Consistent {
+function passArrow(request: Permitted, body: DownstreamBody, options: CheckOptions): Consistent {
   if (request.contentType !== undefined && !arrowTypes.test(request.contentType)) {
     throw invalidInput(`the content-type is ${show(request.contentType)}; expected ${arrowStreamType}`)
   }

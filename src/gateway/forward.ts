@@ -5,8 +5,8 @@ import type { InterfaceError } from '../interface/errors.ts'
 import { principalKey } from '../limits/selection.ts'
 import { shedClassOf } from '../limits/shed-class.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
-import { atEndOfTurn } from './end-of-turn.ts'
-import type { ClientAnswer } from './edge/client-answer.ts'
+import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
+import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
 import { callUpstream } from './upstream/call-upstream.ts'
 import type { Client, UpstreamAnswer, UpstreamRequest } from './upstream/exchange.ts'
 import { list, type ListingParts } from './listing/list.ts'
@@ -23,11 +23,11 @@ import type { Pool } from './upstream/upstream.ts'
  * The last stage: sends the request to the upstream and the answer to the client. The answer to a change is held
  * back until its outcome is in the audit log, so that a client never knows of a commit that the log does not. A
  * listing is put together from what upstreams answer. Resolves with the error that the upstream answered, if it did.
- * Throws InterfaceError (502, 503, 504, or what was wrong with the body), or ClientGone.
+ * Throws InterfaceError (502, 503, 504, or what was wrong with the body), or ClientDisconnected.
  */
 export async function forward(
   request: Recorded,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   audit: AuditLog,
   listing: ListingParts,
 ): Promise<InterfaceError | undefined> {
@@ -69,7 +69,7 @@ export async function forward(
     answeredFor(request),
   )
   response.writeHead(error.status, headers)
-  atEndOfTurn(() => response.end(body))
+  scheduleAtTickEnd(() => response.end(body))
   return error
 }
 
@@ -126,14 +126,14 @@ function endChange(
     })
 }
 
-function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response: ClientAnswer): void {
+function send(answer: UpstreamAnswer, held: Buffer, request: Recorded, response: OutgoingResponse): void {
   const { status } = answer
   const body = withoutWithheld(held, request)
   const headers = answer.headers.filter(
     (_, index) => answer.headers[index - (index % 2)] !== 'content-length',
   )
   response.writeHead(status, [...headers, 'content-length', String(body.length)])
-  atEndOfTurn(() => response.end(body))
+  scheduleAtTickEnd(() => response.end(body))
 }
 
 /** The response without what the caller may not see. */

@@ -16,7 +16,8 @@ import { processMetrics } from '../telemetry/process-metrics.ts'
 import { observeReadiness, problemsOf, type ReadinessCheck } from '../telemetry/readiness.ts'
 import { version } from '../version.ts'
 import { callerHeadersFor } from './upstream/caller-headers.ts'
-import { followCertificates, readCertificates } from './edge/listener-certificates.ts'
+import { readServerCertificates } from '../lib/tls/server-certificates.ts'
+import { watchCertificates } from './watch-certificates.ts'
 import { observeAuditHead, observeAuditState } from './observe/observe-audit.ts'
 import { observeCertificates } from './observe/observe-certificates.ts'
 import { observeIdentity } from './observe/observe-identity.ts'
@@ -32,8 +33,8 @@ import { openPolicies } from './open-policies.ts'
 import { linesLost } from './observe/observe-log.ts'
 import { observeTraces } from './observe/observe-traces.ts'
 import { observeUpstreams } from './observe/observe-upstreams.ts'
-import { connectionLimit } from './edge/open-files.ts'
-import { Turns } from './edge/turns.ts'
+import { maxServerConnections } from '../http1/server/max-connections.ts'
+import { RequestQueue } from '../http1/server/request-queue.ts'
 import { aimsAt, rememberAims } from './match.ts'
 import { createPageTokens, readPageTokenSecret } from './listing/page-token.ts'
 import { readinessOf } from './observe/readiness.ts'
@@ -140,11 +141,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const connections = await allowedConnections(settings, log)
     const bodyMemory = createBodyMemory(limits.jsonMemoryBytes)
     observeBodyMemory(metrics.registry, bodyMemory)
-    const turns = new Turns()
-    const shedding = createShedding(limits.shedAfterMs, turns, upstreams.all)
+    const requestQueue = new RequestQueue()
+    const shedding = createShedding(limits.shedAfterMs, requestQueue, upstreams.all)
     opened.push(() => shedding.close())
     observeShedding(metrics.registry, shedding)
-    const tls = where.tls && { settings: where.tls, context: await readCertificates(where.tls) }
+    const tls = where.tls && { settings: where.tls, context: await readServerCertificates(where.tls) }
     observed.listener(tls?.context.cert)
     const server = createGatewayServer({
       keySet: assertions?.keySet,
@@ -166,7 +167,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
       maximumHeaders: limits.headerCount,
       limits: { ...limits, connections },
       timeouts,
-      line: turns,
+      scheduler: requestQueue,
       tls,
       telemetry: observeGateway(metrics, log, audit, credentials, report, settings.metrics?.namespaces),
     })
@@ -191,11 +192,11 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     opened.push(() => server.close())
     const url = await server.listen(where)
     if (tls !== undefined) {
-      const taken = (context: SecureContextOptions): void => {
+      const onChange = (context: SecureContextOptions): void => {
         server.setCertificates(context)
         observed.listener(context.cert)
       }
-      const certificates = await followCertificates({ ...tls, log, taken })
+      const certificates = await watchCertificates({ ...tls, log, onChange })
       opened.push(() => certificates.close())
     }
     return { url, adminUrl, reload: reloadFiles, close }
@@ -219,7 +220,7 @@ async function allowedConnections({ limits, upstreams }: GatewaySettings, log: L
       sum + maximumConnections + maximumBulkConnections,
     0,
   )
-  const allowed = await connectionLimit(limits.connections, toUpstreams)
+  const allowed = await maxServerConnections(limits.connections, toUpstreams)
   if (allowed < limits.connections) {
     const wanted = limits.connections
     log.warn({ connections: allowed, wanted }, 'the limit of open files allows fewer connections')

@@ -3,8 +3,8 @@ import type { Share } from '../limits/limit.ts'
 import type { Limits } from '../limits/limits.ts'
 import { principalKey } from '../limits/selection.ts'
 import { Overloaded, type Shedding } from '../limits/shedding.ts'
-import type { ClientAnswer } from './edge/client-answer.ts'
-import { ClientGone } from './edge/client-gone.ts'
+import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
+import { ClientDisconnected } from './client-disconnected.ts'
 import { operationNamed, type OperationName } from '../interface/operations.ts'
 import type { Permitted, Settled } from './stages.ts'
 
@@ -22,14 +22,15 @@ const countEveryMs = 250
 /**
  * The stage that lets a permitted request take its share of the limits, so that who is denied takes nothing from
  * others. What it took for the time of the request is given back when its answer is over. Throws Overloaded or
- * LimitsUnavailable (503), LimitReached (429), or ClientGone.
+ * LimitsUnavailable (503), LimitReached (429), or ClientDisconnected.
  */
 export function limit(
   request: Permitted,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   { fairness, activeRequests, shedding }: LimitParts,
 ): Share | undefined {
-  if (response.isDestroyed) throw new ClientGone('the client closed the connection before it was let in')
+  if (response.isDestroyed)
+    throw new ClientDisconnected('the client closed the connection before it was let in')
   const { upstream, meaning, principal } = request
   const holder = principalKey(principal)
   shedding.admit(upstream.name, meaning.operation.name, holder)
@@ -37,7 +38,7 @@ export function limit(
   const share = fairness.admit(request)
   activeRequests.take(holder)
   const counted = share?.sent && countSent(response, (bytes) => share.sent?.(bytes))
-  response.closing.add(() => {
+  response.onClose.add(() => {
     activeRequests.release(holder)
     counted?.()
     share?.end()
@@ -58,7 +59,7 @@ export function limitEntries(request: Settled, fairness: Limits): void {
 }
 
 /** Tells how many bytes of an answer have been sent since it was told last; answers what tells the rest and ends. */
-function countSent(response: ClientAnswer, sent: (bytes: number) => void): () => void {
+function countSent(response: OutgoingResponse, sent: (bytes: number) => void): () => void {
   const { socket } = response.request
   let told = socket.bytesWritten
   const count = (): void => {

@@ -5,7 +5,7 @@ import { shareAmongWorkers } from '../limits/shared/share-among-workers.ts'
 import type { SharedLimits } from '../limits/shared/share-limits.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { ExchangeObserver } from '../limits/shared/exchange.ts'
-import type { LimitSettings } from './edge/edge-settings.ts'
+import type { LimitSettings } from '../config/listen-settings.ts'
 import { observeSharedLimits } from './observe/observe-shared-limits.ts'
 
 /** What callers may take, and where it is counted if not here alone. */

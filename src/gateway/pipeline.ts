@@ -14,8 +14,8 @@ import { assertReachable } from './upstream/call-upstream.ts'
 import type { ChangeTracking } from './changes/change-tracking.ts'
 import { check, type BodyLimits } from './check.ts'
 import { DeniedError } from './denied-error.ts'
-import type { ClientAnswer } from './edge/client-answer.ts'
-import type { ClientBody } from './edge/client-body.ts'
+import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
+import type { DownstreamBody } from './body/downstream-body.ts'
 import { forward } from './forward.ts'
 import { identify } from './identify.ts'
 import { limit, limitEntries } from './limit.ts'
@@ -66,7 +66,7 @@ export interface Admitted {
  */
 export function admit(
   received: Received,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   parts: PipelineParts,
   trace: Trace,
 ): Admitted | DeniedError | Promise<Admitted | DeniedError> {
@@ -83,7 +83,7 @@ export function admit(
 /** The rest of it, when it is known who calls. */
 function admitCaller(
   authenticated: Authenticated,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   parts: PipelineParts,
   trace: Trace,
 ): Admitted | DeniedError {
@@ -101,8 +101,8 @@ function admitCaller(
 /** The second half: the body is checked, a change is recorded, and the request goes upstream. */
 export function pass(
   { permitted, policies, share }: Admitted,
-  body: ClientBody,
-  response: ClientAnswer,
+  body: DownstreamBody,
+  response: OutgoingResponse,
   parts: PipelineParts,
   trace: Trace,
 ): Promise<void> {
@@ -113,7 +113,7 @@ export function pass(
     arrived: share?.arrived,
     reserve: parts.bodyMemory.reservation(principalKey(permitted.principal), (release) => {
       if (response.isDestroyed) release()
-      else response.closing.add(release)
+      else response.onClose.add(release)
     }),
   })
   const goOn = (consistent: Consistent): Promise<void> =>
@@ -125,8 +125,8 @@ export function pass(
 async function passConsistent(
   consistent: Consistent,
   policies: PolicySet,
-  body: ClientBody,
-  response: ClientAnswer,
+  body: DownstreamBody,
+  response: OutgoingResponse,
   { fairness, upstreams, pageTokens, audit, tracking }: PipelineParts,
   trace: Trace,
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function passConsistent(
     trace.enter('forward')
     assertReachable(placed.upstream)
     // A body that does not come must not hold a connection to the upstream.
-    if (placed.payload.form === 'stream') await body.begun()
+    if (placed.payload.form === 'stream') await body.started()
     trace.enter('audit')
     const recording = record(placed, audit, tracking)
     const recorded = recording instanceof Promise ? await recording : recording

@@ -1,4 +1,4 @@
-import type { ClientRequest } from './edge/client-request.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import {
   apiKeyHeader,
   dialectOf,
@@ -41,7 +41,7 @@ export interface ReceiveOptions {
  * header that matters, an underscore spelling of one, a reserved context key, a dialect that is not accepted.
  */
 export function receive(
-  request: ClientRequest,
+  request: IncomingRequest,
   { dialects: accepted, maximumHeaders }: ReceiveOptions,
   requestId: string,
 ): Received {
@@ -93,7 +93,7 @@ export function receive(
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
   return received({
     requestId,
-    client: request.client,
+    client: request.remoteAddress,
     method,
     target,
     credentials: {

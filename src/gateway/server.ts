@@ -3,14 +3,17 @@ import { answerUnparsed } from '../interface/unparsed-requests.ts'
 import { headersFor } from './answered-for.ts'
 import { DeniedError } from './denied-error.ts'
 import { createDocuments, type Document } from './documents.ts'
-import type { ClientAnswer } from './edge/client-answer.ts'
-import { ArrivingBody, noBody, type BodyPace, type ClientBody } from './edge/client-body.ts'
-import type { ClientRequest } from './edge/client-request.ts'
-import { closeInTurn } from './edge/close-in-turn.ts'
-import type { LimitSettings, ListenSettings } from './edge/edge-settings.ts'
-import { ClientGone } from './edge/client-gone.ts'
-import { createListener, type Listener, type ListenerOptions } from './edge/listener.ts'
-import { atEndOfTurn } from './end-of-turn.ts'
+import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
+import { BodyTimeout } from './body/body-timeout.ts'
+import { noBody, type DownstreamBody } from './body/downstream-body.ts'
+import { RequestBody, type RequestBodyOptions } from '../http1/server/request-body.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import { shutDownGracefully } from '../http1/server/graceful-shutdown.ts'
+import type { LimitSettings, ListenSettings } from '../config/listen-settings.ts'
+import { ClientDisconnected } from './client-disconnected.ts'
+import type { Http1Server } from '../http1/server/http1-server.ts'
+import { createListener, type ListenerOptions } from './listener.ts'
+import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import type { GatewayTelemetry } from './observe/observe.ts'
 import { admit, pass, type PipelineParts } from './pipeline.ts'
 import { receive } from './receive.ts'
@@ -27,7 +30,7 @@ export interface GatewayServerOptions extends PipelineParts, ListenerOptions {
 
 /** The HTTP server of the gateway. */
 export interface GatewayServer {
-  readonly setCertificates: Listener['setCertificates']
+  readonly setCertificates: Http1Server['setCertificates']
   /** Resolves with the URL when requests are taken. */
   listen(where: Pick<ListenSettings, 'host' | 'port'>): Promise<string>
   /** Why no requests should be sent here: it does not listen yet, or not for much longer. */
@@ -45,24 +48,34 @@ export interface GatewayServer {
  */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   const { telemetry, timeouts, limits, upstreams } = options
-  const bodyPace: BodyPace = { patienceMs: timeouts.bodyMs, bytesPerSecond: limits.bodyBytesPerSecond }
+  const bodyOptions: RequestBodyOptions = {
+    timeoutMs: timeouts.bodyMs,
+    minBytesPerSecond: limits.bodyBytesPerSecond,
+    error: (reason) =>
+      reason === 'timeout'
+        ? new BodyTimeout()
+        : new ClientDisconnected('the client aborted the request body'),
+  }
   const findDocument = createDocuments(options.keySet)
   let passing = 0
-  const listener = createListener(options, { request: take, turnedAway: telemetry.turnedAway })
+  const listener = createListener(options, {
+    onRequest: take,
+    onConnectionError: telemetry.turnedAway,
+  })
 
-  function take(request: ClientRequest, response: ClientAnswer): void {
+  function take(request: IncomingRequest, response: OutgoingResponse): void {
     if (request.head.method === 'CONNECT') {
       refuseTunnel(request)
       return
     }
     const trace = beginTrace(request)
-    response.closing.add(() => telemetry.ended(trace, response))
+    response.onClose.add(() => telemetry.ended(trace, response))
     telemetry.begun(trace, request)
     void answer(request, response, trace)
   }
 
-  async function answer(request: ClientRequest, response: ClientAnswer, trace: Trace): Promise<void> {
-    let body: ClientBody = noBody
+  async function answer(request: IncomingRequest, response: OutgoingResponse, trace: Trace): Promise<void> {
+    let body: DownstreamBody = noBody
     passing += 1
     try {
       const received = receive(request, options, trace.requestId)
@@ -77,7 +90,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         fail(request, response, trace, admitted)
         return
       }
-      if (admitted.permitted.hasBody) body = new ArrivingBody(request, response, bodyPace)
+      if (admitted.permitted.hasBody) body = new RequestBody(request, response, bodyOptions)
       await pass(admitted, body, response, options, trace)
       body.release()
       drain(request)
@@ -89,25 +102,25 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     }
   }
 
-  function fail(request: ClientRequest, response: ClientAnswer, trace: Trace, error: unknown): void {
-    if (error instanceof ClientGone) return
+  function fail(request: IncomingRequest, response: OutgoingResponse, trace: Trace, error: unknown): void {
+    if (error instanceof ClientDisconnected) return
     const refusal = answerable(error)
     telemetry.refused(trace, refusal)
     refuse(response, refusal, trace)
     drain(request)
   }
 
-  function answerDocument({ name, bytes }: Document, response: ClientAnswer, trace: Trace): void {
+  function answerDocument({ name, bytes }: Document, response: OutgoingResponse, trace: Trace): void {
     trace.document = name
     options.shedding.admitDocument()
     const length = String(bytes.length)
     const headers = ['content-type', 'application/json', 'content-length', length, ...headersFor(trace)]
     response.writeHead(200, headers)
-    atEndOfTurn(() => response.end(bytes))
+    scheduleAtTickEnd(() => response.end(bytes))
   }
 
-  function refuseTunnel({ socket, client }: ClientRequest): void {
-    telemetry.turnedAway('tunnel', client)
+  function refuseTunnel({ socket, remoteAddress }: IncomingRequest): void {
+    telemetry.turnedAway('tunnel', remoteAddress)
     answerUnparsed(socket, new InterfaceError('Unsupported', 'CONNECT is not served here', { status: 405 }))
   }
 
@@ -123,13 +136,13 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
     async close() {
       problem = 'the gateway is shutting down'
-      await closeInTurn({
-        listener,
-        delayMs: listener.isListening ? timeouts.drainDelayMs : 0,
+      await shutDownGracefully({
+        server: listener,
+        drainDelayMs: listener.isListening ? timeouts.drainDelayMs : 0,
         graceMs: timeouts.drainGraceMs,
-        isPassing: () => passing > 0,
-        endExchanges: () => upstreams.close(),
-        stragglers: telemetry.stragglers,
+        isProcessing: () => passing > 0,
+        abort: () => upstreams.close(),
+        onGraceExpired: telemetry.stragglers,
       })
     },
   }

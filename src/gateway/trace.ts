@@ -5,7 +5,7 @@ import type { Target } from '../interface/target.ts'
 import type { Allowed } from '../policy/decision.ts'
 import type { RequestSpans } from '../telemetry/request-spans.ts'
 import type { Document } from './documents.ts'
-import type { ClientRequest } from './edge/client-request.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 
 /** The stages of the way of a request, in order. */
 export const stages = [
@@ -94,9 +94,9 @@ export class Trace {
 }
 
 /** Begins the trace of a request, before anything of it has been judged. */
-export function beginTrace(request: ClientRequest): Trace {
-  const requestId = requestIdOf(request.soleHeader(requestIdHeader))
+export function beginTrace(request: IncomingRequest): Trace {
+  const requestId = requestIdOf(request.singleHeader(requestIdHeader))
   const { headers } = request.head
   const isLancedb = headers.some((text, index) => index % 2 === 0 && text === lancedbDatabaseHeader)
-  return new Trace(requestId, request.client, isLancedb, request.arrivedAt)
+  return new Trace(requestId, request.remoteAddress, isLancedb, request.receivedAt)
 }

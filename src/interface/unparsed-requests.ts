@@ -1,34 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { closeGracefully } from '../lib/net/close-gracefully.ts'
 import { invalidInput, type InterfaceError } from './errors.ts'
 import { requestIdHeader } from './headers.ts'
-
-/** How long a client has to read the answer, and to close. */
-const lingerMs = 1_000
 
 /** Answers what the HTTP parser refused, where there is no request to answer, and closes the connection. */
 export function answerUnparsed(socket: Duplex, refusal: InterfaceError): void {
   const requestId = randomUUID()
   const body = JSON.stringify(refusal.toResponse(requestId))
-  closeBehind(
+  closeGracefully(
     socket,
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}\r\n` +
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
       `${requestIdHeader}: ${requestId}\r\nconnection: close\r\n\r\n${body}`,
   )
-}
-
-/** Closes a connection behind its last bytes, which the client has a moment to read. */
-export function closeBehind(socket: Duplex, lastBytes = ''): void {
-  if (!socket.writable) {
-    socket.destroy()
-    return
-  }
-  // To close at once would take the answer away, where something lies unread; not to close would wait for a client.
-  const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
-  socket.once('close', () => clearTimeout(timer))
-  socket.end(lastBytes)
 }
 
 /** What was wrong with something that is no request. */

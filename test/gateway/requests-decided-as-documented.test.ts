@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { authorize } from '../../src/gateway/authorize.ts'
 import { check } from '../../src/gateway/check.ts'
 import { DeniedError } from '../../src/gateway/denied-error.ts'
-import { noBody, type ClientBody } from '../../src/gateway/edge/client-body.ts'
+import { noBody, type DownstreamBody } from '../../src/gateway/body/downstream-body.ts'
 import { match } from '../../src/gateway/match.ts'
 import { authenticated, received, type Permitted } from '../../src/gateway/stages.ts'
 import type { Upstream } from '../../src/gateway/upstream/upstream.ts'
@@ -228,10 +228,14 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   })
   const permitted = authorize(authenticated(matched, ann), set, now)
   if (permitted instanceof DeniedError) return false
-  return await passesCheck(permitted, { ...noBody, whole: () => Promise.resolve(bytes) }, set)
+  return await passesCheck(permitted, { ...noBody, readAll: () => Promise.resolve(bytes) }, set)
 }
 
-async function passesCheck(permitted: Permitted, body: ClientBody, policies: PolicySet): Promise<boolean> {
+async function passesCheck(
+  permitted: Permitted,
+  body: DownstreamBody,
+  policies: PolicySet,
+): Promise<boolean> {
   try {
     await check(permitted, body, { policies, limits: { jsonBytes: 1_000_000, maxBatchEntries: 100 } })
     return true

@@ -9,7 +9,7 @@ import type { Target } from '../../interface/target.ts'
 import { principalKey } from '../../limits/selection.ts'
 import type { PolicySet } from '../../policy/trie.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
-import type { ClientAnswer } from '../edge/client-answer.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { headersFor } from '../answered-for.ts'
 import type { UpstreamAnswer } from '../upstream/exchange.ts'
 import { readListing, type ListingPosition } from './listing-page.ts'
@@ -36,11 +36,11 @@ const largestPage = 10_000
 /**
  * Answers a listing of names in the place of the upstream: what the caller may see of it, over all upstreams that
  * have a part in it. Throws InterfaceError (400 for a page token, 502, 503, 504, what an upstream refused with), or
- * ClientGone.
+ * ClientDisconnected.
  */
 export async function list(
   request: Recorded,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   { policies, upstreams, pageTokens, spans }: ListingParts,
 ): Promise<UpstreamAnswer> {
   const { meaning, principal, facts, requestId } = request

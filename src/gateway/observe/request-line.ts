@@ -1,8 +1,8 @@
 import { idText, member, writtenOnce } from '../../audit/json-text.ts'
 import type { InterfaceError } from '../../interface/errors.ts'
 import { ForeignError } from '../../interface/foreign-text.ts'
-import type { ClientAnswer } from '../edge/client-answer.ts'
-import { carriedSince } from '../edge/connection-bytes.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import { takeConnectionBytes } from '../../http1/server/connection-bytes.ts'
 import { DeniedError } from '../denied-error.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
@@ -16,7 +16,7 @@ import { stages, type Refusal, type Trace } from '../trace.ts'
  */
 export function requestLine(
   trace: Trace,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   end: RequestEnd,
   sampleRate: number | undefined,
 ): string {
@@ -24,7 +24,7 @@ export function requestLine(
   const { meaning, principal, upstream, spans } = trace
   const decided =
     trace.allowedBy ?? (refusal?.error instanceof DeniedError ? refusal.error.decision : undefined)
-  const { bytesIn, bytesOut } = carriedSince(response.request.socket)
+  const { bytesIn, bytesOut } = takeConnectionBytes(response.request.socket)
   return (
     member('requestId', trace.requestId) +
     member('traceId', spans?.traceId) +
@@ -38,7 +38,7 @@ export function requestLine(
     member('upstream', upstream) +
     `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
     `,"durationMs":${milliseconds(endedAt - trace.startedAt)},"stageMs":{${stageDurations(trace)}}` +
-    `,"complete":${response.isWhole}` +
+    `,"complete":${response.isComplete}` +
     (refusal === undefined ? '' : refusalMembers(trace, refusal)) +
     (trace.upstreamError === undefined ? '' : errorMembers(trace.upstreamError)) +
     member('sampleRate', sampleRate)

@@ -1,8 +1,12 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import { isCatalogError } from '../../interface/foreign-errors.ts'
-import { ClientGone } from '../edge/client-gone.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
 import { AnswerTooLarge, ExchangeFailed, type UpstreamAnswer } from './exchange.ts'
-import { ExchangeTimedOut, TransportError, type TransportCode } from './client/transport-error.ts'
+import {
+  RequestTimeout,
+  TransportError,
+  type TransportErrorCode,
+} from '../../http1/client/transport-error.ts'
 
 type Kind =
   | 'client'
@@ -22,11 +26,11 @@ const answers: Readonly<Record<Exclude<Kind, 'client'>, readonly [status: number
   transport: [502, 'the catalog could not be reached, or broke off'],
 }
 
-const kinds: Readonly<Partial<Record<TransportCode, Kind>>> = {
-  ANSWER_TIMEOUT: 'too slow',
-  IDLE_TIMEOUT: 'too slow',
+const kinds: Readonly<Partial<Record<TransportErrorCode, Kind>>> = {
+  HEADERS_TIMEOUT: 'too slow',
+  BODY_TIMEOUT: 'too slow',
   CONNECT_TIMEOUT: 'too slow to connect',
-  CLOSED: 'closing',
+  CLIENT_CLOSED: 'closing',
   BAD_REQUEST: 'not sendable',
 }
 
@@ -51,7 +55,7 @@ export function isTransportFailure(cause: unknown): boolean {
 
 /**
  * What a client is answered for a failed exchange: 502, 503 or 504, or what was found wrong with the body that it was
- * sending. ClientGone stays as it is, and so does what is no failed exchange.
+ * sending. ClientDisconnected stays as it is, and so does what is no failed exchange.
  */
 export function answerToFailure(error: unknown): unknown {
   if (!(error instanceof ExchangeFailed)) return error
@@ -71,8 +75,8 @@ export function reasonOfFailure(error: unknown): string {
 }
 
 function kindOf(cause: unknown): Kind {
-  if (cause instanceof ClientGone || cause instanceof InterfaceError) return 'client'
+  if (cause instanceof ClientDisconnected || cause instanceof InterfaceError) return 'client'
   if (cause instanceof AnswerTooLarge) return 'too large'
-  if (cause instanceof ExchangeTimedOut) return 'too slow'
+  if (cause instanceof RequestTimeout) return 'too slow'
   return (cause instanceof TransportError ? kinds[cause.code] : undefined) ?? 'transport'
 }
