@@ -42,12 +42,12 @@ export function createListener(
 
 /** No response after `idle_timeout`: the client has sent nothing. */
 const responses: Readonly<Record<RequestErrorReason, Unparsed | undefined>> = {
-  headers_timeout: 'too slow',
+  request_timeout: 'too slow',
   headers_too_large: 'too large',
   idle_timeout: undefined,
   incomplete_request: 'malformed',
-  malformed: 'malformed',
-  tls_to_plain_port: 'malformed',
+  malformed_request: 'malformed',
+  tls_on_plain_port: 'malformed',
 }
 
 function errorResponse(error: RequestError): ErrorResponse | undefined {

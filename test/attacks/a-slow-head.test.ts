@@ -24,7 +24,7 @@ it.each([
   const timer = setInterval(() => next !== '' && connection.write(next), headersMs / 8)
   onTestFinished(() => clearInterval(timer))
   expect(await connection.end()).toMatch(tooSlow)
-  expect(await refusalsCounted(gateway, 'headers_timeout')).toBe(1)
+  expect(await refusalsCounted(gateway, 'request_timeout')).toBe(1)
   expect(upstream.arrivals).toEqual([])
 })
 

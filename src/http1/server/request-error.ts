@@ -1,11 +1,11 @@
 /** Why the bytes on a connection are not a request, or not the rest of one. */
 export type RequestErrorReason =
-  | 'headers_timeout'
+  | 'request_timeout'
   | 'headers_too_large'
   | 'idle_timeout'
   | 'incomplete_request'
-  | 'malformed'
-  | 'tls_to_plain_port'
+  | 'malformed_request'
+  | 'tls_on_plain_port'
 
 /** The bytes on a connection are not a request. The message is for logs, not for clients. */
 export class RequestError extends Error {
@@ -20,5 +20,5 @@ export class RequestError extends Error {
 
 /** The bytes violate the grammar of HTTP/1.1. */
 export function malformed(message: string): RequestError {
-  return new RequestError('malformed', message)
+  return new RequestError('malformed_request', message)
 }

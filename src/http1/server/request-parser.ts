@@ -149,7 +149,7 @@ function skipEmptyLines(bytes: Buffer, from: number): number {
 
 /** Throws if no request line can start with these bytes. Returns whether it is complete. */
 function assertRequestLine(bytes: Buffer): boolean {
-  if (bytes[0] === tlsHandshake) throw new RequestError('tls_to_plain_port', 'TLS on a port without TLS')
+  if (bytes[0] === tlsHandshake) throw new RequestError('tls_on_plain_port', 'TLS on a port without TLS')
   // The first half of an empty line.
   if (bytes.length === 1 && bytes[0] === carriageReturn) return false
   const end = bytes.indexOf(lineFeed)

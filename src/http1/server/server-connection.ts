@@ -137,7 +137,7 @@ export class ServerConnection implements RequestConnection, ResponseConnection, 
     if (state.kind === 'opened' && now - state.since > headersTimeoutMs)
       this.#reject(new RequestError('idle_timeout', 'no request on a new connection'))
     else if (state.kind === 'readingHead' && now - state.since > headersTimeoutMs)
-      this.#reject(new RequestError('headers_timeout', 'the head was not received in time'))
+      this.#reject(new RequestError('request_timeout', 'the head was not received in time'))
     else if (state.kind === 'idle' && now - state.since > keepAliveTimeoutMs) this.#abort()
   }
 

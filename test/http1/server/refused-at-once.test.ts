@@ -61,10 +61,10 @@ it.each([
   const connection = openRaw(url)
   connection.write(Buffer.from(bytes, 'latin1'))
   expect(await connection.end()).toMatch(
-    /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nconnection: close\r\n[^]*error: malformed$/,
+    /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nconnection: close\r\n[^]*error: malformed_request$/,
   )
   expect(connection.received().match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
-  expect(errors).toEqual(['malformed'])
+  expect(errors).toEqual(['malformed_request'])
 })
 
 it.each([
@@ -90,9 +90,9 @@ it.each([
   const connection = openRaw(url)
   connection.write(bytes)
   expect(await connection.end()).toMatch(
-    /^HTTP\/1\.1 408 [^]*\r\nconnection: close\r\n[^]*error: headers_timeout$/,
+    /^HTTP\/1\.1 408 [^]*\r\nconnection: close\r\n[^]*error: request_timeout$/,
   )
-  expect(errors).toEqual(['headers_timeout'])
+  expect(errors).toEqual(['request_timeout'])
 })
 
 it.each([
@@ -130,7 +130,7 @@ it('TLS that is spoken to a plain port is known as such', async () => {
   const connection = openRaw(url)
   connection.write(Buffer.from('1603010200010001fc0303', 'hex'))
   expect(await connection.end()).toMatch(/^HTTP\/1\.1 400 /)
-  expect(errors).toEqual(['tls_to_plain_port'])
+  expect(errors).toEqual(['tls_on_plain_port'])
 })
 
 it('what stands behind a fault is no request', async () => {
@@ -139,5 +139,5 @@ it('what stands behind a fault is no request', async () => {
   connection.write(`${chunked}zz\r\nGET /smuggled HTTP/1.1\r\nhost: g\r\n\r\n`)
   connection.write('GET /smuggled HTTP/1.1\r\nhost: g\r\n\r\n')
   expect((await connection.end()).match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
-  expect(errors).toEqual(['malformed'])
+  expect(errors).toEqual(['malformed_request'])
 })

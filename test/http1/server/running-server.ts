@@ -30,12 +30,12 @@ const longTimeouts: Http1ServerOptions['timeouts'] = {
 }
 
 const statuses: Readonly<Record<RequestErrorReason, number | undefined>> = {
-  headers_timeout: 408,
+  request_timeout: 408,
   headers_too_large: 431,
   idle_timeout: undefined,
   incomplete_request: 400,
-  malformed: 400,
-  tls_to_plain_port: 400,
+  malformed_request: 400,
+  tls_on_plain_port: 400,
 }
 
 /** A server whose requests are served by `onRequest`. It ends with the test. */
