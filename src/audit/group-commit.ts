@@ -106,10 +106,12 @@ export class GroupCommit {
 
   /** Why a record that may use that share of the queue would not be taken now. */
   unavailable(share: number, essential = false): UnavailableReason | undefined {
-    if (this.#takes === 'nothing' || (this.#takes === 'essential' && !essential)) return 'closed'
-    if (!essential && !this.#reserve.held) return 'space'
+    if (this.#takes === 'nothing' || (this.#takes === 'essential' && !essential)) return 'audit_closed'
+    if (!essential && !this.#reserve.held) return 'audit_disk_full'
     const { records, bytes } = this.#bounds
-    return this.#queue.length >= records * share || this.#bytes >= bytes * share ? 'full' : undefined
+    return this.#queue.length >= records * share || this.#bytes >= bytes * share
+      ? 'audit_queue_full'
+      : undefined
   }
 
   /** Takes nothing more but what is essential, and writes what waits, with the outcomes that come of it. */
@@ -201,7 +203,7 @@ export class GroupCommit {
 
   #fail(group: readonly Waiting[], error: Error): void {
     this.#failure = error
-    for (const waiting of group) this.#refuse(waiting, new AuditUnavailable('disk', error))
+    for (const waiting of group) this.#refuse(waiting, new AuditUnavailable('audit_write_failed', error))
     this.#observe?.failed()
     this.#retryLater()
   }

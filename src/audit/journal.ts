@@ -23,10 +23,11 @@ const openFlags =
   constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | (writesAreDurable ? constants.O_DSYNC : 0)
 
 /**
- * A file of fixed size beside the segments, which holds what was last appended to the newest of them. A segment grows,
- * so that to make an append durable the file system must note its new length too, in a journal of its own; to overwrite
- * blocks that are there takes less than half of that. So what is appended is durable here first; after a crash of the
- * machine `replayJournal` puts it back. When the journal is full, the segment is synced, and it begins anew.
+ * A file of fixed size beside the segments that holds the last bytes appended to the newest segment. To make an append
+ * to a growing file durable, the file system must commit the new length too; overwriting allocated blocks takes a quarter
+ * to a half less (ext4). So an append is durable here first, and `replayJournal` restores it after a crash of the machine.
+ * When the journal is full, the segment is synced and the journal starts over. Preallocated segments would be as fast,
+ * but they end in zeros while they are written, which programs that follow the log would have to skip.
  */
 export class Journal {
   readonly #path: string

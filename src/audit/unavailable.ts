@@ -1,24 +1,14 @@
-import { InterfaceError } from '../interface/errors.ts'
+import { InterfaceError, optionsFor } from '../interface/errors.ts'
 
-/**
- * Why a record was not taken. `full`: too many records wait. `disk`: it could not be written. `space`: what is left
- * of the disk is kept for changes under way. `closed`: the log is closed.
- */
-export type UnavailableReason = 'full' | 'disk' | 'space' | 'closed'
+/** Why the audit log takes no record. `audit_disk_full`: the rest of the disk is reserved for changes under way. */
+export type UnavailableReason = 'audit_queue_full' | 'audit_write_failed' | 'audit_disk_full' | 'audit_closed'
 
-/** The audit log cannot take a record now, so the change must not happen: answered as 503. */
+/** The audit log cannot take a record now, so the change must not happen (503). */
 export class AuditUnavailable extends InterfaceError {
-  readonly reason: UnavailableReason
-
   constructor(reason: UnavailableReason, cause?: unknown) {
-    super(
-      'ServiceUnavailable',
-      'the change was not made: the audit log cannot be written now, and no change passes unrecorded',
-      {
-        headers: { 'retry-after': '1' },
-        cause,
-      },
-    )
-    this.reason = reason
+    super('ServiceUnavailable', 'the change was not made: the audit log cannot be written now', {
+      ...optionsFor(reason),
+      cause,
+    })
   }
 }

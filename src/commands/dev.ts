@@ -60,7 +60,7 @@ async function dev(options: DevOptions): Promise<void> {
     await readOrMakePepper(join(folder, devFiles.pepper))
     await makeStore(join(folder, devFiles.store))
     // Loaded here, so that the other commands start at once.
-    const { startGateway } = await import('../gateway/gateway.ts')
+    const { startGateway } = await import('../gateway/bootstrap/start-gateway.ts')
     const gateway = await attempt('the gateway cannot start', () =>
       startGateway({
         settings: devSettings(folder, options, catalog),

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import type { Command } from 'commander'
 import { readGatewaySettings, type GatewaySettings } from '../config.ts'
-import type { RunningGateway } from '../gateway/gateway.ts'
+import type { RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
 import { surviveOtherSignals } from '../signals.ts'
 import { availableCores } from '../workers/available-cores.ts'
 import { assertNoDevelopmentFiles } from './development-files.ts'
@@ -36,7 +36,7 @@ async function start(settings: GatewaySettings): Promise<RunningGateway> {
   // Loaded here, so that the other commands start at once.
   const { completeLeftLogs } = await import('../workers/left-logs.ts')
   await completeLeftLogs(settings.audit, workers)
-  if (workers === 1) return (await import('../gateway/gateway.ts')).startGateway({ settings })
+  if (workers === 1) return (await import('../gateway/bootstrap/start-gateway.ts')).startGateway({ settings })
   const { startWorkers, WorkerFailed } = await import('../workers/start-workers.ts')
   return startWorkers(settings, workers).catch((error: unknown) => {
     throw error instanceof WorkerFailed ? new CommandFailure(error.message) : error
@@ -46,6 +46,6 @@ async function start(settings: GatewaySettings): Promise<RunningGateway> {
 /** What cannot be used is told by the process that has started this one. */
 async function serveAsWorker(): Promise<void> {
   const { runWorker } = await import('../workers/run-worker.ts')
-  const { startGateway } = await import('../gateway/gateway.ts')
+  const { startGateway } = await import('../gateway/bootstrap/start-gateway.ts')
   await runWorker((options) => attempt('the gateway cannot start', () => startGateway(options)))
 }

@@ -1,5 +1,5 @@
 import { assertPlaced } from '../interface/decisive-names.ts'
-import { invalidInput } from '../interface/errors.ts'
+import { refusal } from '../interface/errors.ts'
 import { assertIdentifier, show, type Identifier } from '../interface/identifiers.ts'
 import { operationNamed, type Operation, type OperationName } from '../interface/operations.ts'
 import { factsOfOperation } from '../policy/operation-facts.ts'
@@ -34,7 +34,7 @@ export function* batchNeeds({ entries }: Operation, members: Members): Generator
 export function assertEntryCount({ entries }: Operation, members: Members, maximum: number): void {
   const list = entries && memberOf(members, entries.member)
   if (!Array.isArray(list) || list.length <= maximum) return
-  throw invalidInput(`the batch has ${list.length} entries; expected at most ${maximum}`, { status: 413 })
+  throw refusal('batch_too_large', `the batch has ${list.length} entries; expected at most ${maximum}`)
 }
 
 function entryNeed(name: OperationName, entry: Members, what: string): PermissionNeed {
@@ -43,7 +43,10 @@ function entryNeed(name: OperationName, entry: Members, what: string): Permissio
   const facts = readEntryFacts(operation, entry, what)
   if (name === 'CreateTableVersion') confineManifest(facts.stated.manifestPath, `${what}.manifest_path`)
   if (facts.stated.location !== undefined || facts.stated.vendCredentials === true) {
-    throw invalidInput(`${what} chooses a location or asks for credentials; declare such a table by itself`)
+    throw refusal(
+      'invalid_body',
+      `${what} chooses a location or asks for credentials; declare such a table by itself`,
+    )
   }
   const id = idOf(entry, what)
   return {
@@ -62,7 +65,8 @@ function assertMembers(operation: Operation, entry: Members, what: string): void
     if (value === null) continue
     assertPlaced(operation, 'body', name)
     const isEnvelope = name === 'identity' || (name === 'context' && !isEmpty(value))
-    if (isEnvelope) throw invalidInput(`${what}.${name} is not accepted inside a batch; send headers`)
+    if (isEnvelope)
+      throw refusal('invalid_body', `${what}.${name} is not accepted inside a batch; send headers`)
     if (name === 'query') assertNoFacts(operation, value)
   }
 }
@@ -84,14 +88,15 @@ function idOf(entry: Members, what: string): Identifier {
   if (Array.isArray(id) && id.length > 0 && id.every((part) => typeof part === 'string')) {
     return assertIdentifier(id)
   }
-  throw invalidInput(`${what} names no table; expected "id", a list of strings`)
+  throw refusal('invalid_body', `${what} names no table; expected "id", a list of strings`)
 }
 
 function soleMember(entry: Members, expected: readonly string[], what: string): string {
   const found = Object.keys(entry).filter((name) => entry[name] !== null)
   const [name] = found
   if (name !== undefined && found.length === 1 && expected.includes(name)) return name
-  throw invalidInput(
+  throw refusal(
+    'invalid_body',
     `${what} holds ${found.map(show).join(', ') || 'nothing'}; expected exactly one of ${expected.join(', ')}`,
   )
 }
@@ -99,14 +104,17 @@ function soleMember(entry: Members, expected: readonly string[], what: string): 
 function listIn(members: Members, name: string): readonly unknown[] {
   const value = memberOf(members, name)
   if (!Array.isArray(value) || value.length === 0) {
-    throw invalidInput(`"${name}" in the body is ${describe(value)}; expected a list of at least one object`)
+    throw refusal(
+      'invalid_body',
+      `"${name}" in the body is ${describe(value)}; expected a list of at least one object`,
+    )
   }
   return value
 }
 
 function objectOf(value: unknown, what: string): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalidInput(`"${what}" in the body is ${describe(value)}; expected an object`)
+    throw refusal('invalid_body', `"${what}" in the body is ${describe(value)}; expected an object`)
   }
   for (const name of Object.keys(value)) assertSpelling(name)
   return value as Members

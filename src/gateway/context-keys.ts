@@ -1,4 +1,4 @@
-import { invalidInput, type InterfaceError } from '../interface/errors.ts'
+import { refusal, type InterfaceError } from '../interface/errors.ts'
 import { dialects, reservedContextPrefix } from '../interface/headers.ts'
 import { show } from '../interface/identifiers.ts'
 import { allowedRequestHeaders } from './upstream/allowed-headers.ts'
@@ -31,13 +31,14 @@ export function headerOfContextKey(key: string): string | InterfaceError {
     return allowedRequestHeaders.has(name) ? name : readAsHeader(key, name)
   }
   if (name.startsWith(reservedContextPrefix)) {
-    return invalidInput(`the context key ${show(key)} is reserved for the gateway`)
+    return refusal('invalid_context_key', `the context key ${show(key)} is reserved for the gateway`)
   }
   return dialects.catalog.context + name
 }
 
 function readAsHeader(key: string, name: string): InterfaceError {
-  return invalidInput(
+  return refusal(
+    'invalid_context_key',
     `the context key ${show(key)} names ${show(name)}, which some catalogs read as a header; send it as one`,
   )
 }

@@ -3,7 +3,12 @@ import { challenge } from '../identity/refusal.ts'
 import { InterfaceError } from '../interface/errors.ts'
 import { show } from '../interface/identifiers.ts'
 import { namespaceNotFound, tableNotFound, transactionNotFound } from '../interface/not-found.ts'
-import { operationNamed, operations, type ObjectKind, type OperationName } from '../interface/operations.ts'
+import {
+  isOperationName,
+  operationNamed,
+  type ObjectKind,
+  type OperationName,
+} from '../interface/operations.ts'
 import type { Decision } from '../policy/decision.ts'
 import type { Question } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
@@ -28,9 +33,13 @@ export class DeniedError extends InterfaceError {
     concealing: InterfaceError | undefined,
   ) {
     const needs = told(need)
-    if (concealing !== undefined) super(concealing.kind, concealing.message)
-    else if (method !== 'anonymous') super('PermissionDenied', needs)
-    else super('Unauthenticated', `no credential was sent, and without one ${needs}`, { headers: challenge })
+    const { reason } = decision
+    if (concealing !== undefined) super(concealing.kind, concealing.message, { reason })
+    else if (method !== 'anonymous') super('PermissionDenied', needs, { reason })
+    else {
+      const message = `no credential was sent, and without one ${needs}`
+      super('Unauthenticated', message, { reason, headers: challenge })
+    }
     this.decision = decision
     this.needs = needs
   }
@@ -60,9 +69,9 @@ function concealed(
   question: Question,
   policies: PolicySet,
 ): InterfaceError | undefined {
-  if (beneath === true || !(permission in operations) || id.length === 0) return undefined
+  if (beneath === true || !isOperationName(permission) || id.length === 0) return undefined
   const parent: Question = { ...question, kind: 'namespace', id: id.slice(0, -1) }
-  if (creates(permission as OperationName, kind)) {
+  if (creates(permission, kind)) {
     return policies.conceals(parent) ? namespaceNotFound(parent.id) : undefined
   }
   if (!policies.conceals(question)) return undefined

@@ -1,7 +1,12 @@
 import { keySetPath } from '../identity/assertions.ts'
-import { InterfaceError, invalidInput } from '../interface/errors.ts'
+import { refusal } from '../interface/errors.ts'
 import { openApiPath, openApiText } from '../interface/openapi.ts'
-import type { Received } from './stages.ts'
+import type { Received } from './context.ts'
+import type { DownstreamResponse } from './downstream.ts'
+import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
+import type { Shedding } from '../limits/shedding.ts'
+import { headersFor } from './answered-for.ts'
+import type { Trace } from './trace.ts'
 
 /** A JSON document that the gateway itself serves, to everybody. */
 export interface Document {
@@ -22,16 +27,30 @@ export function createDocuments(keySet: string | undefined): FindDocument {
     [openApiPath, { name: 'openapi', bytes: Buffer.from(openApiText()) }],
   ])
   if (keySet !== undefined) documents.set(keySetPath, { name: 'jwks', bytes: Buffer.from(keySet) })
-  return ({ method, target, hasBody }) => {
+  return ({ head: { method, target, hasBody } }) => {
     const document = documents.get(target)
     if (document === undefined) return undefined
     if (method !== 'GET') {
-      throw new InterfaceError('Unsupported', `${target} takes GET, not ${method}`, {
-        status: 405,
+      throw refusal('method_not_allowed', `${target} takes GET, not ${method}`, {
         headers: { allow: 'GET' },
       })
     }
-    if (hasBody) throw invalidInput(`a GET request for ${target} has no body, but one was sent`)
+    if (hasBody) throw refusal('unexpected_body', `a GET request for ${target} has no body, but one was sent`)
     return document
   }
+}
+
+/** Responds with a document. Throws Overloaded (503) if the gateway sheds load. */
+export function respondWithDocument(
+  { name, bytes }: Document,
+  response: DownstreamResponse,
+  shedding: Shedding,
+  trace: Trace,
+): void {
+  trace.document = name
+  shedding.admitDocument()
+  const length = String(bytes.length)
+  const headers = ['content-type', 'application/json', 'content-length', length, ...headersFor(trace)]
+  response.writeHead(200, headers)
+  scheduleAtTickEnd(() => response.end(bytes))
 }

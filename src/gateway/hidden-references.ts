@@ -1,8 +1,8 @@
 import { InterfaceError, type ErrorName } from '../interface/errors.ts'
 import type { Operation } from '../interface/operations.ts'
-import { noFacts } from '../policy/question.ts'
+import { noFacts, type RequestFacts } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
-import type { Recorded } from './stages.ts'
+import type { Authenticated } from './context.ts'
 
 /** Messages that name no tag and no branch. */
 const messages: Partial<Record<ErrorName, string>> = {
@@ -12,17 +12,19 @@ const messages: Partial<Record<ErrorName, string>> = {
   TableBranchAlreadyExists: 'the table has that branch already',
 }
 
+/** A request, with the policies that allowed it. */
+interface DecidedRequest extends Authenticated {
+  readonly permit: { readonly policies: PolicySet; readonly facts: RequestFacts }
+}
+
 /**
  * An error of the upstream as the caller may see it: catalogs name other tags and branches in errors about them, as
  * the tags that keep a branch from being deleted. A caller that may not list them gets a message without names.
  */
-export function withoutReferences(
-  error: InterfaceError,
-  request: Recorded,
-  policies: PolicySet,
-): InterfaceError {
-  const { meaning, principal, facts } = request
-  const { operation, id } = meaning
+export function withoutReferences(error: InterfaceError, request: DecidedRequest): InterfaceError {
+  const { route, principal, permit } = request
+  const { operation, id } = route
+  const { facts, policies } = permit
   const message = messages[error.kind]
   if (operation.object !== 'table' || (message === undefined && !concernsReferences(operation))) return error
   const question = {

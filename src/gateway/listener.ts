@@ -5,8 +5,8 @@ import type { ErrorResponse } from '../http1/server/error-response.ts'
 import { createHttp1Server, type Http1Server, type Http1ServerHandler } from '../http1/server/http1-server.ts'
 import type { RequestError, RequestErrorReason } from '../http1/server/request-error.ts'
 import type { RequestScheduler } from '../http1/server/request-queue.ts'
+import { refusal } from '../interface/errors.ts'
 import { requestIdHeader } from '../interface/headers.ts'
-import { unparsedRefusal, type Unparsed } from '../interface/unparsed-requests.ts'
 
 /** The settings of the listener, and what is shared with the rest of the gateway. */
 export interface ListenerOptions {
@@ -40,24 +40,25 @@ export function createListener(
   )
 }
 
-/** No response after `idle_timeout`: the client has sent nothing. */
-const responses: Readonly<Record<RequestErrorReason, Unparsed | undefined>> = {
-  request_timeout: 'too slow',
-  headers_too_large: 'too large',
-  idle_timeout: undefined,
-  incomplete_request: 'malformed',
-  malformed_request: 'malformed',
-  tls_on_plain_port: 'malformed',
+const malformed = 'the request is not well-formed HTTP/1.1'
+
+const messages: Readonly<Record<Exclude<RequestErrorReason, 'idle_timeout'>, string>> = {
+  headers_too_large: 'the head of the request is too large',
+  incomplete_request: malformed,
+  malformed_request: malformed,
+  request_timeout: 'the request did not arrive in time',
+  tls_on_plain_port: malformed,
 }
 
+/** No response after an idle timeout: the client has sent nothing. */
 function errorResponse(error: RequestError): ErrorResponse | undefined {
-  const kind = responses[error.reason]
-  if (kind === undefined) return undefined
+  const { reason } = error
+  if (reason === 'idle_timeout') return undefined
   const requestId = randomUUID()
-  const refusal = unparsedRefusal(kind, error)
+  const refused = refusal(reason, messages[reason], { cause: error })
   return {
-    status: refusal.status,
+    status: refused.status,
     headers: ['content-type', 'application/json', requestIdHeader, requestId],
-    body: JSON.stringify(refusal.toResponse(requestId)),
+    body: JSON.stringify(refused.toResponse(requestId)),
   }
 }

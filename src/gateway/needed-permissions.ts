@@ -1,4 +1,4 @@
-import { invalidInput } from '../interface/errors.ts'
+import { refusal } from '../interface/errors.ts'
 import { assertIdentifier, assertName, type Identifier } from '../interface/identifiers.ts'
 import type { FactName, StatedFacts } from '../interface/facts.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
@@ -16,7 +16,7 @@ import { confineManifest } from './body/confine-manifest.ts'
 import { spelled } from './body/spelling.ts'
 import type { Members } from './facts/read-facts.ts'
 import type { PermissionNeed } from './needs.ts'
-import type { Matched } from './stages.ts'
+import type { Matched } from './context.ts'
 
 /** The operations whose response may carry storage credentials that nobody asked for. */
 const vending: ReadonlySet<OperationName> = new Set([
@@ -31,7 +31,7 @@ const vending: ReadonlySet<OperationName> = new Set([
  * pending ask for nothing yet.
  */
 export function permissionsOfHead(
-  { meaning: { operation, id } }: Matched,
+  { route: { operation, id } }: Matched,
   facts: ReadFacts,
 ): readonly PermissionNeed[] {
   const own = ownNeed(operation, id, facts)
@@ -56,7 +56,7 @@ export function* permissionsOfRequest(
   facts: ReadFacts,
   members: Members,
 ): Generator<PermissionNeed, void, void> {
-  const { operation } = request.meaning
+  const { operation } = request.route
   if (operation.name === 'CreateTableVersion') confineManifest(facts.stated.manifestPath, 'manifest_path')
   if (operation.name === 'RenameTable') assertNewName(facts.stated.newName)
   yield* permissionsOfHead(request, facts)
@@ -204,6 +204,6 @@ function everythingBeneath(id: Identifier, because: string): PermissionNeed[] {
 }
 
 function assertNewName(name: StatedFacts['newName']): void {
-  if (name === undefined) throw invalidInput('RenameTable needs "new_table_name" in the body')
+  if (name === undefined) throw refusal('invalid_body', 'RenameTable needs "new_table_name" in the body')
   assertName(name, 'new_table_name')
 }

@@ -1,4 +1,4 @@
-import { InterfaceError } from '../interface/errors.ts'
+import { InterfaceError, refusal } from '../interface/errors.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
 import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
@@ -12,7 +12,7 @@ const maximumDrainMs = 10_000
 /** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
 export function answerable(error: unknown): InterfaceError {
   if (error instanceof InterfaceError) return error
-  return new InterfaceError('Internal', 'the gateway failed; the request id leads to its log', {
+  return refusal('internal_error', 'the gateway failed; the request id leads to its log', {
     cause: error,
   })
 }

@@ -1,31 +1,26 @@
-import { InterfaceError } from '../interface/errors.ts'
+import { refusal } from '../interface/errors.ts'
 import { answerUnparsed } from '../interface/unparsed-requests.ts'
-import { headersFor } from './answered-for.ts'
-import { DeniedError } from './denied-error.ts'
-import { createDocuments, type Document } from './documents.ts'
 import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
-import { BodyTimeout } from './body/body-timeout.ts'
-import { noBody, type DownstreamBody } from './body/downstream-body.ts'
 import { RequestBody, type RequestBodyOptions } from '../http1/server/request-body.ts'
+import { BodyTimeout } from './body/body-timeout.ts'
+import { noBody } from './downstream.ts'
 import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 import { shutDownGracefully } from '../http1/server/graceful-shutdown.ts'
 import type { LimitSettings, ListenSettings } from '../config/listen-settings.ts'
 import { ClientDisconnected } from './client-disconnected.ts'
 import type { Http1Server } from '../http1/server/http1-server.ts'
 import { createListener, type ListenerOptions } from './listener.ts'
-import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import type { GatewayTelemetry } from './observe/observe.ts'
-import { admit, pass, type PipelineParts } from './pipeline.ts'
-import { receive } from './receive.ts'
+import { handle, type Pipeline } from './pipeline.ts'
 import { answerable, drain, refuse } from './refuse.ts'
-import { beginTrace, type Trace } from './trace.ts'
+import { startTrace, type Trace } from './trace.ts'
 
-/** What the server needs besides the parts of the pipeline. */
-export interface GatewayServerOptions extends PipelineParts, ListenerOptions {
-  readonly limits: LimitSettings
+/** Used by `createGatewayServer`. */
+export interface GatewayServerOptions {
+  readonly pipeline: Pipeline
+  readonly listener: ListenerOptions
+  readonly limits: Pick<LimitSettings, 'bodyBytesPerSecond'>
   readonly telemetry: GatewayTelemetry
-  /** The JSON Web Key Set of what upstreams are told about callers; undefined where nothing is signed. */
-  readonly keySet: string | undefined
 }
 
 /** The HTTP server of the gateway. */
@@ -42,12 +37,10 @@ export interface GatewayServer {
   close(): Promise<void>
 }
 
-/**
- * Builds the HTTP server of the gateway: every request is received by the same rules; then documents are answered
- * here, and all else goes through the pipeline.
- */
+/** Creates the HTTP/1.1 server of the gateway, which feeds the pipeline. */
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { telemetry, timeouts, limits, upstreams } = options
+  const { pipeline, telemetry, limits } = options
+  const { timeouts } = options.listener
   const bodyOptions: RequestBodyOptions = {
     timeoutMs: timeouts.bodyMs,
     minBytesPerSecond: limits.bodyBytesPerSecond,
@@ -56,9 +49,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         ? new BodyTimeout()
         : new ClientDisconnected('the client aborted the request body'),
   }
-  const findDocument = createDocuments(options.keySet)
   let passing = 0
-  const listener = createListener(options, {
+  const listener = createListener(options.listener, {
     onRequest: take,
     onConnectionError: telemetry.turnedAway,
   })
@@ -68,30 +60,17 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       refuseTunnel(request)
       return
     }
-    const trace = beginTrace(request)
+    const trace = startTrace(request)
     response.onClose.add(() => telemetry.ended(trace, response))
     telemetry.begun(trace, request)
-    void answer(request, response, trace)
+    void serve(request, response, trace)
   }
 
-  async function answer(request: IncomingRequest, response: OutgoingResponse, trace: Trace): Promise<void> {
-    let body: DownstreamBody = noBody
+  async function serve(request: IncomingRequest, response: OutgoingResponse, trace: Trace): Promise<void> {
+    const body = request.isComplete ? noBody : new RequestBody(request, response, bodyOptions)
     passing += 1
     try {
-      const received = receive(request, options, trace.requestId)
-      const document = findDocument(received)
-      if (document !== undefined) {
-        answerDocument(document, response, trace)
-        return
-      }
-      const admission = admit(received, response, options, trace)
-      const admitted = admission instanceof Promise ? await admission : admission
-      if (admitted instanceof DeniedError) {
-        fail(request, response, trace, admitted)
-        return
-      }
-      if (admitted.permitted.hasBody) body = new RequestBody(request, response, bodyOptions)
-      await pass(admitted, body, response, options, trace)
+      await handle(request, body, response, pipeline, trace)
       body.release()
       drain(request)
     } catch (error) {
@@ -110,18 +89,9 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     drain(request)
   }
 
-  function answerDocument({ name, bytes }: Document, response: OutgoingResponse, trace: Trace): void {
-    trace.document = name
-    options.shedding.admitDocument()
-    const length = String(bytes.length)
-    const headers = ['content-type', 'application/json', 'content-length', length, ...headersFor(trace)]
-    response.writeHead(200, headers)
-    scheduleAtTickEnd(() => response.end(bytes))
-  }
-
   function refuseTunnel({ socket, remoteAddress }: IncomingRequest): void {
-    telemetry.turnedAway('tunnel', remoteAddress)
-    answerUnparsed(socket, new InterfaceError('Unsupported', 'CONNECT is not served here', { status: 405 }))
+    telemetry.turnedAway('connect_not_supported', remoteAddress)
+    answerUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not served here'))
   }
 
   let problem: string | undefined = 'the gateway is starting'
@@ -131,7 +101,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     async listen({ host, port }) {
       const bound = await listener.listen({ host, port })
       problem = undefined
-      const scheme = options.tls === undefined ? 'http' : 'https'
+      const scheme = options.listener.tls === undefined ? 'http' : 'https'
       return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${bound}`
     },
     async close() {
@@ -141,7 +111,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         drainDelayMs: listener.isListening ? timeouts.drainDelayMs : 0,
         graceMs: timeouts.drainGraceMs,
         isProcessing: () => passing > 0,
-        abort: () => upstreams.close(),
+        abort: () => pipeline.upstreams.close(),
         onGraceExpired: telemetry.stragglers,
       })
     },

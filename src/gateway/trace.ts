@@ -1,13 +1,13 @@
-import type { Principal } from '../identity/principal.ts'
 import type { InterfaceError } from '../interface/errors.ts'
 import { lancedbDatabaseHeader, requestIdHeader, requestIdOf } from '../interface/headers.ts'
-import type { Target } from '../interface/target.ts'
-import type { Allowed } from '../policy/decision.ts'
 import type { RequestSpans } from '../telemetry/request-spans.ts'
+import { DeniedError } from './denied-error.ts'
 import type { Document } from './documents.ts'
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import type { DownstreamRequest } from './downstream.ts'
+import type { Audited } from './stages/audit.ts'
+import type { Authorized } from './stages/authorize.ts'
 
-/** The stages of the way of a request, in order. */
+/** The stages, in order. */
 export const stages = [
   'receive',
   'match',
@@ -19,82 +19,96 @@ export const stages = [
   'forward',
 ] as const
 
-/** One of them. */
+/** Name of a stage: in files, metrics, spans and the log. */
 export type Stage = (typeof stages)[number]
 
-const places: ReadonlyMap<Stage, number> = new Map(stages.map((stage, place) => [stage, place]))
+const stageIndexes: ReadonlyMap<Stage, number> = new Map(stages.map((stage, index) => [stage, index]))
 
-/** What refused a request, and why in one word of a closed set. */
-export interface Refusal {
-  readonly error: InterfaceError
-  readonly reason: string
-}
+/** The result of the last stage that a request has passed. */
+export type Progress = Partial<Omit<Audited, 'permit'> & Pick<Authorized, 'permit'>>
 
 /**
- * What is known of a request so far: for its line in the log, its metrics and its refusal. All members are there from
- * the start: every request has one, and to add to an object costs more than to change it.
+ * Observes one request for its log line, metrics and spans. It refers to the result of the last stage instead of
+ * copying from it.
  */
 export class Trace {
   readonly requestId: string
+  /** Address of the peer of the connection. */
   readonly client: string
-  /** Whether a remote client of LanceDB sent it. */
+  /** Whether a remote client of LanceDB sent the request. */
   readonly isLancedb: boolean
   /** Milliseconds of performance.now(), as all times here. */
   readonly startedAt: number
   stage: Stage = 'receive'
-  meaning: Target | undefined = undefined
-  /** The document that it is for, if it is not for the catalog. */
+  progress: Progress = {}
+  /** Name of the document that the request is for, if it is not for the catalog. */
   document: Document['name'] | undefined = undefined
-  principal: Principal | undefined = undefined
-  allowedBy: Allowed | undefined = undefined
-  /** Of the policies that decide on it. */
-  policyRevision: string | undefined = undefined
-  /** The name of the upstream that it goes to. */
-  upstream: string | undefined = undefined
-  forwardedAt: number | undefined = undefined
-  refusal: Refusal | undefined = undefined
-  /** What the upstream answered, if that was an error. */
+  /** The error that the request was refused with. */
+  refusal: InterfaceError | undefined = undefined
+  /** The error that the upstream responded with. */
   upstreamError: InterfaceError | undefined = undefined
-  /** The id of the trace that is told of it, where there is one. */
+  /** Id of the exported trace; undefined if it is not sampled. */
   traceId: string | undefined = undefined
-  /** Where traces are on. */
+  /** Undefined if traces are off. */
   spans: RequestSpans | undefined = undefined
-  #place = 0
-  #stageSince: number
-  readonly #tookMs: number[] = [NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN]
+  #stageIndex = 0
+  #stageStartedAt: number
+  readonly #stageMs: number[] = [NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN]
 
   constructor(requestId: string, client: string, isLancedb: boolean, startedAt: number) {
     this.requestId = requestId
     this.client = client
     this.isLancedb = isLancedb
     this.startedAt = startedAt
-    this.#stageSince = startedAt
+    this.#stageStartedAt = startedAt
   }
 
-  /** Milliseconds that all visits to each of `stages` took; NaN where the request has not come to it. */
-  get tookMs(): readonly number[] {
-    return this.#tookMs
+  /** Revision of the policies that decided; undefined before any did. */
+  get policyRevision(): string | undefined {
+    return this.progress.permit?.policies.revision ?? this.denial?.revision
   }
 
-  /** A stage begins, and with it the one before is over. A stage can be come to again. */
-  enter(stage: Stage): void {
+  /** The decision that refused the request. */
+  get denial(): DeniedError['decision'] | undefined {
+    return this.refusal instanceof DeniedError ? this.refusal.decision : undefined
+  }
+
+  /** Name of the upstream of a checked request. */
+  get upstream(): string | undefined {
+    return this.progress.allowedBy && this.progress.upstream?.name
+  }
+
+  /** Milliseconds spent in each of `stages`; NaN for stages that were not entered. */
+  get stageMs(): readonly number[] {
+    return this.#stageMs
+  }
+
+  /** When the request was sent upstream; undefined if it was not. */
+  get forwardedAt(): number | undefined {
+    return this.stage === 'forward' && 'intent' in this.progress ? this.#stageStartedAt : undefined
+  }
+
+  /** Enters `stage`, which ends the previous one, with the result of that. A stage can be entered again. */
+  enter<T extends Progress>(stage: Stage, progress: T): T {
     const now = performance.now()
     this.endStage(now)
+    this.progress = progress
     this.stage = stage
-    this.#place = places.get(stage) ?? 0
-    this.#stageSince = now
+    this.#stageIndex = stageIndexes.get(stage) ?? 0
+    this.#stageStartedAt = now
     this.spans?.enter(stage, now)
+    return progress
   }
 
-  /** The stage that was come to last is over. */
+  /** Ends the stage that was entered last. */
   endStage(now: number): void {
-    const before = this.#tookMs[this.#place] ?? NaN
-    this.#tookMs[this.#place] = now - this.#stageSince + (Number.isNaN(before) ? 0 : before)
+    const before = this.#stageMs[this.#stageIndex] ?? NaN
+    this.#stageMs[this.#stageIndex] = now - this.#stageStartedAt + (Number.isNaN(before) ? 0 : before)
   }
 }
 
-/** Begins the trace of a request, before anything of it has been judged. */
-export function beginTrace(request: IncomingRequest): Trace {
+/** Starts the trace of a request, before its head is checked. */
+export function startTrace(request: DownstreamRequest): Trace {
   const requestId = requestIdOf(request.singleHeader(requestIdHeader))
   const { headers } = request.head
   const isLancedb = headers.some((text, index) => index % 2 === 0 && text === lancedbDatabaseHeader)

@@ -140,18 +140,18 @@ const noHash = Buffer.alloc(32)
 /** The key whose secret this is, whether or not it is in force. Throws AuthenticationRefused. */
 function proveKey(keys: HeldKeys, pepper: Uint8Array, text: string): HeldKey {
   const parts = readApiKey(text)
-  if (parts === undefined) throw new AuthenticationRefused('malformed_key')
+  if (parts === undefined) throw new AuthenticationRefused('malformed_api_key')
   const key = keys.get(parts.id)
   const matches = timingSafeEqual(hashSecret(pepper, parts.secret), key?.hash ?? noHash)
-  if (key === undefined) throw new AuthenticationRefused('unknown_key')
-  if (!matches) throw new AuthenticationRefused('wrong_secret')
+  if (key === undefined) throw new AuthenticationRefused('unknown_api_key')
+  if (!matches) throw new AuthenticationRefused('wrong_api_key_secret')
   return key
 }
 
 function assertInForce(key: HeldKey, nowMs: number): void {
-  if (key.revoked) throw new AuthenticationRefused('revoked')
-  if (nowMs < key.notBefore) throw new AuthenticationRefused('not_yet')
-  if (nowMs >= key.expiresAt) throw new AuthenticationRefused('expired')
+  if (key.revoked) throw new AuthenticationRefused('revoked_api_key')
+  if (nowMs < key.notBefore) throw new AuthenticationRefused('api_key_not_yet_valid')
+  if (nowMs >= key.expiresAt) throw new AuthenticationRefused('expired_api_key')
 }
 
 function holdKey(key: StoredKey): HeldKey {

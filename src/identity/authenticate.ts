@@ -93,7 +93,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       if (apiKey === undefined && authorization === undefined) {
         if (certificate !== undefined) return certificate.principal
         if (anonymous) return anonymousPrincipal
-        throw new AuthenticationRefused('missing')
+        throw new AuthenticationRefused('missing_credential')
       }
       if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
       if (certificate === undefined && apiKey === undefined) return soleBearer(tokens, authorization ?? '')
@@ -114,6 +114,6 @@ function soleBearer(tokens: BearerTokens, authorization: string): Principal | Pr
 
 /** Throws for a token that may only be sent with a certificate: none was. */
 function unbound({ principal, certificate }: VerifiedToken): Principal {
-  if (certificate !== undefined) throw new AuthenticationRefused('bound_elsewhere')
+  if (certificate !== undefined) throw new AuthenticationRefused('unproven_binding')
   return principal
 }

@@ -51,7 +51,7 @@ export async function openBearerTokens(options: BearerTokensOptions): Promise<Be
   return {
     verify(authorization) {
       const token = tokenIn(authorization)
-      if (token.length > maxTokenLength) throw new AuthenticationRefused('too_long')
+      if (token.length > maxTokenLength) throw new AuthenticationRefused('token_too_long')
       const digest = hash('sha256', token, 'hex')
       const known = signed.recall(digest)
       if (known !== undefined) return known
@@ -107,10 +107,10 @@ function tokenIn(authorization: string): string {
   if (scheme !== undefined) return authorization.slice(scheme.length)
   const other = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?: |$)/.exec(authorization)?.[1]
   const isOther = other !== undefined && other.toLowerCase() !== 'bearer'
-  throw new AuthenticationRefused(isOther ? 'other_scheme' : 'malformed_header')
+  throw new AuthenticationRefused(isOther ? 'unsupported_scheme' : 'malformed_authorization')
 }
 
 /** A text that was verified before is one, so that this need not be looked at for each request. */
 function assertToken(text: string): void {
-  if (!/^[A-Za-z0-9\-._~+/]+=*$/.test(text)) throw new AuthenticationRefused('malformed_header')
+  if (!/^[A-Za-z0-9\-._~+/]+=*$/.test(text)) throw new AuthenticationRefused('malformed_authorization')
 }

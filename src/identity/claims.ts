@@ -60,7 +60,7 @@ export function principalOf(issuer: string, caller: Caller, claims: Claims, dige
  */
 export function checkType(type: string | undefined): void {
   if (type !== undefined && !/^(application\/)?(at\+)?jwt$/i.test(type)) {
-    throw new AuthenticationRefused('wrong_type')
+    throw new AuthenticationRefused('wrong_token_type')
   }
 }
 
@@ -70,13 +70,13 @@ export function checkType(type: string | undefined): void {
  */
 export function checkLifetime(issuer: Lifetime, { iat, exp }: Claims, nowMs: number): void {
   const { maxLifetimeSeconds, clockSkewSeconds } = issuer
-  if (typeof exp !== 'number' || exp > lastSecond) throw new AuthenticationRefused('lives_too_long')
+  if (typeof exp !== 'number' || exp > lastSecond) throw new AuthenticationRefused('token_lifetime_too_long')
   if (maxLifetimeSeconds === undefined) return
   if (typeof iat !== 'number' || exp - iat > maxLifetimeSeconds) {
-    throw new AuthenticationRefused('lives_too_long')
+    throw new AuthenticationRefused('token_lifetime_too_long')
   }
   // A start in the future would stretch the life by as much.
-  if (iat > nowMs / 1000 + clockSkewSeconds) throw new AuthenticationRefused('not_yet_valid')
+  if (iat > nowMs / 1000 + clockSkewSeconds) throw new AuthenticationRefused('token_not_yet_valid')
 }
 
 /** What a token is bound to besides being known (RFC 7800), in the one way that can be checked here. */
@@ -84,13 +84,13 @@ export function boundCertificate({ cnf }: Claims): string | undefined {
   if (cnf === undefined) return undefined
   const thumbprint = isObject(cnf) && Object.keys(cnf).length === 1 ? cnf['x5t#S256'] : undefined
   // Bound to a key of the client (DPoP) or in an unknown way: whoever sends it here may have stolen it.
-  if (typeof thumbprint !== 'string') throw new AuthenticationRefused('bound_elsewhere')
+  if (typeof thumbprint !== 'string') throw new AuthenticationRefused('unproven_binding')
   return thumbprint
 }
 
 function readSubject(claims: Claims, claim: string): string {
   const subject = claimAt(claims, claim)
-  if (!isName(subject)) throw new AuthenticationRefused('bad_subject')
+  if (!isName(subject)) throw new AuthenticationRefused('invalid_subject')
   return subject
 }
 
@@ -103,11 +103,12 @@ function readGroups(claims: Claims, claim: string | undefined): readonly string[
   if (groups === undefined) {
     // The issuer keeps the groups elsewhere, because they are too many (OpenID Connect Core, section 5.6.2).
     const elsewhere = claimAt(claims, '_claim_names')
-    if (isObject(elsewhere) && Object.hasOwn(elsewhere, claim)) throw new AuthenticationRefused('bad_groups')
+    if (isObject(elsewhere) && Object.hasOwn(elsewhere, claim))
+      throw new AuthenticationRefused('invalid_groups')
     return []
   }
   const list: unknown[] = Array.isArray(groups) ? groups : [groups]
-  if (!list.every(isName)) throw new AuthenticationRefused('bad_groups')
+  if (!list.every(isName)) throw new AuthenticationRefused('invalid_groups')
   return list
 }
 

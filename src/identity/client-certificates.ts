@@ -100,7 +100,7 @@ function soleName(alternativeNames: string, kind: keyof typeof labels): string {
   const names = alternativeNames.split(', ').filter((entry) => entry.startsWith(label))
   const name = names[0]?.slice(label.length)
   if (alternativeNames.includes('"') || names.length !== 1 || !isName(name)) {
-    throw new AuthenticationRefused('bad_certificate_name')
+    throw new AuthenticationRefused('invalid_certificate_name')
   }
   // Upper and lower case are the same host.
   return kind === 'dns' ? name.toLowerCase() : name

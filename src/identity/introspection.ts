@@ -118,21 +118,22 @@ function readAnswer(
   const { active, iss, aud, exp, nbf, token_type: type } = answer
   const skewMs = settings.clockSkewSeconds * 1000
   if (active !== true) throw new AuthenticationRefused('inactive_token')
-  if (iss !== undefined && iss !== settings.issuer) throw new AuthenticationRefused('wrong_issuer')
+  if (iss !== undefined && iss !== settings.issuer) throw new AuthenticationRefused('unknown_issuer')
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
   if (!settings.audience.some((audience) => audiences.includes(audience))) {
     throw new AuthenticationRefused('wrong_audience')
   }
   // Refresh tokens and tokens that are bound to a key are active too.
   if (type !== undefined && (typeof type !== 'string' || !/^(bearer|access_token)$/i.test(type))) {
-    throw new AuthenticationRefused('wrong_type')
+    throw new AuthenticationRefused('wrong_token_type')
   }
   for (const time of [exp, nbf]) {
     if (time !== undefined && typeof time !== 'number') throw new AuthenticationRefused('malformed_token')
   }
   if (typeof exp === 'number' && exp * 1000 + skewMs <= nowMs)
     throw new AuthenticationRefused('expired_token')
-  if (typeof nbf === 'number' && nbf * 1000 - skewMs > nowMs) throw new AuthenticationRefused('not_yet_valid')
+  if (typeof nbf === 'number' && nbf * 1000 - skewMs > nowMs)
+    throw new AuthenticationRefused('token_not_yet_valid')
   return {
     principal: principalOf(settings.name, callerIn(settings)(answer), answer, digest),
     certificate: boundCertificate(answer),

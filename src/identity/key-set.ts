@@ -7,7 +7,7 @@ export interface KeySet {
   current(): KeySnapshot | undefined
   /**
    * The keys after asking for newer ones, as far as the cooldown allows. Rejects with AuthenticationRefused
-   * (`keys_unavailable`) if the issuer could not be asked.
+   * (`jwks_unavailable`) if the issuer could not be asked.
    */
   refresh(): Promise<KeySnapshot>
   status(): KeySetStatus

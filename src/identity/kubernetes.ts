@@ -77,9 +77,9 @@ const boundAccountSchema = z.looseObject({
  */
 export function serviceAccountOf({ sub, 'kubernetes.io': account }: Claims): Caller {
   const bound = boundAccountSchema.safeParse(account)
-  if (!bound.success) throw new AuthenticationRefused('bad_subject')
+  if (!bound.success) throw new AuthenticationRefused('invalid_subject')
   const { namespace, serviceaccount } = bound.data
   const subject = `system:serviceaccount:${namespace}:${serviceaccount.name}`
-  if (sub !== subject) throw new AuthenticationRefused('bad_subject')
+  if (sub !== subject) throw new AuthenticationRefused('invalid_subject')
   return { subject, groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`] }
 }

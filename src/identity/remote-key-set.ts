@@ -63,7 +63,7 @@ class RemoteKeySet implements KeySet {
     const snapshot = this.current()
     // Who could not ask the issuer cannot say that a key is not the issuer's.
     if (snapshot === undefined || this.#failuresInARow > 0) {
-      throw new AuthenticationRefused('keys_unavailable', this.#lastFailure)
+      throw new AuthenticationRefused('jwks_unavailable', this.#lastFailure)
     }
     return snapshot
   }

@@ -42,7 +42,7 @@ export function principalOfSeveral(
   async function bearer(authorization: string): Promise<Principal> {
     const token = await tokens.verify(authorization)
     if (token.certificate !== undefined && token.certificate !== certificate?.thumbprint) {
-      throw new AuthenticationRefused('bound_elsewhere')
+      throw new AuthenticationRefused('unproven_binding')
     }
     return token.principal
   }
@@ -51,14 +51,18 @@ export function principalOfSeveral(
     try {
       const key = apiKey === undefined ? undefined : keys.verify(apiKey)
       // A key that is bound to nobody agrees with nobody: the token need not be looked at.
-      if (key !== undefined && key.subject === undefined) throw new AuthenticationRefused('disagree')
+      if (key !== undefined && key.subject === undefined)
+        throw new AuthenticationRefused('conflicting_credentials')
       const principal = await otherPrincipal()
-      if (key !== undefined && key.subject !== principal?.name) throw new AuthenticationRefused('disagree')
-      if (principal === undefined) throw new AuthenticationRefused('disagree')
+      if (key !== undefined && key.subject !== principal?.name)
+        throw new AuthenticationRefused('conflicting_credentials')
+      if (principal === undefined) throw new AuthenticationRefused('conflicting_credentials')
       return principal
     } catch (error) {
       if (!(error instanceof AuthenticationRefused) || error.kind === 'ServiceUnavailable') throw error
-      throw error.reason === 'disagree' ? error : new AuthenticationRefused('disagree', error.reason)
+      throw error.reason === 'conflicting_credentials'
+        ? error
+        : new AuthenticationRefused('conflicting_credentials', error.reason)
     }
   }
 
@@ -66,7 +70,8 @@ export function principalOfSeveral(
   async function otherPrincipal(): Promise<Principal | undefined> {
     if (authorization === undefined) return certificate?.principal
     const token = await tokens.verify(authorization)
-    if (token.certificate !== certificate?.thumbprint) throw new AuthenticationRefused('disagree')
+    if (token.certificate !== certificate?.thumbprint)
+      throw new AuthenticationRefused('conflicting_credentials')
     return token.principal
   }
 }

@@ -1,21 +1,21 @@
 import { errors } from 'jose'
-import { AuthenticationRefused, type RefusalReason } from './refusal.ts'
+import { AuthenticationRefused, type CredentialRefusal } from './refusal.ts'
 
-const reasons = new Map<string, RefusalReason>([
+const reasons = new Map<string, CredentialRefusal>([
   [errors.JWTInvalid.code, 'malformed_token'],
   [errors.JWSInvalid.code, 'malformed_token'],
-  [errors.JOSEAlgNotAllowed.code, 'wrong_algorithm'],
-  [errors.JOSENotSupported.code, 'unknown_extension'],
+  [errors.JOSEAlgNotAllowed.code, 'disallowed_algorithm'],
+  [errors.JOSENotSupported.code, 'unsupported_crit'],
   [errors.JWKSNoMatchingKey.code, 'unknown_kid'],
-  [errors.JWSSignatureVerificationFailed.code, 'bad_signature'],
+  [errors.JWSSignatureVerificationFailed.code, 'invalid_signature'],
   [errors.JWTExpired.code, 'expired_token'],
 ])
 
-const claimReasons = new Map<string, RefusalReason>([
-  ['iss', 'wrong_issuer'],
+const claimReasons = new Map<string, CredentialRefusal>([
+  ['iss', 'unknown_issuer'],
   ['aud', 'wrong_audience'],
-  ['exp', 'no_expiry'],
-  ['nbf', 'not_yet_valid'],
+  ['exp', 'missing_expiry'],
+  ['nbf', 'token_not_yet_valid'],
 ])
 
 /** The refusal that an error of verifying a token comes to; a refusal stays itself. */
@@ -25,7 +25,7 @@ export function refusalOf(error: unknown): AuthenticationRefused {
   return new AuthenticationRefused(reasonOf(error), error instanceof errors.JOSEError ? error.message : error)
 }
 
-function reasonOf(error: unknown): RefusalReason {
+function reasonOf(error: unknown): CredentialRefusal {
   if (error instanceof errors.JWTClaimValidationFailed) {
     return claimReasons.get(error.claim) ?? 'malformed_token'
   }

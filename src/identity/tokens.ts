@@ -60,7 +60,7 @@ export function createTokenVerifier(
       return verified
     } catch (error) {
       const refusal = refusalOf(error)
-      if (refusal.reason === 'bad_signature') memory.refuse(digest, keySet)
+      if (refusal.reason === 'invalid_signature') memory.refuse(digest, keySet)
       throw refusal
     }
   }
@@ -68,7 +68,7 @@ export function createTokenVerifier(
   return {
     recall(digest) {
       const known = memory.find(digest)
-      if (known === 'forged') throw new AuthenticationRefused('bad_signature')
+      if (known === 'forged') throw new AuthenticationRefused('invalid_signature')
       return known
     },
     verify,
@@ -82,7 +82,7 @@ export function createTokenVerifier(
 function findIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: string): TrustedIssuer {
   const { iss: claimed } = readTokenText(token).claims
   const trusted = typeof claimed === 'string' ? byIssuer.get(claimed) : undefined
-  if (trusted === undefined) throw new AuthenticationRefused('wrong_issuer')
+  if (trusted === undefined) throw new AuthenticationRefused('unknown_issuer')
   return trusted
 }
 

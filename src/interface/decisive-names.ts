@@ -1,5 +1,5 @@
 import { describePlace, type FactName, type FactPlace } from './facts.ts'
-import { invalidInput, type InterfaceError } from './errors.ts'
+import { refusal, type InterfaceError } from './errors.ts'
 import { operationNamed, operationNames, type Operation } from './operations.ts'
 
 /** A part of a request that names stand in. */
@@ -49,7 +49,7 @@ export function assertPlaced(operation: Operation, part: Part, name: string): vo
 function misplaced(operation: Operation, part: Part, name: string, fact: FactName): InterfaceError {
   const [place] = operation.facts.find(([other]) => other === fact)?.[1] ?? []
   const belongs = place === undefined ? 'leave it out' : `send it as ${describePlace(place)}`
-  return invalidInput(`${operation.name} takes no ${wordsOf(part, name)}; ${belongs}`)
+  return refusal('misplaced_parameter', `${operation.name} takes no ${wordsOf(part, name)}; ${belongs}`)
 }
 
 function wordsOf(part: Part, name: string): string {

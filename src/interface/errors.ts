@@ -32,6 +32,138 @@ export const errorCodes = {
 /** The name of an error code: `"TableNotFound"`. */
 export type ErrorName = keyof typeof errorCodes
 
+/** How a request is refused for one reason. */
+interface Refusal {
+  readonly kind: ErrorName
+  /** HTTP status, if it is not that of the code. */
+  readonly status?: number
+  /** Log level of the request; default info. */
+  readonly level?: 'warn' | 'error'
+  /** Seconds for `retry-after`, unless the error computes them. */
+  readonly retryAfter?: number
+}
+
+/**
+ * Every reason to refuse a request. The reason is the label `reason` of the metric, and the field `reason` of the log
+ * line and of the audit record; the row says what the caller gets, and the log level.
+ */
+export const refusals = {
+  // receive
+  malformed_request: { kind: 'InvalidInput' },
+  incomplete_request: { kind: 'InvalidInput' },
+  headers_too_large: { kind: 'InvalidInput', status: 431 },
+  request_timeout: { kind: 'InvalidInput', status: 408 },
+  tls_on_plain_port: { kind: 'InvalidInput' },
+  connect_not_supported: { kind: 'Unsupported', status: 405 },
+  too_many_headers: { kind: 'InvalidInput', status: 431 },
+  unsupported_http_version: { kind: 'InvalidInput', status: 505 },
+  unsupported_transfer_encoding: { kind: 'InvalidInput' },
+  missing_host: { kind: 'InvalidInput' },
+  unsupported_expectation: { kind: 'InvalidInput', status: 417 },
+  repeated_header: { kind: 'InvalidInput' },
+  ambiguous_header: { kind: 'InvalidInput' },
+  unknown_dialect: { kind: 'InvalidInput' },
+  invalid_context_key: { kind: 'InvalidInput' },
+  // match
+  malformed_target: { kind: 'InvalidInput' },
+  target_too_long: { kind: 'InvalidInput', status: 414 },
+  unknown_route: { kind: 'Unsupported', status: 404 },
+  method_not_allowed: { kind: 'Unsupported', status: 405 },
+  unexpected_body: { kind: 'InvalidInput' },
+  invalid_id: { kind: 'InvalidInput' },
+  invalid_query: { kind: 'InvalidInput' },
+  misplaced_parameter: { kind: 'InvalidInput' },
+  // authenticate
+  missing_credential: { kind: 'Unauthenticated' },
+  conflicting_credentials: { kind: 'Unauthenticated' },
+  malformed_authorization: { kind: 'InvalidInput' },
+  unsupported_scheme: { kind: 'Unauthenticated' },
+  malformed_api_key: { kind: 'Unauthenticated' },
+  unknown_api_key: { kind: 'Unauthenticated' },
+  wrong_api_key_secret: { kind: 'Unauthenticated' },
+  revoked_api_key: { kind: 'Unauthenticated' },
+  api_key_not_yet_valid: { kind: 'Unauthenticated' },
+  expired_api_key: { kind: 'Unauthenticated' },
+  malformed_token: { kind: 'Unauthenticated' },
+  token_too_long: { kind: 'Unauthenticated' },
+  wrong_token_type: { kind: 'Unauthenticated' },
+  disallowed_algorithm: { kind: 'Unauthenticated' },
+  unsupported_crit: { kind: 'Unauthenticated' },
+  unknown_issuer: { kind: 'Unauthenticated' },
+  wrong_audience: { kind: 'Unauthenticated' },
+  unknown_kid: { kind: 'Unauthenticated' },
+  unusable_key: { kind: 'Unauthenticated' },
+  invalid_signature: { kind: 'Unauthenticated' },
+  missing_expiry: { kind: 'Unauthenticated' },
+  token_not_yet_valid: { kind: 'Unauthenticated' },
+  token_lifetime_too_long: { kind: 'Unauthenticated' },
+  unproven_binding: { kind: 'Unauthenticated' },
+  inactive_token: { kind: 'Unauthenticated' },
+  invalid_subject: { kind: 'Unauthenticated' },
+  invalid_groups: { kind: 'Unauthenticated' },
+  expired_token: { kind: 'Unauthenticated' },
+  jwks_unavailable: { kind: 'ServiceUnavailable', level: 'warn', retryAfter: 5 },
+  introspection_unavailable: { kind: 'ServiceUnavailable', level: 'warn', retryAfter: 5 },
+  untrusted_certificate: { kind: 'Unauthenticated' },
+  expired_certificate: { kind: 'Unauthenticated' },
+  invalid_certificate_name: { kind: 'Unauthenticated' },
+  too_many_failed_authentications: { kind: 'Throttling' },
+  // authorize
+  no_rule: { kind: 'PermissionDenied' },
+  denied: { kind: 'PermissionDenied' },
+  // limit
+  rate_limited: { kind: 'Throttling' },
+  quota_exceeded: { kind: 'Throttling' },
+  concurrency_limited: { kind: 'Throttling' },
+  shared_limits_unavailable: { kind: 'ServiceUnavailable', level: 'warn', retryAfter: 1 },
+  overloaded: { kind: 'ServiceUnavailable', level: 'warn' },
+  // check
+  body_timeout: { kind: 'InvalidInput', status: 408 },
+  body_too_large: { kind: 'InvalidInput', status: 413 },
+  batch_too_large: { kind: 'InvalidInput', status: 413 },
+  incomplete_body: { kind: 'InvalidInput' },
+  malformed_body: { kind: 'InvalidInput' },
+  unsupported_content_type: { kind: 'InvalidInput' },
+  unsupported_content_encoding: { kind: 'InvalidInput' },
+  ambiguous_member: { kind: 'InvalidInput' },
+  repeated_member: { kind: 'InvalidInput' },
+  conflicting_values: { kind: 'InvalidInput' },
+  invalid_fact: { kind: 'InvalidInput' },
+  invalid_reference: { kind: 'InvalidInput' },
+  invalid_body: { kind: 'InvalidInput' },
+  invalid_page_token: { kind: 'InvalidInput' },
+  multiple_upstreams: { kind: 'InvalidInput' },
+  wrong_database: { kind: 'InvalidInput' },
+  mounted_namespace_not_empty: { kind: 'NamespaceNotEmpty' },
+  mounted_namespace_exists: { kind: 'NamespaceAlreadyExists' },
+  mounted_namespace_in_place: { kind: 'TableAlreadyExists' },
+  // audit
+  audit_queue_full: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 1 },
+  audit_write_failed: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 1 },
+  audit_disk_full: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 1 },
+  audit_closed: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 1 },
+  audit_timeout: { kind: 'ServiceUnavailable', level: 'error', retryAfter: 5 },
+  // forward
+  circuit_open: { kind: 'ServiceUnavailable', level: 'warn' },
+  upstream_queue_full: { kind: 'ServiceUnavailable', level: 'warn', retryAfter: 1 },
+  upstream_response_too_large: { kind: 'ServiceUnavailable', status: 502, level: 'warn' },
+  upstream_timeout: { kind: 'ServiceUnavailable', status: 504, level: 'warn' },
+  upstream_connect_timeout: { kind: 'ServiceUnavailable', status: 504, level: 'warn' },
+  upstream_unreachable: { kind: 'ServiceUnavailable', status: 502, level: 'warn' },
+  upstream_request_invalid: { kind: 'ServiceUnavailable', status: 502, level: 'warn' },
+  upstream_response_invalid: { kind: 'ServiceUnavailable', status: 502, level: 'warn' },
+  upstream_credential_rejected: { kind: 'ServiceUnavailable', status: 502, level: 'error' },
+  upstream_redirect: { kind: 'ServiceUnavailable', status: 502, level: 'warn' },
+  shutting_down: { kind: 'ServiceUnavailable', level: 'warn' },
+  // any stage
+  invalid_request: { kind: 'InvalidInput' },
+  catalog_error: { kind: 'Internal' },
+  internal_error: { kind: 'Internal', level: 'error' },
+} as const satisfies Record<string, Refusal>
+
+/** Why a request was refused. */
+export type RefusalReason = keyof typeof refusals
+
 /** The body of every answer that is not a success. */
 export interface ErrorResponse {
   readonly error: string
@@ -43,7 +175,9 @@ export interface ErrorResponse {
 
 /** What an error may carry besides its name and message. */
 export interface InterfaceErrorOptions {
-  /** The HTTP status where it is not the one of the code: 404 and 405 of the router, 413, 431, 502, 504. */
+  /** Default `invalid_request` for InvalidInput, `internal_error` for Internal, else `catalog_error`. */
+  readonly reason?: RefusalReason
+  /** HTTP status, if it is not that of the code. */
   readonly status?: number
   /** More for the reader of the answer; never a path, a stack or a secret. */
   readonly detail?: string
@@ -60,6 +194,7 @@ export interface InterfaceErrorOptions {
 export class InterfaceError extends Error {
   override readonly name = 'InterfaceError'
   readonly kind: ErrorName
+  readonly reason: RefusalReason
   readonly code: number
   readonly status: number
   readonly detail: string | undefined
@@ -72,6 +207,7 @@ export class InterfaceError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     Error.stackTraceLimit = stackTraceLimit
     this.kind = kind
+    this.reason = options.reason ?? defaultReason(kind)
     this.code = errorCodes[kind].code
     this.status = options.status ?? errorCodes[kind].status
     this.detail = options.detail
@@ -87,6 +223,36 @@ export class InterfaceError extends Error {
       instance,
     }
   }
+}
+
+function defaultReason(kind: ErrorName): RefusalReason {
+  if (kind === 'InvalidInput') return 'invalid_request'
+  return kind === 'Internal' ? 'internal_error' : 'catalog_error'
+}
+
+/** The error of a refusal: kind, status and `retry-after` are those of its reason, unless `options` has others. */
+export function refusal(
+  reason: RefusalReason,
+  message: string,
+  options: Omit<InterfaceErrorOptions, 'reason'> = {},
+): InterfaceError {
+  return new InterfaceError(refusals[reason].kind, message, { ...optionsFor(reason), ...options })
+}
+
+/** The options of an error that is thrown for `reason`. */
+export function optionsFor(reason: RefusalReason): InterfaceErrorOptions {
+  const { status, retryAfter }: Refusal = refusals[reason]
+  return {
+    reason,
+    ...(status !== undefined && { status }),
+    ...(retryAfter !== undefined && { headers: { 'retry-after': String(retryAfter) } }),
+  }
+}
+
+/** Log level of requests that are refused for `reason`. */
+export function levelOf(reason: RefusalReason): 'info' | 'warn' | 'error' {
+  const row: Refusal = refusals[reason]
+  return row.level ?? 'info'
 }
 
 /** The 400 of the interface (code 13): the message says what was sent and what was expected. */

@@ -1,4 +1,4 @@
-import { invalidInput } from './errors.ts'
+import { refusal } from './errors.ts'
 
 /** The id of an object: its parts from the root down. The root namespace is the empty list. */
 export type Identifier = readonly string[]
@@ -40,7 +40,8 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
   if (id.length === 0) return delimiter
   for (const part of id) {
     if (part.includes(delimiter)) {
-      throw invalidInput(
+      throw refusal(
+        'invalid_id',
         `${show(part)} in the id holds ${show(delimiter)}, which separates the parts of an id in this catalog`,
       )
     }
@@ -48,7 +49,10 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
   const text = id.join(delimiter)
   // A delimiter such as `::` also arises where `:` ends one part and begins the next: `a:` and `b` is not `a` and `:b`.
   if (delimiter.length > 1 && text.split(delimiter).join('\n') !== id.join('\n')) {
-    throw invalidInput(`the id ${show(text)} cannot be written with the delimiter ${show(delimiter)}`)
+    throw refusal(
+      'invalid_id',
+      `the id ${show(text)} cannot be written with the delimiter ${show(delimiter)}`,
+    )
   }
   return text
 }
@@ -56,36 +60,37 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
 /** Answers the id if every part of it is a name that can be used, and throws InvalidInput (400) if not. */
 export function assertIdentifier(id: Identifier): Identifier {
   if (id.length > maximumParts) {
-    throw invalidInput(`the id has ${id.length} parts; an id has at most ${maximumParts}`)
+    throw refusal('invalid_id', `the id has ${id.length} parts; an id has at most ${maximumParts}`)
   }
   let bytes = 0
   for (const part of id) {
     assertName(part, 'a part of the id')
     bytes += Buffer.byteLength(part)
   }
-  if (bytes > maximumBytes) throw invalidInput(`the id has ${bytes} bytes; an id has at most ${maximumBytes}`)
+  if (bytes > maximumBytes)
+    throw refusal('invalid_id', `the id has ${bytes} bytes; an id has at most ${maximumBytes}`)
   return id
 }
 
 /** Throws InvalidInput (400) unless `name` can be a part of an id or the name of an index. */
 export function assertName(name: string, what: string): void {
-  if (name === '') throw invalidInput(`${what} is empty`)
+  if (name === '') throw refusal('invalid_id', `${what} is empty`)
   if (name === '.' || name === '..')
-    throw invalidInput(`${what} is ${show(name)}, which is a path segment, not a name`)
+    throw refusal('invalid_id', `${what} is ${show(name)}, which is a path segment, not a name`)
   const character = forbidden.exec(name)?.[0]
   if (character !== undefined) {
-    throw invalidInput(`${what}, ${show(name)}, holds ${show(character)}, which a name cannot hold`)
+    throw refusal('invalid_id', `${what}, ${show(name)}, holds ${show(character)}, which a name cannot hold`)
   }
 }
 
 /** Throws InvalidInput (400) unless `delimiter` can separate the parts of an id. */
 export function assertDelimiter(delimiter: string): void {
-  if (delimiter === '') throw invalidInput('the delimiter is empty; leave it out for "$"')
+  if (delimiter === '') throw refusal('invalid_id', 'the delimiter is empty; leave it out for "$"')
   if (delimiter.length > maximumDelimiterLength) {
-    throw invalidInput(`the delimiter is longer than ${maximumDelimiterLength} characters`)
+    throw refusal('invalid_id', `the delimiter is longer than ${maximumDelimiterLength} characters`)
   }
   if (/[\p{Cc}\\]/u.test(delimiter)) {
-    throw invalidInput('the delimiter holds a control character or a backslash')
+    throw refusal('invalid_id', 'the delimiter holds a control character or a backslash')
   }
 }
 

@@ -866,3 +866,8 @@ const completed = new Map(operationNames.map((name) => [name, complete(name)]))
 export function operationNamed(name: OperationName): Operation {
   return completed.get(name) as Operation
 }
+
+/** Whether a permission, or any other name, is that of an operation. */
+export function isOperationName(name: string): name is OperationName {
+  return Object.hasOwn(operations, name)
+}

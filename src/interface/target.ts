@@ -1,5 +1,5 @@
 import { assertPlaced } from './decisive-names.ts'
-import { InterfaceError, invalidInput } from './errors.ts'
+import { refusal, type InterfaceError } from './errors.ts'
 import {
   assertDelimiter,
   assertName,
@@ -68,20 +68,22 @@ export function parseTarget(method: string, target: string): Target {
   const { path, query } = split(target)
   const route = find(path)
   if (route === undefined) {
-    throw new InterfaceError('Unsupported', `no operation has the path ${show(path)}`, { status: 404 })
+    throw refusal('unknown_route', `no operation has the path ${show(path)}`)
   }
   const { operation } = route
   if (method !== operation.method && !(operation.alsoGet && method === 'GET')) {
     const allow = operation.alsoGet ? 'GET, POST' : operation.method
-    throw new InterfaceError('Unsupported', `${operation.name} takes ${allow}, not ${show(method)}`, {
-      status: 405,
+    throw refusal('method_not_allowed', `${operation.name} takes ${allow}, not ${show(method)}`, {
       headers: { allow },
     })
   }
   const { delimiter, parameters } = readQuery(query, operation)
   const id = route.hasId ? parseIdentifier(decode(segmentOf(path, idSegment), 'the id'), delimiter) : []
   if (id.length === 0 && route.hasId && operation.object !== 'namespace') {
-    throw invalidInput(`${operation.name} takes the id of a ${operation.object}; the root is a namespace`)
+    throw refusal(
+      'invalid_id',
+      `${operation.name} takes the id of a ${operation.object}; the root is a namespace`,
+    )
   }
   const indexName = route.hasIndex ? decode(segmentOf(path, indexSegment), 'the index name') : undefined
   if (indexName !== undefined) assertName(indexName, 'the index name')
@@ -108,16 +110,22 @@ export function buildTarget(target: Target, idDelimiter: string = defaultDelimit
 
 function split(target: string): { path: string; query: string } {
   if (target.length > maximumTargetLength) {
-    throw invalidInput(`the request target is longer than ${maximumTargetLength} bytes`, { status: 414 })
+    throw refusal('target_too_long', `the request target is longer than ${maximumTargetLength} bytes`)
   }
   const mark = target.indexOf('?')
   const path = mark === -1 ? target : target.slice(0, mark)
   const query = mark === -1 ? '' : target.slice(mark + 1)
   if (!pathGrammar.test(path)) {
-    throw invalidInput(`the path ${show(path)} holds a character that must be percent-encoded, or is no path`)
+    throw refusal(
+      'malformed_target',
+      `the path ${show(path)} holds a character that must be percent-encoded, or is no path`,
+    )
   }
   if (!queryGrammar.test(query)) {
-    throw invalidInput(`the query ${show(query)} holds a character that must be percent-encoded`)
+    throw refusal(
+      'malformed_target',
+      `the query ${show(query)} holds a character that must be percent-encoded`,
+    )
   }
   const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
   return { path: path.slice(0, end), query }
@@ -165,7 +173,8 @@ function readQuery(query: string, operation: Operation): { delimiter: string; pa
   let delimiter: string | undefined
   for (const pair of query === '' ? [] : query.split('&')) {
     const equals = pair.indexOf('=')
-    if (equals < 1) throw invalidInput(`the query holds ${show(pair)}, which is not of the form name=value`)
+    if (equals < 1)
+      throw refusal('invalid_query', `the query holds ${show(pair)}, which is not of the form name=value`)
     const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
     const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${show(name)}`)
     const type = operation.query.get(name)
@@ -182,7 +191,8 @@ function readQuery(query: string, operation: Operation): { delimiter: string; pa
     }
   }
   for (const name of operation.required) {
-    if (!parameters.has(name)) throw invalidInput(`${operation.name} needs the query parameter ${show(name)}`)
+    if (!parameters.has(name))
+      throw refusal('invalid_query', `${operation.name} needs the query parameter ${show(name)}`)
   }
   return { delimiter: delimiter ?? defaultDelimiter, parameters: withoutEmpty(parameters) }
 }
@@ -195,7 +205,7 @@ function add(
 ) {
   const known = parameters.get(name)
   if (type === 'strings') {
-    if (value === '') throw invalidInput(`the query parameter ${show(name)} is empty`)
+    if (value === '') throw refusal('invalid_query', `the query parameter ${show(name)} is empty`)
     parameters.set(name, typeof known === 'object' ? [...known, value] : [value])
     return
   }
@@ -205,14 +215,18 @@ function add(
 
 function checkedValue(name: string, type: ParameterType, value: string): string {
   if (type === 'integer' && !(/^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647)) {
-    throw invalidInput(
+    throw refusal(
+      'invalid_query',
       `the query parameter ${show(name)} is ${show(value)}; expected an integer from 0 to 2147483647`,
     )
   }
   if (type !== 'boolean') return value
   const lower = value.toLowerCase()
   if (lower !== 'true' && lower !== 'false') {
-    throw invalidInput(`the query parameter ${show(name)} is ${show(value)}; expected true or false`)
+    throw refusal(
+      'invalid_query',
+      `the query parameter ${show(name)} is ${show(value)}; expected true or false`,
+    )
   }
   return lower
 }
@@ -228,7 +242,7 @@ function withoutEmpty(parameters: Map<string, string | readonly string[]>): Para
   for (const [name, value] of parameters) {
     if (value !== '') continue
     if (!absentIfEmpty.has(name))
-      throw invalidInput(`the query parameter ${show(name)} is empty; leave it out`)
+      throw refusal('invalid_query', `the query parameter ${show(name)} is empty; leave it out`)
     parameters.delete(name)
   }
   return parameters
@@ -236,11 +250,11 @@ function withoutEmpty(parameters: Map<string, string | readonly string[]>): Para
 
 function unknownParameter(name: string, operation: Operation): InterfaceError {
   const known = [...operation.query.keys()].join(', ')
-  return invalidInput(`${operation.name} has no query parameter ${show(name)}; it takes ${known}`)
+  return refusal('invalid_query', `${operation.name} has no query parameter ${show(name)}; it takes ${known}`)
 }
 
 function repeated(name: string): InterfaceError {
-  return invalidInput(`the query parameter ${show(name)} is repeated`)
+  return refusal('malformed_target', `the query parameter ${show(name)} is repeated`)
 }
 
 /** The query of the interface is form-encoded: real clients write a space as `+`. */
@@ -254,9 +268,9 @@ function decode(text: string, what: string): string {
   try {
     decoded = decodeURIComponent(text)
   } catch {
-    throw invalidInput(`${what} is percent-encoded but not valid UTF-8`)
+    throw refusal('malformed_target', `${what} is percent-encoded but not valid UTF-8`)
   }
-  if (decoded.includes('\0')) throw invalidInput(`${what} holds a NUL character`)
+  if (decoded.includes('\0')) throw refusal('invalid_request', `${what} holds a NUL character`)
   return decoded
 }
 

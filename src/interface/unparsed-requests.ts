@@ -18,10 +18,10 @@ export function answerUnparsed(socket: Duplex, refusal: InterfaceError): void {
 }
 
 /** What was wrong with something that is no request. */
-export type Unparsed = 'too large' | 'too slow' | 'malformed'
+type Unparsed = 'too large' | 'too slow' | 'malformed'
 
 /** It as an error of the interface (400, 408 or 431). */
-export function unparsedRefusal(what: Unparsed, cause: Error): InterfaceError {
+function unparsedRefusal(what: Unparsed, cause: Error): InterfaceError {
   if (what === 'too large')
     return invalidInput('the head of the request is too large', { status: 431, cause })
   if (what === 'too slow') return invalidInput('the request did not arrive in time', { status: 408, cause })

@@ -16,7 +16,7 @@ export function byteQuota(settings: ByteSettings, makeBuckets: BucketMaker): Lim
   const amount = perDay === undefined ? `${perSecond} bytes a second` : `${perDay} bytes a day`
   const isUp = direction !== 'down'
   return {
-    reason: 'bytes',
+    reason: 'quota_exceeded',
     title: `the limit "${name}" of ${amount}`,
     keyOf: (request) => (direction === 'up' && !request.hasBody ? undefined : keyOf(request)),
     waitMs: (key, request, now) => buckets.waitMs(key, isUp ? leastOf(request.contentLength) : 1, now),

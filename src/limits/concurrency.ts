@@ -10,7 +10,7 @@ export function concurrencyLimit(settings: ConcurrencySettings): Limit {
   const { name, maximum } = settings
   const running = new Map<string, number>()
   return {
-    reason: 'concurrency',
+    reason: 'concurrency_limited',
     title: `the limit "${name}" of ${maximum} requests at a time`,
     keyOf: keyFinder(settings),
     waitMs: (key) => ((running.get(key) ?? 0) < maximum ? 0 : guessMs),

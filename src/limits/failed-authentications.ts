@@ -22,7 +22,7 @@ export function limitFailedAuthentications(
       const wait = buckets.waitMs(addressKey(client), 1, performance.now())
       if (wait === 0) return
       throw new LimitReached(
-        'failed_authentications',
+        'too_many_failed_authentications',
         'too many credentials from this address were refused; expected a pause before the next',
         wait,
       )

@@ -8,7 +8,7 @@ export function rateLimit(settings: RateSettings, makeBuckets: BucketMaker): Lim
   const { name, perSecond, burst = Math.max(1, Math.ceil(perSecond)) } = settings
   const buckets = makeBuckets(name, { perSecond, burst })
   return {
-    reason: 'rate',
+    reason: 'rate_limited',
     title: `the limit "${name}" of ${perSecond} requests a second`,
     keyOf: keyFinder(settings),
     waitMs: (key, _request, now) => buckets.waitMs(key, 1, now),

@@ -35,12 +35,13 @@ export interface BusyUpstream {
   readonly slots: { readonly small: PoolLoad; readonly bulk: PoolLoad }
 }
 
-/** The gateway has more to do than it can: 503 with `retry-after`. */
+/** The gateway has no capacity for the request: 503 with `retry-after`. */
 export class Overloaded extends InterfaceError {
   constructor() {
-    // Those who come back must not do so all at once.
+    // Clients that retry at the same moment would overload it again.
     const seconds = String(1 + Math.floor(Math.random() * 5))
-    super('ServiceUnavailable', 'there is more to do than can be done in time; expected a pause', {
+    super('ServiceUnavailable', 'overloaded: retry later', {
+      reason: 'overloaded',
       headers: { 'retry-after': seconds },
     })
   }

@@ -32,7 +32,7 @@ export interface GatewayLog {
    * A line like those of the logger, for what is logged with each request: it takes a fraction of the time. Members
    * are JSON, each with the comma before it. The message is plain: nothing in it has to be escaped.
    */
-  write(level: 'info' | 'warn', members: string, message: string): void
+  write(level: 'info' | 'warn' | 'error', members: string, message: string): void
   /** Resolves when every line is written. Lines that come later are written when the process ends, if it ends well. */
   close(): Promise<void>
 }

@@ -25,9 +25,9 @@ export interface ProcessMetrics {
 }
 
 /**
- * Puts the metrics of several processes together, each as its `aggregator` says: values of the same labels become their
- * sum, or the least, the greatest, the first or the mean of them. Those of `omit` make no sense together: each keeps
- * its own, with the label `worker`. Of exemplars the newest is kept.
+ * Aggregates the metrics of several processes by their `aggregator`: values with equal labels become their sum, minimum,
+ * maximum, average or the first of them. Metrics of `omit` have no meaningful aggregate: each process keeps its values,
+ * with the label `worker`. The newest exemplar is kept. prom-client's AggregatorRegistry drops exemplars and `omit`.
  */
 export function mergeMetrics(processes: readonly ProcessMetrics[]): MetricData[] {
   const merged = new Map<string, { first: MetricData; values: Map<string, MetricValue[]> }>()

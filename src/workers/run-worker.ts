@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { GatewayOptions, RunningGateway } from '../gateway/gateway.ts'
+import type { GatewayOptions, RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
 import { problemsOf, type ReadinessCheck } from '../telemetry/readiness.ts'
 import { metricsIn } from './merge-metrics.ts'
 import { openPrimaryChannel } from './primary-channel.ts'

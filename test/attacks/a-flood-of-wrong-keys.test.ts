@@ -30,7 +30,7 @@ it('after so many bad credentials an address is refused whatever it sends, and n
     expectError(refused, { kind: 'Throttling', says: 'too many credentials from this address were refused' })
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(900)
   }
-  expect(await refusalsCounted(gateway, 'failed_authentications')).toBe(3)
+  expect(await refusalsCounted(gateway, 'too_many_failed_authentications')).toBe(3)
   expect(upstream.arrivals).toHaveLength(1)
   const other = connect({
     port: Number(new URL(gateway.url).port),

@@ -45,7 +45,7 @@ it.each([
   if (bytes !== '') trickle(connection, bytes)
   expect(await connection.end()).toMatch(tooSlow)
   expect(connection.received()).toContain('connection: close')
-  expect(await refusalsCounted(gateway, 'body_too_slow')).toBe(1)
+  expect(await refusalsCounted(gateway, 'body_timeout')).toBe(1)
   expect(upstream.arrivals).toEqual([])
 })
 
@@ -72,7 +72,7 @@ it.each([
     await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
     // An Arrow stream says inside where it ends: what was sent of it may have been taken for whole.
     expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ result: 'unknown' }])
-    expect(await refusalsCounted(gateway, 'body_too_slow')).toBe(1)
+    expect(await refusalsCounted(gateway, 'body_timeout')).toBe(1)
   },
 )
 

@@ -40,7 +40,7 @@ it.each([
     return connection
   })
   // Four of a mebibyte are half of what there is.
-  await eventually(async () => expect(await refusalsCounted(gateway, 'overload')).toBe(6))
+  await eventually(async () => expect(await refusalsCounted(gateway, 'overloaded')).toBe(6))
   expect(await reserved(gateway)).toBeLessThanOrEqual(4 * mebibyte)
   const large = { predicate: `name = '${'x'.repeat(900_000)}'`, updates: [] }
   expect(await gateway.post(update, { body: large })).toMatchObject({ status: 200 })

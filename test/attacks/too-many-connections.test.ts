@@ -104,7 +104,7 @@ it('small bodies that come slowly leave half of the connections to other princip
     )
   }
   // Four are half of what there is; the others are answered.
-  await eventually(async () => expect(await refusalsCounted(gateway, 'overload')).toBe(8))
+  await eventually(async () => expect(await refusalsCounted(gateway, 'overloaded')).toBe(8))
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
 })
 

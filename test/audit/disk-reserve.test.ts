@@ -83,7 +83,7 @@ it.skipIf(!canMount)(
       problems: { audit: expect.stringMatching(/no change/) },
     })
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
-    expect(metrics).toContain('catalog_gateway_refusals_total{stage="audit",reason="audit_space"}')
+    expect(metrics).toContain('catalog_gateway_refusals_total{stage="audit",reason="audit_disk_full"}')
 
     await rm(filling)
     await eventually(async () => expect(await change()).toBe(200))

@@ -13,7 +13,9 @@ it('an intent that finds the queue full is refused, and the log says that it is 
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
   for (const result of results.slice(10)) {
     expect(result).toMatchObject({ status: 'rejected', reason: expect.any(AuditUnavailable) })
-    expect(result).toMatchObject({ reason: { reason: 'full', kind: 'ServiceUnavailable', status: 503 } })
+    expect(result).toMatchObject({
+      reason: { reason: 'audit_queue_full', kind: 'ServiceUnavailable', status: 503 },
+    })
   }
   await log.close()
   const records = await recordsOf(folder)

@@ -1,7 +1,7 @@
 import { readListing, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
 import { createPageTokens } from '../../src/gateway/listing/page-token.ts'
 import { listingSources } from '../../src/gateway/listing/listing-sources.ts'
-import { openUpstreams } from '../../src/gateway/upstream/upstreams.ts'
+import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { parseTarget } from '../../src/interface/target.ts'
 import { ask, caller, setOf, type WrittenPolicy } from '../policy/written-policy.ts'
 import { quantile, rounded } from './figures.ts'
@@ -44,7 +44,7 @@ const some = (count: number): readonly WrittenPolicy[] => [
 const names = Array.from({ length: 1000 }, (_, index) => `n${index}`)
 const text = JSON.stringify({ tables: names, namespaces: names })
 const results: Record<string, string | number>[] = []
-const upstreams = openUpstreams([
+const upstreams = createUpstreams([
   {
     name: 'catalog',
     url: 'http://127.0.0.1:9',

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { aimsAt, rememberAims, type FindAim } from '../../src/gateway/match.ts'
+import { cacheRoutes, routesTo, type FindRoute } from '../../src/gateway/stages/match.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
-import { openUpstreams } from '../../src/gateway/upstream/upstreams.ts'
+import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { buildTarget } from '../../src/interface/target.ts'
 import { anyTarget } from '../interface/arbitrary-targets.ts'
 
 /** Reads targets anew, and counts how often. */
 function counted() {
-  const upstreams = openUpstreams(
+  const upstreams = createUpstreams(
     [undefined, [['a'], ['b', 'c']]].map((namespaces, number) => ({
       ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }),
       name: `upstream-${number}`,
@@ -18,16 +18,16 @@ function counted() {
     })),
   )
   onTestFinished(() => upstreams.close())
-  const find = aimsAt(upstreams)
+  const find = routesTo(upstreams)
   const asked: string[] = []
-  const findAndCount: FindAim = (method, target) => {
+  const findAndCount: FindRoute = (method, target) => {
     asked.push(`${method} ${target}`)
     return find(method, target)
   }
   return { find, findAndCount, asked }
 }
 
-function outcomeOf(find: FindAim, method: string, target: string): unknown {
+function outcomeOf(find: FindRoute, method: string, target: string): unknown {
   try {
     return find(method, target)
   } catch (error) {
@@ -37,7 +37,7 @@ function outcomeOf(find: FindAim, method: string, target: string): unknown {
 
 it('what is remembered is what would be read, whatever was asked before', () => {
   const { find, findAndCount } = counted()
-  const remembering = rememberAims(findAndCount)
+  const remembering = cacheRoutes(findAndCount)
   const texts = anyTarget
     .filter(({ id }) => id.every((part) => !part.includes('$')))
     .map((target) => buildTarget(target))
@@ -64,7 +64,7 @@ it('what is remembered is what would be read, whatever was asked before', () => 
 
 it('a target is read once, whoever asks, and each of its spellings and methods by itself', () => {
   const { findAndCount, asked } = counted()
-  const remembering = rememberAims(findAndCount)
+  const remembering = cacheRoutes(findAndCount)
   for (const _ of [1, 2, 3]) {
     remembering('POST', '/v1/table/a$b/describe')
     remembering('POST', '/v1/table/a%24b/describe')
@@ -80,7 +80,7 @@ it('a target is read once, whoever asks, and each of its spellings and methods b
 
 it('who asks for ever more targets, or for long ones, takes no more memory', () => {
   const { findAndCount, asked } = counted()
-  const remembering = rememberAims(findAndCount)
+  const remembering = cacheRoutes(findAndCount)
   const long = `/v1/table/${'a'.repeat(600)}/describe`
   for (const _ of [1, 2]) remembering('POST', long)
   expect(asked).toHaveLength(2)

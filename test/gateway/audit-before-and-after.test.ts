@@ -124,14 +124,14 @@ it('who is not let in is recorded once, and then counted', async () => {
   const refused = { client: '127.0.0.1', status: 401 }
   await eventually(async () =>
     expect(ofKind(await recordsOf(gateway.auditFolder), 'refusal')).toMatchObject([
-      { ...refused, reason: 'malformed_key', operation: 'InsertIntoTable' },
-      { ...refused, reason: 'missing', operation: 'ListAllTables' },
+      { ...refused, reason: 'malformed_api_key', operation: 'InsertIntoTable' },
+      { ...refused, reason: 'missing_credential', operation: 'ListAllTables' },
     ]),
   )
   await gateway.stop()
   const records = await recordsOf(gateway.auditFolder)
   expect(ofKind(records, 'refusal').slice(2)).toMatchObject([
-    { ...refused, reason: 'malformed_key', details: { repeats: 4 } },
+    { ...refused, reason: 'malformed_api_key', details: { repeats: 4 } },
   ])
   expect(JSON.stringify(records)).not.toContain('secret')
 })

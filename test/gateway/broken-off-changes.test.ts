@@ -23,5 +23,5 @@ it.each([
   await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
   expect(upstream.arrivals).toHaveLength(1)
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
-  expect(outcomes).toMatchObject([{ result, details: { reason: 'InvalidInput' } }])
+  expect(outcomes).toMatchObject([{ result, details: { reason: 'body_too_large' } }])
 })

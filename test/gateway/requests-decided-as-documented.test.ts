@@ -1,13 +1,15 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
-import { authorize } from '../../src/gateway/authorize.ts'
-import { check } from '../../src/gateway/check.ts'
+import { z } from 'zod'
+import { afterAll, expect, it } from 'vitest'
 import { DeniedError } from '../../src/gateway/denied-error.ts'
-import { noBody, type DownstreamBody } from '../../src/gateway/body/downstream-body.ts'
-import { match } from '../../src/gateway/match.ts'
-import { authenticated, received, type Permitted } from '../../src/gateway/stages.ts'
-import type { Upstream } from '../../src/gateway/upstream/upstream.ts'
-import { buildTarget, parseTarget } from '../../src/interface/target.ts'
+import { noBody } from '../../src/gateway/downstream.ts'
+import { authorize } from '../../src/gateway/stages/authorize.ts'
+import { check } from '../../src/gateway/stages/check.ts'
+import { match, routesTo } from '../../src/gateway/stages/match.ts'
+import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
+import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
+import { createLimits } from '../../src/limits/limits.ts'
+import { fairnessSettings } from '../../src/limits/fairness-settings.ts'
 import type { Permission } from '../../src/interface/permissions.ts'
 import { unknown } from '../../src/policy/fact.ts'
 import type { OperationFacts } from '../../src/policy/question.ts'
@@ -202,13 +204,17 @@ const lenientPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
     },
   ])
 
-// It is decided before anything of it is asked where the object lies.
-const upstream = { basePath: '', delimiter: '$' } as Upstream
+const upstreams = createUpstreams([
+  { ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }), name: 'catalog', tls: {}, credentials: [] },
+])
+afterAll(() => upstreams.close())
+const limits = createLimits(z.strictObject(fairnessSettings).parse({}))
+const bodyLimits = { jsonBytes: 1_000_000, maxBatchEntries: 100 }
 
 /** Whether the stages let the request pass. */
 async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   const bytes = Buffer.from(body === undefined ? 'ARROW' : JSON.stringify(body))
-  const head = received({
+  const head = {
     requestId: 'r',
     client: '192.0.2.7',
     method: 'POST',
@@ -221,23 +227,13 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
     contentLength: bytes.length,
     hasBody: true,
     tableHeaders: [],
-  })
-  const matched = match(head, (method, target) => {
-    const meaning = parseTarget(method, target)
-    return { meaning, upstream, upstreamTarget: buildTarget(meaning) }
-  })
-  const permitted = authorize(authenticated(matched, ann), set, now)
-  if (permitted instanceof DeniedError) return false
-  return await passesCheck(permitted, { ...noBody, readAll: () => Promise.resolve(bytes) }, set)
-}
-
-async function passesCheck(
-  permitted: Permitted,
-  body: DownstreamBody,
-  policies: PolicySet,
-): Promise<boolean> {
+  }
+  const matched = match({ head }, routesTo(upstreams))
   try {
-    await check(permitted, body, { policies, limits: { jsonBytes: 1_000_000, maxBatchEntries: 100 } })
+    const authorized = authorize({ ...matched, principal: ann }, set, now)
+    const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined }
+    const arriving = { ...noBody, readAll: () => Promise.resolve(bytes) }
+    await check(admitted, arriving, { bodyLimits, limits, upstreams })
     return true
   } catch (error) {
     if (error instanceof DeniedError) return false

@@ -18,7 +18,7 @@ import { deferred } from './waiting.ts'
 const read = '/v1/table/orders/describe'
 const rows = '/v1/table/orders/query'
 const change = '/v1/table/orders/drop'
-const failed = { kind: 'ServiceUnavailable', status: 502, says: 'broke off' } as const
+const failed = { kind: 'ServiceUnavailable', status: 502, says: 'or closed the connection' } as const
 
 it.each([
   ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{"location":"s3://a"}'],

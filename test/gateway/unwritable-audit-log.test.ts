@@ -65,6 +65,6 @@ it.skipIf(process.platform === 'win32')(
     })
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
     expect(metrics).toMatch(/^catalog_gateway_audit_failures_total [1-9]/m)
-    expect(metrics).toContain('catalog_gateway_refusals_total{stage="audit",reason="audit_disk"}')
+    expect(metrics).toContain('catalog_gateway_refusals_total{stage="audit",reason="audit_write_failed"}')
   },
 )

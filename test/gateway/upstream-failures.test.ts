@@ -18,12 +18,27 @@ function writes(bytes: string): Answering {
 }
 
 it.each<[what: string, answering: Answering, status: number, says: RegExp]>([
-  ['closes without an answer', (_arrival, response) => response.socket?.end(), 502, /broke off/],
-  ['resets the connection', (_arrival, response) => response.socket?.resetAndDestroy(), 502, /broke off/],
-  ['answers something else than HTTP', writes('220 mail ready\r\n\r\n'), 502, /broke off/],
-  ['answers an endless head', writes(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`), 502, /broke off/],
-  ['breaks off in the head', writes('HTTP/1.1 200 OK\r\ncontent-le'), 502, /broke off/],
-  ['never answers', () => undefined, 504, /did not answer in time/],
+  [
+    'closes without an answer',
+    (_arrival, response) => response.socket?.end(),
+    502,
+    /or closed the connection/,
+  ],
+  [
+    'resets the connection',
+    (_arrival, response) => response.socket?.resetAndDestroy(),
+    502,
+    /or closed the connection/,
+  ],
+  ['answers something else than HTTP', writes('220 mail ready\r\n\r\n'), 502, /or closed the connection/],
+  [
+    'answers an endless head',
+    writes(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(40_000)}`),
+    502,
+    /or closed the connection/,
+  ],
+  ['breaks off in the head', writes('HTTP/1.1 200 OK\r\ncontent-le'), 502, /or closed the connection/],
+  ['never answers', () => undefined, 504, /did not respond in time/],
 ])('an upstream that %s is answered as an error of the interface', async (_what, answering, status, says) => {
   const { gateway, upstream } = await gatewayAndUpstream(impatient)
   upstream.answering = answering
@@ -42,7 +57,7 @@ it('an exchange ends after its time, however busy it is, and what became of a ch
     response.once('close', () => clearInterval(timer))
   }
   await expect(gateway.post(read)).rejects.toThrow()
-  const late = { kind: 'ServiceUnavailable', status: 504, says: 'did not answer in time' } as const
+  const late = { kind: 'ServiceUnavailable', status: 504, says: 'did not respond in time' } as const
   expectError(await gateway.post(change), late)
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
   expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'RequestTimeout' } }])
@@ -114,7 +129,11 @@ it('an answer to a change that breaks off is answered 502, since it is held back
   const { gateway, upstream } = await gatewayAndUpstream()
   upstream.answering = (_arrival, response) =>
     response.writeHead(200).write('{"version":', () => response.destroy())
-  expectError(await gateway.post(change), { kind: 'ServiceUnavailable', status: 502, says: 'broke off' })
+  expectError(await gateway.post(change), {
+    kind: 'ServiceUnavailable',
+    status: 502,
+    says: 'or closed the connection',
+  })
 })
 
 it('an answer to a change that is larger than any should be is answered 502', async () => {

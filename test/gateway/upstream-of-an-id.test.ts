@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
-import { openUpstreams } from '../../src/gateway/upstream/upstreams.ts'
+import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 
 interface Lying {
   readonly name: string
@@ -10,7 +10,7 @@ interface Lying {
 
 /** Where the upstreams with those namespaces hold the ids; nothing listens there, and nothing is asked. */
 async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): Promise<string[]> {
-  const opened = openUpstreams(
+  const opened = createUpstreams(
     upstreams.map((each) => ({
       ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }),
       ...each,

@@ -42,7 +42,7 @@ it('its files are read together, and followed when they are exchanged', async ()
 
   await publish({ 'sales.yaml': later.stored, 'research.yml': research.stored })
   await eventually(() => apiKey(authenticator, later.text))
-  expect(await reason(apiKey(authenticator, sales.text))).toBe('unknown_key')
+  expect(await reason(apiKey(authenticator, sales.text))).toBe('unknown_api_key')
 })
 
 it('faults of all its files are told at once, and one key in two files is a fault', async () => {

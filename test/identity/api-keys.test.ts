@@ -39,9 +39,9 @@ it('keys that were never issued', async () => {
   const { file, text, key, options } = await makeStore()
   const authenticator = await openAuthenticator(options)
   const { text: other } = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
-  expect(await reason(apiKey(authenticator, other))).toBe('unknown_key')
+  expect(await reason(apiKey(authenticator, other))).toBe('unknown_api_key')
   for (const broken of ['', 'x', text.slice(0, -1), ` ${text}`, `${text}\n`, text.replace('cgk', 'CGK')]) {
-    expect(await reason(apiKey(authenticator, broken))).toBe('malformed_key')
+    expect(await reason(apiKey(authenticator, broken))).toBe('malformed_api_key')
   }
   expect(key.hash).not.toContain(text.split('_')[2])
 })
@@ -49,7 +49,7 @@ it('keys that were never issued', async () => {
 it('another pepper refuses', async () => {
   const { file, text } = await makeStore()
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper: randomBytes(32) } })
-  expect(await reason(apiKey(authenticator, text))).toBe('wrong_secret')
+  expect(await reason(apiKey(authenticator, text))).toBe('wrong_api_key_secret')
 })
 
 it('a short pepper is refused', async () => {
@@ -65,7 +65,7 @@ it('a key expires', async () => {
   const authenticator = await openAuthenticator({ ...options, now: () => time })
   await apiKey(authenticator, text)
   time = expiresAt.getTime()
-  expect(await reason(apiKey(authenticator, text))).toBe('expired')
+  expect(await reason(apiKey(authenticator, text))).toBe('expired_api_key')
 })
 
 it('rotation: a second key of the same principal, then the first is revoked', async () => {
@@ -76,7 +76,7 @@ it('rotation: a second key of the same principal, then the first is revoked', as
   expect((await apiKey(authenticator, text)).name).toBe('loader')
 
   await revokeKey(file, key.id)
-  await eventually(async () => expect(await reason(apiKey(authenticator, text))).toBe('revoked'))
+  await eventually(async () => expect(await reason(apiKey(authenticator, text))).toBe('revoked_api_key'))
   expect((await apiKey(authenticator, second.text)).name).toBe('loader')
 })
 
@@ -94,7 +94,7 @@ it('a store that turns bad leaves the last good keys in force', async () => {
 
   await writeFile(file, 'keys: []')
   await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 0, outdated: false }))
-  expect(await reason(apiKey(authenticator, text))).toBe('unknown_key')
+  expect(await reason(apiKey(authenticator, text))).toBe('unknown_api_key')
 })
 
 it('the development key, beside the store', async () => {
@@ -103,7 +103,7 @@ it('the development key, beside the store', async () => {
   const authenticator = await openAuthenticator({ ...options, staticKey })
   expect(await apiKey(authenticator, 'dev-key-1')).toMatchObject({ name: 'dev', credentialId: 'static' })
   expect((await apiKey(authenticator, text)).name).toBe('loader')
-  expect(await reason(apiKey(authenticator, 'dev-key-2'))).toBe('malformed_key')
+  expect(await reason(apiKey(authenticator, 'dev-key-2'))).toBe('malformed_api_key')
 })
 
 it.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long', ''])(
@@ -116,7 +116,7 @@ it.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long'
 
 it('no keys at all', async () => {
   const { text } = await makeStore()
-  expect(await reason(apiKey(await openAuthenticator({}), text))).toBe('unknown_key')
+  expect(await reason(apiKey(await openAuthenticator({}), text))).toBe('unknown_api_key')
 })
 
 it('a key that begins later', async () => {
@@ -124,7 +124,7 @@ it('a key that begins later', async () => {
   const { text, options } = await makeStore({ notBefore })
   let time = notBefore.getTime() - 1
   const authenticator = await openAuthenticator({ ...options, now: () => time })
-  expect(await reason(apiKey(authenticator, text))).toBe('not_yet')
+  expect(await reason(apiKey(authenticator, text))).toBe('api_key_not_yet_valid')
   time = notBefore.getTime()
   expect((await apiKey(authenticator, text)).name).toBe('loader')
 })

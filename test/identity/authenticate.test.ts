@@ -29,7 +29,7 @@ it('no credential is 401 with a bare challenge', async () => {
   expect(await refusal(authenticate(authenticator, undefined, undefined))).toMatchObject({
     status: 401,
     code: 16,
-    reason: 'missing',
+    reason: 'missing_credential',
     headers: { 'www-authenticate': `${challenge}, ${keyChallenge}` },
   })
 })
@@ -50,7 +50,7 @@ it.each([
   expect(await refusal(authenticate(authenticator, undefined, authorization))).toMatchObject({
     status: 400,
     code: 13,
-    reason: 'malformed_header',
+    reason: 'malformed_authorization',
     headers: { 'www-authenticate': `${challenge}, error="invalid_request", ${keyChallenge}` },
   })
 })
@@ -61,7 +61,7 @@ it.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
     const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
     expect(await refusal(authenticate(authenticator, undefined, authorization))).toMatchObject({
       status: 401,
-      reason: 'other_scheme',
+      reason: 'unsupported_scheme',
       headers: { 'www-authenticate': `${challenge}, ${keyChallenge}` },
     })
   },
@@ -96,7 +96,11 @@ it('a key and a token together disagree, whichever of them is good', async () =>
     refusal(authenticate(authenticator, '', good)),
   ])
   for (const outcome of outcomes) {
-    expect(outcome).toMatchObject({ status: 401, reason: 'disagree', message: outcomes[0].message })
+    expect(outcome).toMatchObject({
+      status: 401,
+      reason: 'conflicting_credentials',
+      message: outcomes[0].message,
+    })
   }
 })
 
@@ -110,7 +114,12 @@ it('keys that are unknown, wrong, revoked or expired are answered alike, and not
   const expired = await createKey(file, pepper, { ...loader, expiresAt: new Date(0) })
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })
 
-  const cases = { unknown_key: elsewhere, wrong_secret: wrong, revoked, expired }
+  const cases = {
+    unknown_api_key: elsewhere,
+    wrong_api_key_secret: wrong,
+    revoked_api_key: revoked,
+    expired_api_key: expired,
+  }
   const answers = await Promise.all(
     Object.entries(cases).map(async ([expected, { text, key }]) => {
       const refused = await refusal(apiKey(authenticator, text))
@@ -131,5 +140,7 @@ it('the cause of a refused token does not hold the token or its claims', async (
 })
 
 it('a token where no issuer is configured', async () => {
-  expect(await reason(bearer(await openAuthenticator({}), await signToken(issuer.key)))).toBe('wrong_issuer')
+  expect(await reason(bearer(await openAuthenticator({}), await signToken(issuer.key)))).toBe(
+    'unknown_issuer',
+  )
 })

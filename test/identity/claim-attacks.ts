@@ -69,10 +69,10 @@ const texts: readonly JoseAttack[] = [
   ['claims that are a list', malformed, ({ rsa }) => signed(rsa, `[${claimsWith()}]`)],
   ['claims that are text', malformed, ({ rsa }) => signed(rsa, JSON.stringify(claimsWith()))],
   ['claims that are null', malformed, ({ rsa }) => signed(rsa, 'null')],
-  ['claims that are empty', /^wrong_issuer$/, ({ rsa }) => signed(rsa, '{}')],
+  ['claims that are empty', /^unknown_issuer$/, ({ rsa }) => signed(rsa, '{}')],
   [
     'a prototype that names the issuer',
-    /^wrong_issuer$/,
+    /^unknown_issuer$/,
     ({ rsa }) =>
       signed(
         rsa,
@@ -84,11 +84,11 @@ const texts: readonly JoseAttack[] = [
 ]
 
 const claims: readonly JoseAttack[] = [
-  ['exp missing', /^no_expiry$/, ({ rsa }) => signed(rsa, claimsWith({ exp: undefined }))],
+  ['exp missing', /^missing_expiry$/, ({ rsa }) => signed(rsa, claimsWith({ exp: undefined }))],
   ...(['"9999999999"', 'null', 'true', '[9999999999]', '{"value":9999999999}'] as const).map(
     (exp): JoseAttack => [
       `exp ${exp}`,
-      /^no_expiry$/,
+      /^missing_expiry$/,
       ({ rsa }) =>
         signed(
           rsa,
@@ -125,7 +125,7 @@ const claims: readonly JoseAttack[] = [
   ],
   ...(['1e400', '1e308', '9007199254740993', '253402300800'] as const).map((exp): JoseAttack => [
     `exp ${exp}, which never comes`,
-    /^lives_too_long$/,
+    /^token_lifetime_too_long$/,
     ({ rsa }) =>
       signed(
         rsa,
@@ -134,11 +134,19 @@ const claims: readonly JoseAttack[] = [
   ]),
   [
     'exp in milliseconds',
-    /^lives_too_long$/,
+    /^token_lifetime_too_long$/,
     ({ rsa }) => signed(rsa, claimsWith({ exp: Date.now() + 60_000 })),
   ],
-  ['nbf in the future', /^not_yet_valid$/, ({ rsa }) => signed(rsa, claimsWith({ nbf: 4_000_000_000 }))],
-  ['nbf as text', /^not_yet_valid|malformed_token$/, ({ rsa }) => signed(rsa, claimsWith({ nbf: '0' }))],
+  [
+    'nbf in the future',
+    /^token_not_yet_valid$/,
+    ({ rsa }) => signed(rsa, claimsWith({ nbf: 4_000_000_000 })),
+  ],
+  [
+    'nbf as text',
+    /^token_not_yet_valid|malformed_token$/,
+    ({ rsa }) => signed(rsa, claimsWith({ nbf: '0' })),
+  ],
   ['iat as text', malformed, ({ rsa }) => signed(rsa, claimsWith({ iat: '0' }))],
   ...(
     [
@@ -180,32 +188,36 @@ const claims: readonly JoseAttack[] = [
     ] satisfies [string, unknown][]
   ).map(([name, iss]): JoseAttack => [
     `iss ${name}`,
-    /^wrong_issuer$/,
+    /^unknown_issuer$/,
     ({ rsa }) => signed(rsa, claimsWith({ iss })),
   ]),
   [
     'a token for DPoP sent as bearer (RFC 9449)',
-    /^bound_elsewhere$/,
+    /^unproven_binding$/,
     ({ rsa }) => signed(rsa, claimsWith({ cnf: { jkt: 'AAAA' } })),
   ],
   [
     'a token that is bound to a certificate, sent without it (RFC 8705)',
-    /^bound_elsewhere$/,
+    /^unproven_binding$/,
     ({ rsa }) => signed(rsa, claimsWith({ cnf: { 'x5t#S256': 'AAAA' } })),
   ],
   [
     'a token that is bound in an unknown way',
-    /^bound_elsewhere$/,
+    /^unproven_binding$/,
     ({ rsa }) => signed(rsa, claimsWith({ cnf: { new: 1 } })),
   ],
   [
     'a token that is bound to nothing readable',
-    /^bound_elsewhere$/,
+    /^unproven_binding$/,
     ({ rsa }) => signed(rsa, claimsWith({ cnf: null })),
   ],
-  ['a logout token', /^wrong_type$/, ({ rsa }) => signed(rsa, claimsWith(), { typ: 'logout+jwt' })],
-  ['a proof of possession', /^wrong_type$/, ({ rsa }) => signed(rsa, claimsWith(), { typ: 'dpop+jwt' })],
-  ['a huge token', /^too_long$/, ({ rsa }) => signed(rsa, claimsWith({ padding: 'x'.repeat(16_384) }))],
+  ['a logout token', /^wrong_token_type$/, ({ rsa }) => signed(rsa, claimsWith(), { typ: 'logout+jwt' })],
+  [
+    'a proof of possession',
+    /^wrong_token_type$/,
+    ({ rsa }) => signed(rsa, claimsWith(), { typ: 'dpop+jwt' }),
+  ],
+  ['a huge token', /^token_too_long$/, ({ rsa }) => signed(rsa, claimsWith({ padding: 'x'.repeat(16_384) }))],
 ]
 
 /** Attacks on what a token says, which its issuer signed: for somebody else, for another time, or in two ways. */

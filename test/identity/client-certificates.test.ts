@@ -106,15 +106,15 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     ],
   ])('a certificate with names: %s', async (_what, names) => {
     const port = await listen({ clientCertificates: mesh })
-    expect(await ask(port, await own.issue('odd', names))).toBe('bad_certificate_name')
+    expect(await ask(port, await own.issue('odd', names))).toBe('invalid_certificate_name')
   })
 
   it('no certificate is no credential', async () => {
-    expect(await ask(await listen({ clientCertificates: mesh }))).toBe('missing')
+    expect(await ask(await listen({ clientCertificates: mesh }))).toBe('missing_credential')
   })
 
   it('a certificate says nothing where it is not configured to', async () => {
-    expect(await ask(await listen({}), good)).toBe('missing')
+    expect(await ask(await listen({}), good)).toBe('missing_credential')
   })
 
   it('untrusted, expired, revoked and made for servers: refused, also where TLS lets them pass', async () => {
@@ -166,15 +166,17 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
         name: 'corp:alice',
         method: 'token',
       })
-      expect(await ask(port, good, bearing({}))).toBe('disagree')
+      expect(await ask(port, good, bearing({}))).toBe('conflicting_credentials')
     })
 
     it('a bound token is refused without its certificate, or with another', async () => {
       const other = await own.issue('other', 'URI:spiffe://cluster.example/other')
       for (const severalCredentials of ['agree', 'bearer'] as const) {
         const port = await listen({ ...(await options()), severalCredentials })
-        expect(await ask(port, undefined, bearing(boundTo(good)))).toBe('bound_elsewhere')
-        expect(await ask(port, other, bearing(boundTo(good)))).toMatch(/^disagree|bound_elsewhere$/)
+        expect(await ask(port, undefined, bearing(boundTo(good)))).toBe('unproven_binding')
+        expect(await ask(port, other, bearing(boundTo(good)))).toMatch(
+          /^conflicting_credentials|unproven_binding$/,
+        )
       }
     })
 

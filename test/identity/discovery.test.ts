@@ -75,6 +75,6 @@ it.each<[string, (url: string) => unknown]>([
   documents[wellKnown] = document(url)
   documents['/keys'] = { keys: [key.published] }
   const authenticator = await openAuthenticator({ issuers: [trust(url)] })
-  expect(await reason(bearer(authenticator, signed(key, claimsWith({ iss: url }))))).toBe('keys_unavailable')
+  expect(await reason(bearer(authenticator, signed(key, claimsWith({ iss: url }))))).toBe('jwks_unavailable')
   expect(asked).not.toContain('/keys')
 })

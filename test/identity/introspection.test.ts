@@ -124,18 +124,18 @@ it('the question: client and secret by HTTP Basic, the token in the body', async
 describe('answers', () => {
   it.each<[string, string, object]>([
     ['not active', 'inactive_token', { active: false }],
-    ['of another issuer', 'wrong_issuer', active({ iss: 'https://other.example' })],
+    ['of another issuer', 'unknown_issuer', active({ iss: 'https://other.example' })],
     ['without an audience', 'wrong_audience', active({ aud: undefined })],
     ['for another audience', 'wrong_audience', active({ aud: ['billing'] })],
-    ['about a refresh token', 'wrong_type', active({ token_type: 'refresh_token' })],
-    ['about a token that is bound to a key', 'wrong_type', active({ token_type: 'DPoP' })],
-    ['about a token that is bound, but does not say so', 'bound_elsewhere', active({ cnf: { jkt: 'x' } })],
+    ['about a refresh token', 'wrong_token_type', active({ token_type: 'refresh_token' })],
+    ['about a token that is bound to a key', 'wrong_token_type', active({ token_type: 'DPoP' })],
+    ['about a token that is bound, but does not say so', 'unproven_binding', active({ cnf: { jkt: 'x' } })],
     ['that has expired', 'expired_token', active({ exp: seconds() - 60 })],
-    ['that begins later', 'not_yet_valid', active({ nbf: seconds() + 3600 })],
+    ['that begins later', 'token_not_yet_valid', active({ nbf: seconds() + 3600 })],
     ['whose end is text', 'malformed_token', active({ exp: '9999999999' })],
-    ['without a subject', 'bad_subject', active({ sub: undefined })],
-    ['with a broken subject', 'bad_subject', active({ sub: 'a\nb' })],
-    ['with groups that are none', 'bad_groups', active({ groups: [7] })],
+    ['without a subject', 'invalid_subject', active({ sub: undefined })],
+    ['with a broken subject', 'invalid_subject', active({ sub: 'a\nb' })],
+    ['with groups that are none', 'invalid_groups', active({ groups: [7] })],
   ])('%s: refused, and not asked again for a while', async (_name, expected, answer) => {
     const { authenticator, server, advance } = await answering(says(answer), { groupsClaim: 'groups' })
     expect(await reason(bearer(authenticator, 'opaque'))).toBe(expected)
@@ -211,7 +211,7 @@ it('a token that looks signed is never asked about', async () => {
     'eyJhbGciOiJub25lIn0.e30.',
     'eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..AA.AA.AA',
   ]) {
-    expect(await reason(bearer(authenticator, token))).toMatch(/^malformed_token|wrong_issuer$/)
+    expect(await reason(bearer(authenticator, token))).toMatch(/^malformed_token|unknown_issuer$/)
   }
   expect(server.requests()).toBe(0)
 })

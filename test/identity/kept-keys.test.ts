@@ -50,14 +50,14 @@ it('a start while the issuer is down serves the last good keys, for as long as t
   expect((await bearer(authenticator, token())).name).toBe('corp:alice')
   expect(authenticator.status().issuers[0]).toMatchObject({ keys: 1, usable: true })
   ahead = 25 * hourMs
-  expect(await reason(bearer(authenticator, token()))).toBe('keys_unavailable')
+  expect(await reason(bearer(authenticator, token()))).toBe('jwks_unavailable')
 })
 
 it('an unknown key is not refused for good before the issuer was asked', async () => {
   await keepKeys()
   const authenticator = await openAuthenticator(options())
   const fresh = makeIssuerKey('ES256', 'two')
-  expect(await reason(bearer(authenticator, signed(fresh)))).toBe('keys_unavailable')
+  expect(await reason(bearer(authenticator, signed(fresh)))).toBe('jwks_unavailable')
   published = [fresh]
   await server.start()
   expect((await eventually(() => bearer(authenticator, signed(fresh)))).name).toBe('corp:alice')
@@ -90,7 +90,7 @@ it.each<[string, (kept: Record<string, unknown>) => string]>([
   await keepKeys()
   await writeFile(file, change(JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>))
   const authenticator = await openAuthenticator(options())
-  expect(await reason(bearer(authenticator, signed(key)))).toBe('keys_unavailable')
+  expect(await reason(bearer(authenticator, signed(key)))).toBe('jwks_unavailable')
 })
 
 it('keys that cannot be kept are told, and used all the same', async () => {

@@ -114,7 +114,7 @@ it('a redirect is not followed', async () => {
   const outcome = await reasonWithAnswer((_request, response) => {
     response.writeHead(302, { location: target.url }).end()
   })
-  expect(outcome).toBe('keys_unavailable')
+  expect(outcome).toBe('jwks_unavailable')
   expect(target.requests()).toBe(0)
 })
 
@@ -126,11 +126,11 @@ it.each<[string, RequestListener]>([
   ['an error', (_request, response) => response.writeHead(500).end('{"keys":[]}')],
   ['cut off', (_request, response) => response.writeHead(200, { 'content-length': 99 }).end('{"keys":[')],
 ])('a key set that is %s', async (_name, answer) => {
-  expect(await reasonWithAnswer(answer)).toBe('keys_unavailable')
+  expect(await reasonWithAnswer(answer)).toBe('jwks_unavailable')
 })
 
 it('a key set that does not come', async () => {
-  expect(await reasonWithAnswer(() => undefined, 0.05)).toBe('keys_unavailable')
+  expect(await reasonWithAnswer(() => undefined, 0.05)).toBe('jwks_unavailable')
 })
 
 it('keys that must not verify: private, symmetric, for encryption', async () => {

@@ -111,16 +111,20 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
   it.each<[string, string, Record<string, unknown>]>([
     ['for the API server', 'wrong_audience', { aud: [clusterIssuer] }],
     ['without an audience', 'wrong_audience', { aud: undefined }],
-    ['of another cluster', 'wrong_issuer', { iss: 'https://other.svc.cluster.local' }],
-    ['of a Secret, which never ends', 'wrong_issuer', { iss: 'kubernetes/serviceaccount', exp: undefined }],
-    ['without an end', 'no_expiry', { exp: undefined }],
-    ['that lives for a year', 'lives_too_long', { exp: Math.floor(Date.now() / 1000) + 31_536_000 }],
-    ['of a user', 'bad_subject', { sub: 'admin', 'kubernetes.io': undefined }],
-    ['whose subject is another account', 'bad_subject', { sub: 'system:serviceaccount:kube-system:admin' }],
-    ['without an account', 'bad_subject', { 'kubernetes.io': { namespace: 'etl' } }],
+    ['of another cluster', 'unknown_issuer', { iss: 'https://other.svc.cluster.local' }],
+    ['of a Secret, which never ends', 'unknown_issuer', { iss: 'kubernetes/serviceaccount', exp: undefined }],
+    ['without an end', 'missing_expiry', { exp: undefined }],
+    ['that lives for a year', 'token_lifetime_too_long', { exp: Math.floor(Date.now() / 1000) + 31_536_000 }],
+    ['of a user', 'invalid_subject', { sub: 'admin', 'kubernetes.io': undefined }],
+    [
+      'whose subject is another account',
+      'invalid_subject',
+      { sub: 'system:serviceaccount:kube-system:admin' },
+    ],
+    ['without an account', 'invalid_subject', { 'kubernetes.io': { namespace: 'etl' } }],
     [
       'with a colon in the namespace',
-      'bad_subject',
+      'invalid_subject',
       {
         sub: 'system:serviceaccount:a:b:c',
         'kubernetes.io': { namespace: 'a:b', serviceaccount: { name: 'c' } },
@@ -136,20 +140,20 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     const authenticator = await openAuthenticator({
       kubernetes: { ...settings, certificateAuthority: certFile },
     })
-    expect(await reason(bearer(authenticator, projectedToken()))).toBe('keys_unavailable')
+    expect(await reason(bearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
     expect(asked).toEqual([])
   })
 
   it('an API server of another cluster is not believed', async () => {
     issuerOfDiscovery = 'https://other.svc.cluster.local'
     const authenticator = await openAuthenticator({ kubernetes: settings })
-    expect(await reason(bearer(authenticator, projectedToken()))).toBe('keys_unavailable')
+    expect(await reason(bearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
   })
 
   it('the token of the pod is read again when it is exchanged', async () => {
     await writeFile(settings.tokenFile, 'token-that-ended')
     const authenticator = await openAuthenticator({ kubernetes: settings })
-    expect(await reason(bearer(authenticator, projectedToken()))).toBe('keys_unavailable')
+    expect(await reason(bearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
     await writeFile(settings.tokenFile, 'token-of-the-pod')
     const principal = await eventually(() => bearer(authenticator, projectedToken()))
     expect(principal.name).toContain(':etl:loader')

@@ -18,7 +18,7 @@ it('a key that was proven is asked for its secret again when the store has chang
   for (let time = 0; time < 3; time += 1) expect((await apiKey(authenticator, text)).name).toBe('loader')
 
   await writeFile(file, (await readFile(file, 'utf8')).replace(key.hash, other.key.hash))
-  await eventually(async () => expect(await reason(apiKey(authenticator, text))).toBe('wrong_secret'))
+  await eventually(async () => expect(await reason(apiKey(authenticator, text))).toBe('wrong_api_key_secret'))
 })
 
 it('a key that was proven does not prove what only begins with it, nor another secret of its id', async () => {
@@ -28,11 +28,11 @@ it('a key that was proven does not prove what only begins with it, nor another s
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper } })
   await apiKey(authenticator, text)
   for (const sent of [`${text}x`, text.slice(0, -1), text.toUpperCase(), ` ${text}`]) {
-    expect(await reason(apiKey(authenticator, sent))).toBe('malformed_key')
+    expect(await reason(apiKey(authenticator, sent))).toBe('malformed_api_key')
   }
   const { id } = readApiKey(text) ?? makeApiKey()
   const { secret } = readApiKey(other.text) ?? makeApiKey()
-  expect(await reason(apiKey(authenticator, writeApiKey({ id, secret })))).toBe('wrong_secret')
+  expect(await reason(apiKey(authenticator, writeApiKey({ id, secret })))).toBe('wrong_api_key_secret')
   expect((await apiKey(authenticator, other.text)).name).toBe('other')
 })
 

@@ -69,7 +69,7 @@ describe('by default they must agree', () => {
     ]
     for (const [key, authorization] of attempts) {
       const refused = await refusal(send(key, authorization))
-      expect(refused).toMatchObject({ status: 401, reason: 'disagree' })
+      expect(refused).toMatchObject({ status: 401, reason: 'conflicting_credentials' })
       expect(refused.message).toBe((await refusal(send(free, alice()))).message)
     }
   })
@@ -78,7 +78,7 @@ describe('by default they must agree', () => {
     const jwks = { url: 'http://127.0.0.1:9/keys', timeoutSeconds: 1 }
     const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', jwks }
     const { send, bound } = await open('agree', { issuers: [{ ...issuer, algorithms: ['ES256'] }] })
-    expect(await refusal(send(bound, alice()))).toMatchObject({ status: 503, reason: 'keys_unavailable' })
+    expect(await refusal(send(bound, alice()))).toMatchObject({ status: 503, reason: 'jwks_unavailable' })
   })
 })
 
@@ -87,7 +87,7 @@ describe('where one takes precedence, it alone is read', () => {
     const { send, free } = await open('apiKey')
     expect(await send(free, alice())).toMatchObject({ name: 'loader' })
     expect(await send(free, 'Bearer nonsense')).toMatchObject({ name: 'loader' })
-    expect(await reason(send('nonsense', alice()))).toBe('malformed_key')
+    expect(await reason(send('nonsense', alice()))).toBe('malformed_api_key')
     expect(await send(undefined, alice())).toMatchObject({ name: 'corp:alice' })
   })
 
@@ -95,13 +95,13 @@ describe('where one takes precedence, it alone is read', () => {
     const { send, free } = await open('bearer')
     expect(await send(free, alice())).toMatchObject({ name: 'corp:alice' })
     expect(await send('nonsense', alice())).toMatchObject({ name: 'corp:alice' })
-    expect(await reason(send(free, `Bearer ${signed(stranger)}`))).toBe('bad_signature')
+    expect(await reason(send(free, `Bearer ${signed(stranger)}`))).toBe('invalid_signature')
     expect(await send(free, undefined)).toMatchObject({ name: 'loader' })
   })
 
   it('the certificate: without one, key and token must agree', async () => {
     const { send, bound, free } = await open('certificate')
-    expect(await reason(send(free, alice()))).toBe('disagree')
+    expect(await reason(send(free, alice()))).toBe('conflicting_credentials')
     expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice' })
   })
 })

@@ -75,7 +75,7 @@ it('a token ends at exp and the skew, remembered or not', async () => {
 it('a token that is not valid yet', async () => {
   const authenticator = await open()
   expect(await reason(bearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 120 })))).toBe(
-    'not_yet_valid',
+    'token_not_yet_valid',
   )
   await bearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 10 }))
 })
@@ -84,9 +84,9 @@ it('tokens that live longer than their issuer may make them', async () => {
   const authenticator = await open({ maxLifetimeSeconds: 600 })
   const attempt = (claims: Record<string, unknown>) =>
     signToken(issuer.key, claims).then((token) => reason(bearer(authenticator, token)))
-  expect(await attempt({ exp: seconds() + 700 })).toBe('lives_too_long')
-  expect(await attempt({ iat: undefined, exp: seconds() + 60 })).toBe('lives_too_long')
-  expect(await attempt({ iat: seconds() + 1000, exp: seconds() + 1500 })).toBe('not_yet_valid')
+  expect(await attempt({ exp: seconds() + 700 })).toBe('token_lifetime_too_long')
+  expect(await attempt({ iat: undefined, exp: seconds() + 60 })).toBe('token_lifetime_too_long')
+  expect(await attempt({ iat: seconds() + 1000, exp: seconds() + 1500 })).toBe('token_not_yet_valid')
   await bearer(authenticator, await signToken(issuer.key, { exp: seconds() + 500 }))
 })
 
@@ -96,7 +96,9 @@ it.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt', undefined])('type %s is a
 })
 
 it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', ''])('type "%s" is refused', async (typ) => {
-  expect(await reason(bearer(await open(), await signToken(issuer.key, {}, { typ })))).toBe('wrong_type')
+  expect(await reason(bearer(await open(), await signToken(issuer.key, {}, { typ })))).toBe(
+    'wrong_token_type',
+  )
 })
 
 it('one of several audiences is enough, on either side', async () => {
@@ -122,7 +124,7 @@ it('tokens without kid are tried with the keys of their issuer', async () => {
     await bearer(authenticator, await signToken(key, {}, { kid: undefined }))
   }
   const forged = await signToken(unpublished, {}, { kid: undefined })
-  expect(await reason(bearer(authenticator, forged))).toBe('bad_signature')
+  expect(await reason(bearer(authenticator, forged))).toBe('invalid_signature')
 })
 
 it('a token of a later time is not taken for a forged one, whichever of several keys signed it', async () => {
@@ -137,7 +139,7 @@ it('a token of a later time is not taken for a forged one, whichever of several 
     const nbf = seconds() + 2
     const token = await signToken(key, { nbf }, { kid: undefined })
     for (let count = 0; count < 2; count += 1) {
-      expect(await reason(bearer(authenticator, token))).toBe('not_yet_valid')
+      expect(await reason(bearer(authenticator, token))).toBe('token_not_yet_valid')
     }
     await new Promise((resolve) => setTimeout(resolve, nbf * 1000 + 50 - Date.now()))
     expect((await bearer(authenticator, token)).name).toBe('corp:alice')
@@ -152,7 +154,7 @@ it('a forged token is refused again from memory, until the keys change', async (
   })
   const replacement = await makeSigningKey('first')
   const token = await signToken(replacement)
-  expect(await reason(bearer(authenticator, token))).toBe('bad_signature')
+  expect(await reason(bearer(authenticator, token))).toBe('invalid_signature')
   expect(() => authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })).toThrow(
     'not accepted',
   )
@@ -169,7 +171,7 @@ describe('subjects', () => {
     '%j is refused',
     async (sub) => {
       expect(await reason(bearer(await open(), await signToken(issuer.key, { sub })))).toMatch(
-        /^bad_subject|malformed_token$/,
+        /^invalid_subject|malformed_token$/,
       )
     },
   )
@@ -181,7 +183,7 @@ describe('subjects', () => {
     const token = await signToken(issuer.key, { user: { login: 'al' } })
     expect((await bearer(inside, token)).name).toBe('corp:al')
     const inherited = await open({ subjectClaim: 'constructor.name' })
-    expect(await reason(bearer(inherited, await signToken(issuer.key)))).toBe('bad_subject')
+    expect(await reason(bearer(inherited, await signToken(issuer.key)))).toBe('invalid_subject')
   })
 })
 
@@ -204,12 +206,12 @@ describe('groups', () => {
 
   it.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('%j is refused', async (groups) => {
     const token = await signToken(issuer.key, { groups })
-    expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('bad_groups')
+    expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('invalid_groups')
   })
 
   it('kept elsewhere by the issuer, because they are too many', async () => {
     const token = await signToken(issuer.key, { _claim_names: { groups: 'src1' } })
-    expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('bad_groups')
+    expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('invalid_groups')
   })
 })
 

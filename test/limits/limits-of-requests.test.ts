@@ -39,7 +39,7 @@ it('what is over a rate is refused with the name of the limit and the time, and 
   expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(1000)
   expect(await gateway.post(describe, { as: 'alice' })).toMatchObject({ status: 200 })
   expect(upstream.arrivals).toHaveLength(3)
-  expect(await refusalsCounted(gateway, 'rate')).toBe(1)
+  expect(await refusalsCounted(gateway, 'rate_limited')).toBe(1)
 })
 
 it('who is denied takes nothing from the limit that all share', async () => {
@@ -194,7 +194,7 @@ it('no more run at a time than may, and each that is over makes room', async () 
   const refused = await gateway.post(query, { body: {} })
   expectError(refused, { kind: 'Throttling', says: /the limit "together" of 2 requests at a time/ })
   expect(refused.headers['retry-after']).toBe('1')
-  expect(await refusalsCounted(gateway, 'concurrency')).toBe(1)
+  expect(await refusalsCounted(gateway, 'concurrency_limited')).toBe(1)
   // One is answered, and the client of the other goes away.
   kept[0]?.end('{}')
   leave.abort()

@@ -45,11 +45,11 @@ export const criticalFiles: readonly CriticalFile[] = [
   },
   { file: 'src/http1/client/response-parser.ts', tests: ['test/http1/client/'] },
   {
-    file: 'src/gateway/match.ts',
+    file: 'src/gateway/stages/match.ts',
     tests: ['test/gateway/aims-remembered.test.ts', 'test/gateway/refusals.test.ts'],
   },
   {
-    file: 'src/gateway/authorize.ts',
+    file: 'src/gateway/stages/authorize.ts',
     tests: [
       'test/gateway/requests-decided-as-documented.test.ts',
       'test/gateway/concealment.test.ts',
@@ -60,7 +60,7 @@ export const criticalFiles: readonly CriticalFile[] = [
       'test/gateway/refusals.test.ts',
     ],
   },
-  { file: 'src/gateway/check.ts', tests: ['test/attacks/', 'test/gateway/'] },
+  { file: 'src/gateway/stages/check.ts', tests: ['test/attacks/', 'test/gateway/'] },
   { file: 'src/gateway/body/json-number.ts', tests: jsonReaders },
   { file: 'src/gateway/body/json-name.ts', tests: jsonReaders },
   { file: 'src/gateway/body/json-scanner.ts', tests: jsonReaders },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { permissionsOfHead } from '../../src/gateway/needed-permissions.ts'
-import type { Matched } from '../../src/gateway/stages.ts'
+import type { Matched } from '../../src/gateway/context.ts'
 import { factTypes } from '../../src/interface/facts.ts'
 import { operationNamed, operationNames } from '../../src/interface/operations.ts'
 import { asksElsewhere, furtherPermissions, knownFacts } from '../../src/policy/operation-facts.ts'
@@ -26,7 +26,7 @@ it.each([...operationNames])('%s may need every permission that some request for
   const possible = new Set(furtherPermissions(operation))
   fc.assert(
     fc.property(stated, (facts) => {
-      const request = { meaning: { operation, id } } as unknown as Matched
+      const request = { route: { operation, id } } as unknown as Matched
       const [, ...further] = permissionsOfHead(request, knownFacts(facts))
       for (const need of further.filter(({ otherwise }) => otherwise !== 'withheld')) {
         const isElsewhere = need.beneath === true || need.id.join() !== id.join()

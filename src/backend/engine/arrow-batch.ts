@@ -1,6 +1,6 @@
+import { CompressionType } from 'apache-arrow/fb/compression-type'
+import type { RecordBatch } from 'apache-arrow/fb/record-batch'
 import { malformedArrow } from './arrow-frames.ts'
-import { int64Field, structVector, tableField, uint8Field } from '../../interface/flatbuffer.ts'
-import type { FlatTable } from '../../interface/flatbuffer.ts'
 
 /** How large a record batch is when it is decoded. */
 export interface BatchSize {
@@ -8,8 +8,6 @@ export interface BatchSize {
   readonly decodedBytes: number
 }
 
-const structSize = 16
-const lz4Codec = 0
 /** No LZ4 block holds more than this many bytes per byte. */
 const lz4Ratio = 255
 /** Columns without any bytes (type null) are believed up to this many rows. */
@@ -20,31 +18,30 @@ const emptyRows = 1 << 20
  * request for too much ends the whole process: so no buffer may lie outside of the body, none may claim to hold
  * more than its compression can, and no column more rows than its bytes can.
  */
-export function measureBatch(batch: FlatTable, body: Uint8Array): BatchSize {
+export function measureBatch(batch: RecordBatch, body: Uint8Array): BatchSize {
   const decodedBytes = measureBuffers(batch, body)
   const rowsLimit = decodedBytes * 8 + emptyRows
-  const rows = int64Field(batch, 0)
+  const rows = Number(batch.length())
   if (rows < 0 || rows > rowsLimit)
     throw malformedArrow(`a record batch claims ${rows} rows, more than it holds`)
-  const nodes = structVector(batch, 1, structSize)
-  for (let index = 0; index < nodes.length; index++) {
-    const length = Number(batch.view.getBigInt64(nodes.start + index * structSize, true))
+  const columns = batch.nodesLength()
+  for (let index = 0; index < columns; index++) {
+    const length = Number(batch.nodes(index)?.length() ?? -1)
     if (length < 0 || length > rowsLimit)
       throw malformedArrow(`a column claims ${length} values, more than it holds`)
   }
   return { rows, decodedBytes }
 }
 
-function measureBuffers(batch: FlatTable, body: Uint8Array): number {
-  const compression = tableField(batch, 3)
-  const codec = compression && uint8Field(compression, 0)
+function measureBuffers(batch: RecordBatch, body: Uint8Array): number {
+  const codec = batch.compression()?.codec()
   const bodyView = new DataView(body.buffer, body.byteOffset, body.byteLength)
-  const buffers = structVector(batch, 2, structSize)
+  const buffers = batch.buffersLength()
   let decodedBytes = 0
-  for (let index = 0; index < buffers.length; index++) {
-    const position = buffers.start + index * structSize
-    const offset = Number(batch.view.getBigInt64(position, true))
-    const length = Number(batch.view.getBigInt64(position + 8, true))
+  for (let index = 0; index < buffers; index++) {
+    const buffer = batch.buffers(index)
+    const offset = Number(buffer?.offset() ?? -1)
+    const length = Number(buffer?.length() ?? -1)
     if (offset < 0 || length < 0 || offset + length > body.length) {
       throw malformedArrow('a buffer of a record batch lies outside of its body')
     }
@@ -55,11 +52,11 @@ function measureBuffers(batch: FlatTable, body: Uint8Array): number {
 }
 
 /** A compressed buffer begins with its decoded length; -1 says that it is not compressed after all. */
-function decodedLength(body: DataView, offset: number, length: number, codec: number): number {
+function decodedLength(body: DataView, offset: number, length: number, codec: CompressionType): number {
   if (length < 8) throw malformedArrow('a compressed buffer is cut short')
   const claimed = Number(body.getBigInt64(offset, true))
   if (claimed === -1) return length - 8
-  if (claimed < 0 || (codec === lz4Codec && claimed > length * lz4Ratio)) {
+  if (claimed < 0 || (codec === CompressionType.LZ4_FRAME && claimed > length * lz4Ratio)) {
     throw malformedArrow(`a compressed buffer claims ${claimed} bytes, more than it can hold`)
   }
   return claimed

@@ -1,7 +1,7 @@
 import { InterfaceError } from '../../interface/errors.ts'
 import { measureBatch } from './arrow-batch.ts'
 import type { BatchSize } from './arrow-batch.ts'
-import { dictionaryOf, isArrowFile, malformedArrow, readFrames, readWithin } from './arrow-frames.ts'
+import { isArrowFile, malformedArrow, readFrames, readWithin } from './arrow-frames.ts'
 import type { Frame } from './arrow-frames.ts'
 import { fileFooter } from './arrow-footer.ts'
 import type { FileBlock } from './arrow-footer.ts'
@@ -15,7 +15,7 @@ interface FileParts {
   readonly dictionaries: FileBlock[]
   readonly batches: FileBlock[]
   /** The dictionaries by id, to tell one that is replaced. */
-  readonly known: Map<number, Uint8Array>
+  readonly known: Map<bigint, Uint8Array>
 }
 
 /** An uploaded stream as an Arrow IPC file. */
@@ -49,8 +49,8 @@ export function streamToFile(stream: Uint8Array, bytesLimit: number): UploadedFi
     decodedBytes += size.decodedBytes
     if (decodedBytes > bytesLimit) throw tooLarge(bytesLimit)
     if (frame.kind === 'batch') rows += size.rows
-    if (!appendFrame(parts, frame))
-      throw malformedArrow(`dictionary ${dictionaryOf(frame).id} is replaced; use a delta`)
+    const replaced = appendFrame(parts, frame)
+    if (replaced !== undefined) throw malformedArrow(`dictionary ${replaced} is replaced; use a delta`)
   }
   if (parts === undefined) throw malformedArrow('it has no schema')
   const batches = parts.batches.length
@@ -69,7 +69,7 @@ export async function* joinFiles(
   for (let file: Uint8Array | null = first; file !== null; file = await next()) {
     for (const frame of readFrames(file)) {
       if (frame.kind === 'schema') parts ??= beginFile(frame)
-      else if (parts === undefined || !appendFrame(parts, frame)) {
+      else if (parts === undefined || appendFrame(parts, frame) !== undefined) {
         throw new InterfaceError('Unsupported', 'a column of dictionary type has more than one dictionary')
       }
     }
@@ -78,11 +78,11 @@ export async function* joinFiles(
   if (parts !== undefined) yield Buffer.concat(endFile(parts))
 }
 
-function measureFrame(frame: Frame, stream: Uint8Array): BatchSize {
+function measureFrame(frame: Exclude<Frame, { kind: 'schema' }>, stream: Uint8Array): BatchSize {
   const position = frame.bytes.byteOffset - stream.byteOffset
   return readWithin(position, () => {
-    const batch = frame.kind === 'batch' ? frame.header : dictionaryOf(frame).batch
-    if (batch === undefined) throw malformedArrow(`the dictionary at byte ${position} is empty`)
+    const batch = frame.kind === 'dictionary' ? frame.header.data() : frame.header
+    if (batch === null) throw malformedArrow(`the dictionary at byte ${position} is empty`)
     return measureBatch(batch, frame.bytes.subarray(frame.metadataLength))
   })
 }
@@ -107,20 +107,21 @@ function beginFile(schema: Frame, begun?: FileParts): FileParts {
   return parts
 }
 
-/** False when the message replaces a dictionary. One that says the same once more is left out. */
-function appendFrame(parts: FileParts, frame: Frame): boolean {
+/** Returns the id of the dictionary that the message would replace. A repeated message is left out. */
+function appendFrame(parts: FileParts, frame: Frame): bigint | undefined {
   const block = { offset: parts.length, metadataLength: frame.metadataLength, bodyLength: frame.bodyLength }
   if (frame.kind === 'dictionary') {
-    const { id, isDelta } = dictionaryOf(frame)
+    const id = frame.header.id()
     const known = parts.known.get(id)
-    if (known !== undefined && !isDelta) return Buffer.compare(known, frame.bytes) === 0
+    if (known !== undefined && !frame.header.isDelta())
+      return Buffer.compare(known, frame.bytes) === 0 ? undefined : id
     if (known === undefined) parts.known.set(id, frame.bytes)
     parts.dictionaries.push(block)
   } else {
     parts.batches.push(block)
   }
   appendBytes(parts, frame.bytes)
-  return true
+  return undefined
 }
 
 /** Messages begin on multiples of 8 bytes. */

@@ -44,7 +44,7 @@ export function fileFooter(
   }
   footer.writeInt32LE(tablePosition - 4, tablePosition)
   footer.writeInt16LE(schema.formatVersion, versionPosition)
-  footer.writeUInt32LE(schemaMessage + schema.header.position - schemaPosition, schemaPosition)
+  footer.writeUInt32LE(schemaMessage + schema.header.bb_pos - schemaPosition, schemaPosition)
   footer.writeUInt32LE(vectorsPosition - dictionariesPosition, dictionariesPosition)
   footer.writeUInt32LE(batchesVector - batchesPosition, batchesPosition)
   writeBlocks(footer, vectorsPosition, dictionaries)

@@ -1,39 +1,19 @@
 import { invalidInput } from '../../interface/errors.ts'
 import type { InterfaceError, InterfaceErrorOptions } from '../../interface/errors.ts'
-import {
-  boolField,
-  int16Field,
-  int64Field,
-  rootTable,
-  tableField,
-  uint8Field,
-} from '../../interface/flatbuffer.ts'
-import type { FlatTable } from '../../interface/flatbuffer.ts'
+import { continuation, prefixLength, readMessage, type ArrowMessage } from '../../lib/arrow/message.ts'
+import { readSchema, type ArrowSchema } from '../../lib/arrow/schema.ts'
 
-/** One message of an Arrow IPC stream or file, not decoded: its bytes and what its header says. */
-export interface Frame {
-  readonly kind: 'schema' | 'dictionary' | 'batch'
+/** One message of an Arrow IPC stream or file: its metadata, and the bytes of its body, which are not decoded. */
+export type Frame = ArrowMessage & {
   /** The whole message: continuation marker, length, metadata, padding, body. */
   readonly bytes: Uint8Array
   /** The FlatBuffers message alone. */
   readonly metadata: Uint8Array
   /** Bytes before the body, the continuation marker and the length included. */
   readonly metadataLength: number
-  readonly bodyLength: number
-  /** The version of the format, as the message spells it. */
-  readonly formatVersion: number
-  /** The header of the message: a Schema, a DictionaryBatch or a RecordBatch. */
-  readonly header: FlatTable
 }
 
-const continuation = 0xffffffff
-const prefixLength = 8
 const magic = Buffer.from('ARROW1')
-const kinds = new Map<number, Frame['kind']>([
-  [1, 'schema'],
-  [2, 'dictionary'],
-  [3, 'batch'],
-])
 
 /** The 400 for bytes that are no Arrow IPC stream; the message says where and what. */
 export function malformedArrow(detail: string, options?: InterfaceErrorOptions): InterfaceError {
@@ -87,22 +67,15 @@ function readFrame(bytes: Uint8Array, position: number, length: number): Frame {
     throw malformedArrow(`the metadata of the message at byte ${position} is cut short`)
   }
   const metadata = bytes.subarray(start, start + length)
-  const message = readWithin(position, () => readMessage(metadata, position))
+  const message = readWithin(position, () => readMessage(metadata))
+  if (message === undefined) {
+    throw malformedArrow(`the message at byte ${position} is no schema, dictionary or record batch`)
+  }
   const end = start + length + message.bodyLength
   if (message.bodyLength < 0 || end > bytes.length) {
     throw malformedArrow(`the body of the message at byte ${position} is cut short`)
   }
   return { ...message, metadata, bytes: bytes.subarray(position, end), metadataLength: prefixLength + length }
-}
-
-function readMessage(metadata: Uint8Array, position: number) {
-  const message = rootTable(metadata)
-  const kind = kinds.get(uint8Field(message, 1))
-  const header = tableField(message, 2)
-  if (kind === undefined || header === undefined) {
-    throw malformedArrow(`the message at byte ${position} is no schema, dictionary or record batch`)
-  }
-  return { kind, header, bodyLength: int64Field(message, 3), formatVersion: int16Field(message, 0) }
 }
 
 /** Runs a reader of a message; a read outside of the message becomes a 400. */
@@ -115,11 +88,10 @@ export function readWithin<Result>(position: number, read: () => Result): Result
   }
 }
 
-/** Which dictionary a dictionary message fills, and whether it adds to what came before. */
-export function dictionaryOf(frame: Frame): { id: number; isDelta: boolean; batch: FlatTable | undefined } {
-  return {
-    id: int64Field(frame.header, 0),
-    isDelta: boolField(frame.header, 2),
-    batch: tableField(frame.header, 1),
+/** The schema of an Arrow IPC file that the engine made. */
+export function readFileSchema(file: Uint8Array): ArrowSchema {
+  for (const { kind, header, metadata } of readFrames(file)) {
+    if (kind === 'schema') return readSchema(header, metadata.length)
   }
+  throw new Error('an Arrow IPC file without a schema')
 }

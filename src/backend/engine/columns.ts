@@ -1,5 +1,5 @@
 import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
-import { readSchema } from './arrow-schema.ts'
+import { readFileSchema } from './arrow-frames.ts'
 import type { TablePoint } from './engine.ts'
 import { guarded, guardedExpression } from './errors.ts'
 import { fieldAt } from './field-path.ts'
@@ -76,7 +76,7 @@ async function updateMetadata(
   const { version } = await table.updateFieldMetadata(
     updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
   )
-  const schema = readSchema(await (await openTable(parts, { ...point, version })).schema())
+  const schema = readFileSchema(await (await openTable(parts, { ...point, version })).schema())
   const fields = updates.map(({ path }) => [path, { ...fieldAt(schema, path)?.metadata }] as const)
   return { version, fields: Object.fromEntries(fields) }
 }

@@ -1,15 +1,16 @@
+import { Type } from 'apache-arrow/fb/type'
 import type { TableQuery } from '../../interface/schemas/query.ts'
-import type { ArrowField, ArrowSchema } from './arrow-schema.ts'
+import type { ArrowField, ArrowSchema } from '../../lib/arrow/schema.ts'
 import type { Selection } from './query.ts'
 import { wholeExpression } from './whole-expression.ts'
 
 /** Columns that the engine adds to an answer by itself. */
 const addedColumns = new Set(['_rowid', '_distance', '_score', '_relevance_score', 'query_index'])
-const castNames = new Map([
-  ['utf8', 'Utf8'],
-  ['large_utf8', 'LargeUtf8'],
-  ['binary', 'Binary'],
-  ['large_binary', 'LargeBinary'],
+const castNames = new Map<Type, string>([
+  [Type.Utf8, 'Utf8'],
+  [Type.LargeUtf8, 'LargeUtf8'],
+  [Type.Binary, 'Binary'],
+  [Type.LargeBinary, 'LargeBinary'],
 ])
 
 /**
@@ -19,7 +20,7 @@ const castNames = new Map([
 export function withoutDictionaries(answer: ArrowSchema, query: TableQuery): Selection | undefined {
   const columns = answer.fields.filter((field) => !addedColumns.has(field.name))
   const dictionaries = columns.filter(
-    (field) => field.indexType !== undefined && castNames.has(field.type.kind),
+    (field) => field.indexType !== undefined && castNames.has(field.type.id),
   )
   // A name with a backtick cannot be quoted.
   if (dictionaries.length === 0 || columns.some((field) => field.name.includes('`'))) return undefined
@@ -36,6 +37,6 @@ function expressionOf(name: string, { columns }: TableQuery): string {
 }
 
 function castDictionary(field: ArrowField, expression: string): string {
-  const type = field.indexType && castNames.get(field.type.kind)
+  const type = field.indexType && castNames.get(field.type.id)
   return type === undefined ? expression : `arrow_cast(${expression}, '${type}')`
 }

@@ -1,4 +1,4 @@
-import type { ArrowField, ArrowSchema } from './arrow-schema.ts'
+import type { ArrowField, ArrowSchema } from '../../lib/arrow/schema.ts'
 
 /** A name, or one in backticks in which a doubled backtick stands for one. */
 const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy

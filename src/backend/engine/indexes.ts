@@ -1,6 +1,8 @@
+import { Type } from 'apache-arrow/fb/type'
 import { InterfaceError, invalidInput } from '../../interface/errors.ts'
 import type { IndexRequest } from '../../interface/schemas/indexes.ts'
-import { readSchema, type ArrowSchema } from './arrow-schema.ts'
+import type { ArrowSchema } from '../../lib/arrow/schema.ts'
+import { readFileSchema } from './arrow-frames.ts'
 import type { TablePoint } from './engine.ts'
 import { guarded, toInterfaceError } from './errors.ts'
 import { indexTypeName, toNativeIndex } from './index-types.ts'
@@ -50,7 +52,8 @@ async function createIndex(parts: EngineParts, point: TablePoint, request: Index
   const index = toNativeIndex(parts.native.Index, request)
   try {
     const table = await openTable(parts, point)
-    if (request.distance_type === 'hamming') refuseFloats(readSchema(await table.schema()), request.column)
+    if (request.distance_type === 'hamming')
+      refuseFloats(readFileSchema(await table.schema()), request.column)
     await table.createIndex(index, request.column, false, null, request.name ?? null, true)
   } catch (error) {
     const failure = toInterfaceError(error)
@@ -64,7 +67,7 @@ async function createIndex(parts: EngineParts, point: TablePoint, request: Index
 /** The engine panics over them. */
 function refuseFloats({ fields }: ArrowSchema, column: string): void {
   const vector = fields.find(({ name }) => name === column)
-  if (vector?.children[0]?.type.kind !== 'float') return
+  if (vector?.children[0]?.type.id !== Type.FloatingPoint) return
   throw invalidInput('the hamming distance compares bits: expected a column of uint8 vectors')
 }
 

@@ -5,7 +5,7 @@ import { localFiles } from '../storage/local-files.ts'
 import type { Storage } from '../storage/storage.ts'
 import { joinFiles, streamToFile } from './arrow-file.ts'
 import type { UploadedFile } from './arrow-file.ts'
-import { readSchema } from './arrow-schema.ts'
+import { readFileSchema } from './arrow-frames.ts'
 import { openColumns } from './columns.ts'
 import { withoutDictionaries } from './dictionary-columns.ts'
 import type { CountOptions, DescribeOptions, Engine, TableDescription, TablePoint } from './engine.ts'
@@ -145,7 +145,7 @@ async function queryRows(
   })
   const makers = parts.native.JsFullTextQuery
   const answer = await runQuery(makers, table, query)
-  const selection = withoutDictionaries(readSchema(answer.first), query)
+  const selection = withoutDictionaries(readFileSchema(answer.first), query)
   const { first, next } = selection ? await runQuery(makers, table, query, selection) : answer
   return joinFiles(first, async () => guarded(next))
 }
@@ -162,7 +162,7 @@ async function describeTable(
 ): Promise<TableDescription> {
   const table = await openTable(parts, { ...options, location })
   const [version, schemaFile] = await Promise.all([table.version(), table.schema()])
-  const schema = readSchema(schemaFile)
+  const schema = readFileSchema(schemaFile)
   const manifest = options.stats
     ? await readVersionManifest(parts.storage, location, version, options.branch)
     : undefined

@@ -1,6 +1,5 @@
 import type { TableQuery } from '../../interface/schemas/query.ts'
 import { readFrames } from './arrow-frames.ts'
-import { int64Field } from '../../interface/flatbuffer.ts'
 import type { NativeTable, NativeTextQueries } from './native.ts'
 import { largestNumber, toNativeQuery, wantsNoRows } from './query.ts'
 import type { Selection } from './query.ts'
@@ -108,7 +107,7 @@ async function* measured(batches: Batches): AsyncGenerator<Buffer, RowsSize> {
 
 function addRows(size: RowsSize, batch: Buffer): void {
   for (const { kind, header } of readFrames(batch)) {
-    if (kind === 'batch') size.rows += int64Field(header, 0)
+    if (kind === 'batch') size.rows += Number(header.length())
   }
   size.bytes += batch.length
 }

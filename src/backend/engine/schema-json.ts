@@ -1,9 +1,31 @@
+import { TimeUnit } from 'apache-arrow/fb/time-unit'
+import { DateUnit } from 'apache-arrow/fb/date-unit'
+import { Type } from 'apache-arrow/fb/type'
 import { InterfaceError } from '../../interface/errors.ts'
-import type { ArrowField, ArrowSchema, ArrowType } from './arrow-schema.ts'
+import type { ArrowField, ArrowSchema, ArrowType } from '../../lib/arrow/schema.ts'
 import type { JsonArrowDataType, JsonArrowField, JsonArrowSchema, SchemaDialect } from './engine.ts'
 
-/** Types that neither vocabulary has a name for. */
-const nameless = new Set(['run_end_encoded', 'binary_view', 'utf8_view', 'list_view', 'large_list_view'])
+/** Names of types in both vocabularies, which lack the others. */
+const commonNames = new Map<Type, string>([
+  [Type.Null, 'null'],
+  [Type.Binary, 'binary'],
+  [Type.Utf8, 'utf8'],
+  [Type.Bool, 'bool'],
+  [Type.Timestamp, 'timestamp'],
+  [Type.Interval, 'interval'],
+  [Type.List, 'list'],
+  [Type.Struct_, 'struct'],
+  [Type.Union, 'union'],
+  [Type.FixedSizeBinary, 'fixed_size_binary'],
+  [Type.FixedSizeList, 'fixed_size_list'],
+  [Type.Map, 'map'],
+  [Type.Duration, 'duration'],
+  [Type.LargeBinary, 'large_binary'],
+  [Type.LargeUtf8, 'large_utf8'],
+  [Type.LargeList, 'large_list'],
+])
+const floatBits = [16, 32, 64] as const
+const lanceFloats = ['halffloat', 'float', 'double'] as const
 
 type NameType = (type: ArrowType) => string | undefined
 
@@ -32,7 +54,10 @@ function typeToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowDataTyp
   const nameType: NameType = dialect === 'lance' ? lanceName : namespaceName
   const type = nameType(field.type)
   if (type === undefined) {
-    throw new InterfaceError('Unsupported', `column ${field.name}: type ${field.type.kind} has no JSON form`)
+    throw new InterfaceError(
+      'Unsupported',
+      `column ${field.name}: Arrow type ${Type[field.type.id] ?? field.type.id} has no JSON form`,
+    )
   }
   if (field.indexType !== undefined && dialect === 'lance') {
     return { type: `dict:${type}:${nameType(field.indexType)}:false` }
@@ -43,34 +68,44 @@ function typeToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowDataTyp
 }
 
 function lengthOf(type: ArrowType, dialect: SchemaDialect): number | undefined {
-  if (type.kind === 'fixed_size_binary' || type.kind === 'fixed_size_list') return type.length
-  if (type.kind === 'decimal' && dialect === 'namespace') return type.precision * 1000 + type.scale
+  if (type.id === Type.FixedSizeBinary || type.id === Type.FixedSizeList) return type.length
+  if (type.id === Type.Decimal && dialect === 'namespace') return type.precision * 1000 + type.scale
   return undefined
 }
 
 /** The names of the interface: units and time zones are lost, a dictionary is the type of its values. */
 function namespaceName(type: ArrowType): string | undefined {
-  if (type.kind === 'date') return type.unit === 'day' ? 'date32' : 'date64'
-  if (type.kind === 'float' || type.kind === 'decimal' || type.kind === 'time')
-    return `${type.kind}${type.bits}`
+  if (type.id === Type.Date) return type.unit === DateUnit.DAY ? 'date32' : 'date64'
+  if (type.id === Type.FloatingPoint) return `float${floatBits[type.precision]}`
+  if (type.id === Type.Decimal) return `decimal${type.bits}`
+  if (type.id === Type.Time) return `time${type.bits}`
   return commonName(type)
 }
 
 /** The logical type names of the Lance format; its remote client reads no others. */
 function lanceName(type: ArrowType): string | undefined {
-  if (type.kind === 'utf8') return 'string'
-  if (type.kind === 'large_utf8') return 'large_string'
-  if (type.kind === 'float') return { 16: 'halffloat', 32: 'float', 64: 'double' }[type.bits]
-  if (type.kind === 'decimal') return `decimal:${type.bits}:${type.precision}:${type.scale}`
-  if (type.kind === 'date') return type.unit === 'day' ? 'date32:day' : 'date64:ms'
-  if (type.kind === 'time') return `time${type.bits}:${type.unit}`
-  if (type.kind === 'timestamp') return `timestamp:${type.unit}:${type.timezone ?? '-'}`
-  if (type.kind === 'duration') return `duration:${type.unit}`
-  return type.kind === 'interval' || type.kind === 'union' ? undefined : commonName(type)
+  if (type.id === Type.Utf8) return 'string'
+  if (type.id === Type.LargeUtf8) return 'large_string'
+  if (type.id === Type.FloatingPoint) return lanceFloats[type.precision]
+  if (type.id === Type.Decimal) return `decimal:${type.bits}:${type.precision}:${type.scale}`
+  if (type.id === Type.Date) return type.unit === DateUnit.DAY ? 'date32:day' : 'date64:ms'
+  if (type.id === Type.Time) return `time${type.bits}:${unitName(type.unit)}`
+  if (type.id === Type.Timestamp) return `timestamp:${unitName(type.unit)}:${type.timezone ?? '-'}`
+  if (type.id === Type.Duration) return `duration:${unitName(type.unit)}`
+  return type.id === Type.Interval || type.id === Type.Union ? undefined : commonName(type)
 }
 
 function commonName(type: ArrowType): string | undefined {
-  if (type.kind === 'int') return `${type.signed ? '' : 'u'}int${type.bits}`
-  if (type.kind === 'map' && type.keysSorted) return undefined
-  return nameless.has(type.kind) ? undefined : type.kind
+  if (type.id === Type.Int) return `${type.signed ? '' : 'u'}int${type.bits}`
+  if (type.id === Type.Map && type.keysSorted) return undefined
+  return commonNames.get(type.id)
+}
+
+function unitName(unit: TimeUnit): string {
+  return {
+    [TimeUnit.SECOND]: 's',
+    [TimeUnit.MILLISECOND]: 'ms',
+    [TimeUnit.MICROSECOND]: 'us',
+    [TimeUnit.NANOSECOND]: 'ns',
+  }[unit]
 }

@@ -1,8 +1,8 @@
 import { assertPlaced, factOf } from '../../interface/decisive-names.ts'
-import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
+import { refusal, type InterfaceError } from '../../interface/errors.ts'
 import { sameIdentifier, show } from '../../interface/identifiers.ts'
 import { describe, readMember } from '../facts/fact-values.ts'
-import type { Matched } from '../stages.ts'
+import type { Matched } from '../context.ts'
 import { assertContext } from './body-context.ts'
 import { assertSpelling } from './spelling.ts'
 
@@ -19,7 +19,7 @@ const repeatedFlags: ReadonlySet<string> = new Set([
  * that states a fact which the operation does not have, or that could not be good whatever the route says.
  */
 export function judgeMember(request: Matched, name: string, value: unknown): string | undefined {
-  const { operation, id, indexName, parameters } = request.meaning
+  const { operation, id, indexName, parameters } = request.route
   if (value === null) return undefined
   assertPlaced(operation, 'body', name)
   assertFact(request, name, value)
@@ -30,7 +30,7 @@ export function judgeMember(request: Matched, name: string, value: unknown): str
   if (name === 'id' && hasSameId) assertSameId(value, 'id', id)
   if (name === 'index_name' && operation.repeats.includes('index_name')) {
     if (typeof value !== 'string')
-      throw invalidInput(`"index_name" in the body is ${describe(value)}; expected a string`)
+      throw refusal('invalid_body', `"index_name" in the body is ${describe(value)}; expected a string`)
     if (value !== indexName) throw differs(name, show(value), show(indexName ?? ''))
   }
   const parameter = parameters.get(name)
@@ -45,11 +45,11 @@ export function judgeMember(request: Matched, name: string, value: unknown): str
 }
 
 /** The same for a member of the object `query` in a body: it is about the object of the route, too. */
-export function judgeQueryMember({ meaning }: Matched, name: string, value: unknown): void {
+export function judgeQueryMember({ route }: Matched, name: string, value: unknown): void {
   if (value === null) return
-  assertPlaced(meaning.operation, 'body.query', name)
-  if (name === 'id') assertSameId(value, 'query.id', meaning.id)
-  if (name === 'context') throw invalidInput('"query.context" is not accepted; send it as headers')
+  assertPlaced(route.operation, 'body.query', name)
+  if (name === 'id') assertSameId(value, 'query.id', route.id)
+  if (name === 'context') throw refusal('invalid_body', '"query.context" is not accepted; send it as headers')
 }
 
 /** The same for all members of a value that may be the object `query` in a body. */
@@ -64,25 +64,30 @@ export function judgeQuery(request: Matched, query: unknown): void {
 /** Throws InvalidInput (400) for a name that no object `query` has, or that could be taken for another. */
 export function assertQueryName(name: string): void {
   assertSpelling(name)
-  if (name === 'identity') throw invalidInput('"query.identity" is not accepted; send it as headers')
+  if (name === 'identity')
+    throw refusal('invalid_body', '"query.identity" is not accepted; send it as headers')
 }
 
 /** Throws InvalidInput (400) for an id in the body that is no list of strings, or not the one of the route. */
 function assertSameId(value: unknown, what: string, id: readonly string[]): void {
   if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
-    throw invalidInput(`${show(what)} in the body is ${describe(value)}; expected a list of strings`)
+    throw refusal(
+      'invalid_body',
+      `${show(what)} in the body is ${describe(value)}; expected a list of strings`,
+    )
   }
   if (!sameIdentifier(value, id)) throw differs(what, JSON.stringify(value), JSON.stringify(id))
 }
 
 /** A fact is read again with the whole body; here it is refused before the rest of a large one has come. */
-function assertFact({ meaning: { operation } }: Matched, name: string, value: unknown): void {
+function assertFact({ route: { operation } }: Matched, name: string, value: unknown): void {
   const fact = factOf(operation, name)
   if (fact !== undefined) readMember(operation, fact, value, `the member "${name}" of the body`)
 }
 
 function differs(name: string, body: string, route: string): InterfaceError {
-  return invalidInput(
+  return refusal(
+    'conflicting_values',
     `${show(name)} is ${cut(body)} in the body and ${cut(route)} in the route; they must not differ`,
   )
 }

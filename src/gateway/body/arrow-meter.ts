@@ -1,17 +1,12 @@
 import { hash } from 'node:crypto'
 import type { UploadFacts } from '../../audit/records.ts'
-import { int64Field, rootTable, tableField, uint8Field } from '../../interface/flatbuffer.ts'
+import { continuation, prefixLength, readMessage } from '../../lib/arrow/message.ts'
+import { readSchema } from '../../lib/arrow/schema.ts'
 import { schemaText } from './arrow-schema-text.ts'
 
 /** Beyond these a header is not read: that of a schema is decoded, that of a batch grows with its columns. */
 const maximumSchemaBytes = 1024 * 1024
 const maximumHeaderBytes = 8 * 1024 * 1024
-
-const continuation = 0xffffffff
-const prefixBytes = 8
-const schemaKind = 1
-const dictionaryKind = 2
-const batchKind = 3
 
 /**
  * Counts what an Arrow IPC stream holds while it passes, by the headers of its messages alone: no data is decoded, and
@@ -27,7 +22,7 @@ export class ArrowMeter {
   /** What is next: the prefix of a message, its header, its body, or nothing after the end of the stream. */
   #expects: 'prefix' | 'header' | 'body' | 'end' = 'prefix'
   /** The bytes of it that are still to come. */
-  #left = prefixBytes
+  #left = prefixLength
   /** The pieces of a prefix or header that have come. */
   #begun: Buffer[] = []
 
@@ -47,7 +42,7 @@ export class ArrowMeter {
 
   /** What there was so far. */
   facts(): UploadFacts {
-    const isWhole = this.#expects === 'end' || (this.#expects === 'prefix' && this.#left === prefixBytes)
+    const isWhole = this.#expects === 'end' || (this.#expects === 'prefix' && this.#left === prefixLength)
     const unread = this.#unread ?? (isWhole ? undefined : 'it is cut short')
     return {
       bytes: this.#bytes,
@@ -82,7 +77,7 @@ export class ArrowMeter {
     this.#begun = []
     if (this.#expects === 'prefix') this.#readPrefix(whole)
     else if (this.#expects === 'header') this.#readHeader(whole)
-    else this.#expect('prefix', prefixBytes)
+    else this.#expect('prefix', prefixLength)
   }
 
   #readPrefix(prefix: Buffer): void {
@@ -100,27 +95,27 @@ export class ArrowMeter {
   }
 
   #readHeader(bytes: Buffer): void {
-    const message = rootTable(bytes)
-    const kind = uint8Field(message, 1)
-    const header = tableField(message, 2)
-    const bodyBytes = int64Field(message, 3)
+    const message = readMessage(bytes)
     const isFirst = this.#schema === undefined
-    if (header === undefined || bodyBytes < 0 || (kind === schemaKind) !== isFirst) {
+    if (message === undefined) {
+      this.#unread = isFirst ? 'it does not begin with a schema' : 'a message is of another kind'
+      return
+    }
+    const { kind, header, bodyLength } = message
+    if (bodyLength < 0 || (kind === 'schema') !== isFirst) {
       this.#unread = isFirst ? 'it does not begin with a schema' : 'a message is out of place'
-    } else if (kind === schemaKind && bytes.length > maximumSchemaBytes) {
+    } else if (kind === 'schema' && bytes.length > maximumSchemaBytes) {
       this.#unread = `its schema has ${bytes.length} bytes`
-    } else if (kind === schemaKind) {
-      this.#schema = hash('sha256', schemaText(header, bytes.length))
-    } else if (kind === batchKind) {
-      const rows = int64Field(header, 0)
+    } else if (kind === 'schema') {
+      this.#schema = hash('sha256', schemaText(readSchema(header, bytes.length)))
+    } else if (kind === 'batch') {
+      const rows = Number(header.length())
       this.#batches += 1
       if (rows >= 0) this.#rows += rows
       else this.#unread = 'a batch has a negative number of rows'
-    } else if (kind !== dictionaryKind) {
-      this.#unread = 'a message is of another kind'
     }
-    if (bodyBytes > 0) this.#expect('body', bodyBytes)
-    else this.#expect('prefix', prefixBytes)
+    if (bodyLength > 0) this.#expect('body', bodyLength)
+    else this.#expect('prefix', prefixLength)
   }
 
   #expect(what: 'prefix' | 'header' | 'body' | 'end', bytes: number): void {

@@ -1,10 +1,10 @@
 import { isDecisive } from '../../interface/decisive-names.ts'
-import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
+import { refusal, type InterfaceError } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Operation } from '../../interface/operations.ts'
 import type { Members } from '../facts/read-facts.ts'
 import { detailMembers, isFilter } from '../changes/commit-details.ts'
-import type { Matched } from '../stages.ts'
+import type { Matched } from '../context.ts'
 import { assertQueryName, judgeMember, judgeQueryMember } from './agreement.ts'
 import { isOverruled } from './body-context.ts'
 import { parseExactJson } from './exact-json.ts'
@@ -36,7 +36,7 @@ interface JudgeOptions {
 
 /** Begins to judge a body. */
 export function judgeBody(request: Matched, options: JudgeOptions): BodyJudge {
-  const { operation } = request.meaning
+  const { operation } = request.route
   // Without a prototype: `__proto__` is a name like any other.
   const members = Object.create(null) as Record<string, unknown>
   let hasIntent = false
@@ -68,7 +68,7 @@ function watchMembers(
   found: Found,
   foundQuery: (object: MemberTarget) => void,
 ): JsonWatcher {
-  const { operation, parameters } = request.meaning
+  const { operation, parameters } = request.route
   const recorded = detailMembers(operation)
   const { emptyIsAbsent } = operation
   const holdsOptional = parentsOf(operation)
@@ -141,7 +141,8 @@ function interestInQuery(name: string): Interest {
 }
 
 function tooLate(name: string): InterfaceError {
-  return invalidInput(
+  return refusal(
+    'invalid_body',
     `${show(name)} stands too far behind in a body of this size; expected it before the members that are large`,
   )
 }

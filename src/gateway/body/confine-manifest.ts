@@ -1,4 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 
 /**
@@ -6,7 +6,7 @@ import { show } from '../../interface/identifiers.ts'
  * Whether it lies under the table only the catalog knows. `where` is the member that holds it.
  */
 export function confineManifest(path: string | undefined, where: string): void {
-  if (path === undefined) throw invalidInput(`the body has no "${where}", the staging manifest`)
+  if (path === undefined) throw refusal('invalid_body', `the body has no "${where}", the staging manifest`)
   const segments = path
     .replace(/^[a-z][a-z0-9+.-]*:\/\//, '')
     .replace(/^\//, '')
@@ -14,7 +14,8 @@ export function confineManifest(path: string | undefined, where: string): void {
   const plain = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..')
   // oxlint-disable-next-line no-control-regex
   if (!plain || /[\u0000-\u001f\\%]/.test(path) || segments.at(-2) !== '_versions') {
-    throw invalidInput(
+    throw refusal(
+      'invalid_body',
       `"${where}" is ${show(path)}; expected the path of a staging manifest in a folder "_versions"`,
     )
   }

@@ -1,4 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 
 /** Of a name, with the space before it. */
 const maximumNameBytes = 64 * 1024
@@ -38,7 +38,8 @@ export class JsonName {
   /** Throws InvalidInput (400) for one that is too long: an editor of the text has to hold back all of it. */
   limit(end: number): void {
     if (end - this.separator <= maximumNameBytes) return
-    throw invalidInput(
+    throw refusal(
+      'malformed_body',
       `a name in the body, with the space before it, takes more than ${maximumNameBytes} bytes`,
     )
   }

@@ -1,4 +1,4 @@
-import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
+import { refusal, type InterfaceError } from '../../interface/errors.ts'
 import { JsonName } from './json-name.ts'
 import { continueNumber, isWholeNumber, noNumber } from './json-number.ts'
 import { Utf8Check } from './utf8-check.ts'
@@ -73,7 +73,7 @@ export class JsonScanner {
 
   /** Reads the next piece. */
   push(piece: Buffer): void {
-    if (!this.#utf8.push(piece)) throw invalidInput('the body is not valid UTF-8')
+    if (!this.#utf8.push(piece)) throw refusal('malformed_body', 'the body is not valid UTF-8')
     this.#piece = piece
     let index = 0
     while (index < piece.length) index = this.#step(index)
@@ -84,7 +84,7 @@ export class JsonScanner {
 
   /** The text is at its end. Answers whether it is an object, and not `null` or empty. */
   end(): boolean {
-    if (!this.#utf8.end()) throw invalidInput('the body is not valid UTF-8')
+    if (!this.#utf8.end()) throw refusal('malformed_body', 'the body is not valid UTF-8')
     if (this.#next === expected.start) return false
     if (this.#next !== expected.end) throw notJson()
     return !this.#isNull
@@ -145,11 +145,11 @@ export class JsonScanner {
       return this.#value(byte, at)
     }
     if (this.#piece.subarray(at, at + 3).toString('latin1') === '\u00ef\u00bb\u00bf') {
-      throw invalidInput('the body begins with a byte order mark; send plain UTF-8')
+      throw refusal('malformed_body', 'the body begins with a byte order mark; send plain UTF-8')
     }
     const isJson =
       byte === 0x5b || byte === quote || literals.has(byte) || continueNumber(noNumber, byte) !== noNumber
-    throw isJson ? invalidInput('the body is JSON, but not an object') : notJson()
+    throw isJson ? refusal('malformed_body', 'the body is JSON, but not an object') : notJson()
   }
 
   #value(byte: number, at: number): number {
@@ -192,7 +192,7 @@ export class JsonScanner {
   #open(isObject: boolean): void {
     this.#depth += 1
     if (this.#depth > maximumDepth) {
-      throw invalidInput(`the body is nested more than ${maximumDepth} levels deep`)
+      throw refusal('malformed_body', `the body is nested more than ${maximumDepth} levels deep`)
     }
     this.#isObject[this.#depth] = isObject
   }
@@ -313,5 +313,5 @@ export class JsonScanner {
 }
 
 function notJson(): InterfaceError {
-  return invalidInput('the body is not valid JSON')
+  return refusal('malformed_body', 'the body is not valid JSON')
 }

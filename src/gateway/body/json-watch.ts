@@ -1,4 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import { JsonEdit } from './json-edit.ts'
 import { JsonScanner } from './json-scanner.ts'
@@ -204,14 +204,15 @@ export class WatchedJson {
 
   #addName(object: OpenObject, name: string): void {
     if (object.first.includes(name) || object.further?.has(name) === true) {
-      throw invalidInput(`the key ${show(name)} stands twice in one object of the body`)
+      throw refusal('repeated_member', `the key ${show(name)} stands twice in one object of the body`)
     }
     if (object.first.length < fewNames) object.first.push(name)
     else (object.further ??= new Set()).add(name)
     const cost = costOfName + name.length
     object.cost += cost
     this.#room -= cost
-    if (this.#room < 0) throw invalidInput('the names in the body take more memory than is given to them')
+    if (this.#room < 0)
+      throw refusal('malformed_body', 'the names in the body take more memory than is given to them')
   }
 
   #valueEnd(at: number, depth: number, isEmpty: boolean): void {
@@ -237,7 +238,10 @@ export class WatchedJson {
 
   #limitValue(name: string, bytes: number): void {
     if (bytes <= this.#maximumValueBytes) return
-    throw invalidInput(`${show(name)} in the body takes more than ${this.#maximumValueBytes} bytes`)
+    throw refusal(
+      'malformed_body',
+      `${show(name)} in the body takes more than ${this.#maximumValueBytes} bytes`,
+    )
   }
 }
 

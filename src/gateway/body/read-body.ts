@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
-import type { DownstreamBody } from './downstream-body.ts'
+import { InterfaceError, refusal } from '../../interface/errors.ts'
+import type { DownstreamBody } from '../downstream.ts'
 
 /** What has been read of a body. */
 export interface Beginning {
@@ -41,7 +41,7 @@ export async function wholeOf(body: DownstreamBody, arrived?: (bytes: number) =>
 
 function unreadable(error: unknown): InterfaceError {
   if (error instanceof InterfaceError) return error
-  return invalidInput('the body ended before it was complete', { cause: error })
+  return refusal('incomplete_body', 'the body ended before it was complete', { cause: error })
 }
 
 /**
@@ -81,7 +81,7 @@ export function countBytes(
 /** Throws InvalidInput with status 413 where a body has more bytes than the limit, if there is one. */
 export function assertLength(bytes: number | undefined, limit: number | undefined): void {
   if (bytes === undefined || limit === undefined || bytes <= limit) return
-  throw invalidInput(`the body is larger than the ${limit} bytes that are accepted`, { status: 413 })
+  throw refusal('body_too_large', `the body is larger than the ${limit} bytes that are accepted`)
 }
 
 /** One piece of all of them; itself where it is the only one. */

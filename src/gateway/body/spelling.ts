@@ -1,5 +1,5 @@
 import { decisiveMembers } from '../../interface/decisive-names.ts'
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 
 /**
@@ -10,7 +10,10 @@ export function assertSpelling(name: string): void {
   if (decisiveMembers.has(name)) return
   const folded = spelled(name)
   if (decisiveMembers.has(folded)) {
-    throw invalidInput(`the key ${show(name)} in the body could be taken for ${show(folded)}; write it so`)
+    throw refusal(
+      'ambiguous_member',
+      `the key ${show(name)} in the body could be taken for ${show(folded)}; write it so`,
+    )
   }
 }
 

@@ -14,6 +14,8 @@ export function streamedJson(
   end: (isObject: boolean) => void,
 ): Readable {
   const stream = Readable.from(judged(text, rest, end), { objectMode: false, highWaterMark })
+  // An attempt that has ended has no listener any more for what the rest of the body fails with.
+  stream.on('error', () => undefined)
   // A generator that was never started ends without a word to the one within.
   return stream.once('close', () => void rest.return())
 }

@@ -1,7 +1,7 @@
 import { isDecisive } from '../../interface/decisive-names.ts'
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
-import type { Matched } from '../stages.ts'
+import type { Matched } from '../context.ts'
 import { judgeMember, judgeQuery } from './agreement.ts'
 import type { JsonWatcher } from './json-watch.ts'
 import { assertSpelling, spelled } from './spelling.ts'
@@ -23,10 +23,10 @@ export function watchMap(request: Matched, found: (name: string, value: unknown)
   function judge(name: string, value: unknown): void {
     assertSpelling(name)
     if (typeof value === 'string' && envelope.has(name)) {
-      throw invalidInput(`${show(name)} beside "metadata" in the body is text; leave it out`)
+      throw refusal('invalid_body', `${show(name)} beside "metadata" in the body is text; leave it out`)
     }
     if (name === 'identity' && value !== null) {
-      throw invalidInput('"identity" is not accepted beside "metadata"; send it as headers')
+      throw refusal('invalid_body', '"identity" is not accepted beside "metadata"; send it as headers')
     }
     judgeMember(request, name, value)
     if (name === 'query') judgeQuery(request, value)

@@ -7,8 +7,8 @@ import { defaultDelimiter } from '../../interface/identifiers.ts'
 import { operationNamed } from '../../interface/operations.ts'
 import { memberOf } from '../facts/read-facts.ts'
 import { madeVersion } from './made-versions.ts'
-import { targetAt } from '../match.ts'
 import { readResponse } from '../../http1/client/read-response.ts'
+import { upstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** The answer is one version; its metadata may be long. */
@@ -64,7 +64,7 @@ export async function askVersion(
 }
 
 async function send(upstream: Upstream, { id, branch, version }: VersionQuery, signal: AbortSignal) {
-  const path = targetAt(upstream, {
+  const path = upstreamTarget(upstream, {
     operation: describeVersion,
     id,
     delimiter: defaultDelimiter,

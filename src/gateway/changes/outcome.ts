@@ -2,16 +2,24 @@ import type { OutcomeEntry } from '../../audit/records.ts'
 import { InterfaceError } from '../../interface/errors.ts'
 import { ExchangeFailed, type UpstreamAnswer } from '../upstream/exchange.ts'
 import { madeVersions } from './made-versions.ts'
-import type { Recorded } from '../stages.ts'
+import type { Payload } from '../body/payload.ts'
+import type { Matched } from '../context.ts'
+import type { TrackedChange } from './change-tracking.ts'
 import { reasonOfFailure } from '../upstream/upstream-failure.ts'
 
+/** A change that was sent upstream. */
+interface SentChange extends Matched {
+  readonly payload: Payload
+  readonly intent: { readonly change: TrackedChange } | undefined
+}
+
 /** What became of a change that the upstream answered. */
-export function outcomeOf(answer: UpstreamAnswer, request: Recorded, startedAt: number): OutcomeEntry {
+export function outcomeOf(answer: UpstreamAnswer, request: SentChange, startedAt: number): OutcomeEntry {
   const { status } = answer
   const entry = request.intent?.change.entry
   const versions = entry === undefined ? [] : madeVersions(entry, answerIn(answer))
   // The versions of a batch belong to several tables.
-  const version = request.meaning.operation.object === 'none' ? undefined : versions[0]?.version
+  const version = request.route.operation.object === 'none' ? undefined : versions[0]?.version
   return {
     result: status < 300 ? 'committed' : status < 500 ? 'rejected' : 'unknown',
     status,
@@ -23,7 +31,7 @@ export function outcomeOf(answer: UpstreamAnswer, request: Recorded, startedAt: 
 }
 
 /** What became of a change that was not answered. */
-export function outcomeOfFailure(error: unknown, request: Recorded, startedAt: number): OutcomeEntry {
+export function outcomeOfFailure(error: unknown, request: SentChange, startedAt: number): OutcomeEntry {
   return {
     result: changedNothing(error, request) ? 'failed' : 'unknown',
     upload: uploadOf(request),
@@ -37,9 +45,9 @@ export function outcomeOfFailure(error: unknown, request: Recorded, startedAt: n
  * found in it: without its end it is no JSON. An Arrow stream says inside where it ends, so that a catalog may have
  * taken it for whole before the request was.
  */
-function changedNothing(error: unknown, { meaning }: Recorded): boolean {
+function changedNothing(error: unknown, { route }: SentChange): boolean {
   if (!(error instanceof ExchangeFailed) || error.progress === 'unsent') return true
-  return error.cause instanceof InterfaceError && meaning.operation.body !== 'arrow'
+  return error.cause instanceof InterfaceError && route.operation.body !== 'arrow'
 }
 
 function elapsed(startedAt: number): number {
@@ -56,6 +64,6 @@ function answerIn({ status, body }: UpstreamAnswer): unknown {
   }
 }
 
-function uploadOf({ payload }: Recorded): OutcomeEntry['upload'] {
+function uploadOf({ payload }: SentChange): OutcomeEntry['upload'] {
   return payload.form === 'stream' ? payload.meter?.facts() : undefined
 }

@@ -1,6 +1,6 @@
 import { canonicalBranch, canonicalWord, type FactName, type FactType } from '../../interface/facts.ts'
 import { factTypes } from '../../interface/facts.ts'
-import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
+import { refusal, type InterfaceError } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Operation } from '../../interface/operations.ts'
 import { assertBranch, assertTag } from '../../interface/reference-names.ts'
@@ -85,7 +85,7 @@ function readWord({ name, modes, behaviors }: Operation, fact: FactName, text: s
   const word = canonicalWord(text)
   const known = (fact === 'behavior' ? behaviors : modes).map((one) => one.toLowerCase())
   if (known.includes(word)) return word
-  throw invalidInput(`${name} has no ${fact} ${show(text)}; it knows ${known.join(', ')}`)
+  throw refusal('invalid_fact', `${name} has no ${fact} ${show(text)}; it knows ${known.join(', ')}`)
 }
 
 /** JSON that decides something has one meaning, wherever it stands: the same rules as for a body. */
@@ -94,10 +94,10 @@ function readMapText(text: string, where: string): ReadonlyMap<string, string> {
   const json = new WatchedJson({ name: () => 'nothing' }, 0)
   try {
     json.push(bytes)
-    if (!json.end()) throw invalidInput('it is empty')
+    if (!json.end()) throw refusal('invalid_fact', 'it is empty')
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace('the body', 'it') : ''
-    throw invalidInput(`${where} is not a JSON object of strings: ${reason}`, { cause: error })
+    throw refusal('invalid_fact', `${where} is not a JSON object of strings: ${reason}`, { cause: error })
   }
   return readMap(JSON.parse(text), where)
 }
@@ -117,7 +117,8 @@ function readMap(value: unknown, where: string): ReadonlyMap<string, string> {
 }
 
 function assertAtMost(maximum: number, found: number, where: string, what: string): void {
-  if (found > maximum) throw invalidInput(`${where} has ${found} ${what}; expected at most ${maximum}`)
+  if (found > maximum)
+    throw refusal('invalid_fact', `${where} has ${found} ${what}; expected at most ${maximum}`)
 }
 
 function isListOfStrings(value: unknown): value is readonly string[] {
@@ -125,7 +126,7 @@ function isListOfStrings(value: unknown): value is readonly string[] {
 }
 
 function wrongType(where: string, value: unknown, expected: string): InterfaceError {
-  return invalidInput(`${where} is ${describe(value)}; expected ${expected}`)
+  return refusal('invalid_fact', `${where} is ${describe(value)}; expected ${expected}`)
 }
 
 /** A JSON value in a word or two, for messages. */

@@ -1,6 +1,6 @@
 import { factHeaders } from '../../interface/headers.ts'
 import { describePlace, type FactName, type FactPlace, type StatedFacts } from '../../interface/facts.ts'
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Operation } from '../../interface/operations.ts'
 import {
@@ -10,7 +10,7 @@ import {
   unreadFacts,
   type ReadFacts,
 } from '../../policy/operation-facts.ts'
-import type { Matched } from '../stages.ts'
+import type { Matched } from '../context.ts'
 import { isSameFact, readMember, readText, showFact, type FactValue } from './fact-values.ts'
 
 /** The members of a JSON object. */
@@ -29,9 +29,9 @@ type ReadPlace = (fact: FactName, place: FactPlace) => FactValue | undefined
  * Throws InvalidInput (400) for a value that a fact cannot have, or if two places disagree.
  */
 export function readHeadFacts(request: Matched): ReadFacts {
-  const { operation } = request.meaning
+  const { operation } = request.route
   const stated = readFacts(operation, readerOf(request, undefined))
-  const mayStateMore = request.hasBody && operation.body !== 'arrow'
+  const mayStateMore = request.head.hasBody && operation.body !== 'arrow'
   return mayStateMore ? withPending(operation, stated) : knownFacts(stated)
 }
 
@@ -40,7 +40,7 @@ export function readHeadFacts(request: Matched): ReadFacts {
  * facts that the rest may state are pending. Throws as `readHeadFacts` does.
  */
 export function readBodyFacts(request: Matched, members: Members, isWhole: boolean): ReadFacts {
-  const { operation } = request.meaning
+  const { operation } = request.route
   const stated = readFacts(operation, readerOf(request, members))
   return isWhole ? knownFacts(stated) : withPending(operation, stated)
 }
@@ -68,11 +68,13 @@ export function memberOf(members: unknown, name: string): unknown {
   return isObject ? ((members as Members)[name] ?? undefined) : undefined
 }
 
-function readerOf({ meaning, headers }: Matched, members: Members | undefined): ReadPlace {
-  const { operation, parameters } = meaning
+function readerOf({ route, head }: Matched, members: Members | undefined): ReadPlace {
+  const { operation, parameters } = route
   const fromHead = (fact: FactName, place: FactPlace): FactValue | undefined => {
     const text =
-      place.in === 'query' ? parameters.get(place.name) : headerIn(headers, factHeaders[place.name] ?? '')
+      place.in === 'query'
+        ? parameters.get(place.name)
+        : headerIn(head.headers, factHeaders[place.name] ?? '')
     if (typeof text !== 'string') return undefined
     const where = describePlace(place)
     if (place.in === 'header') assertAscii(text, where)
@@ -114,7 +116,8 @@ function withLocation(
   if (place === undefined) return facts
   for (const key of properties.keys()) {
     if (key !== 'location' && key.toUpperCase().toLowerCase() === 'location') {
-      throw invalidInput(
+      throw refusal(
+        'conflicting_values',
         `the key ${show(key)} among the properties could be taken for "location"; write it so`,
       )
     }
@@ -128,7 +131,8 @@ function withLocation(
 
 function assertSame(one: Statement, other: Statement): void {
   if (isSameFact(one.value, other.value)) return
-  throw invalidInput(
+  throw refusal(
+    'conflicting_values',
     `${describePlace(one.place)} is ${showFact(one.value)} and ${describePlace(other.place)} is ` +
       `${showFact(other.value)}; they must not differ`,
   )
@@ -137,7 +141,10 @@ function assertSame(one: Statement, other: Statement): void {
 /** Bytes beyond ASCII in a header are read in two ways: as Latin-1 and as UTF-8. */
 function assertAscii(text: string, where: string): void {
   if (/^[\x20-\x7e]*$/.test(text)) return
-  throw invalidInput(`${where} holds a character that is not ASCII; in JSON, write it as an escape`)
+  throw refusal(
+    'invalid_body',
+    `${where} holds a character that is not ASCII; in JSON, write it as an escape`,
+  )
 }
 
 /** The value of a header among names and values in turn. */

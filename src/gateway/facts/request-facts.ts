@@ -1,10 +1,10 @@
 import { dialects } from '../../interface/headers.ts'
 import type { RequestFacts } from '../../policy/question.ts'
-import type { Received } from '../stages.ts'
+import type { ReceivedHead } from '../context.ts'
 
 /** The facts of a request that do not depend on its operation, each found out only if a condition reads it. */
-export function requestFacts(request: Received, now: Date): RequestFacts {
-  return new HeadFacts(request, now)
+export function requestFacts(head: ReceivedHead, now: Date): RequestFacts {
+  return new HeadFacts(head, now)
 }
 
 /** A class: an object with getters of its own takes microseconds to create, and each request has one. */
@@ -14,7 +14,7 @@ class HeadFacts implements RequestFacts {
   readonly #headers: readonly string[]
   #context: ReadonlyMap<string, string> | undefined
 
-  constructor({ client, headers }: Received, now: Date) {
+  constructor({ client, headers }: ReceivedHead, now: Date) {
     this.clientAddress = mappedAddress.test(client) ? client.slice('::ffff:'.length) : client
     this.now = now
     this.#headers = headers

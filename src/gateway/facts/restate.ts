@@ -1,11 +1,13 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { dialects } from '../../interface/headers.ts'
 import type { FactPlace } from '../../interface/facts.ts'
 import { show } from '../../interface/identifiers.ts'
 import type { Target } from '../../interface/target.ts'
 import type { BodyJudge } from '../body/body-judge.ts'
 import type { MemberTarget } from '../body/json-watch.ts'
-import type { Settled } from '../stages.ts'
+import type { StatedFacts } from '../../interface/facts.ts'
+import type { Operation } from '../../interface/operations.ts'
+import type { Matched } from '../context.ts'
 import type { FactValue } from './fact-values.ts'
 import { headerIn, memberOf, type Members } from './read-facts.ts'
 
@@ -21,18 +23,18 @@ export interface RestatedHead {
 }
 
 /** States facts of several places in all places of the head; undefined if it does already. */
-export function restateHead({ meaning, headers, stated }: Settled): RestatedHead | undefined {
-  if (meaning.operation.factsOfSeveralPlaces.length === 0) return undefined
-  const parameters = new Map(meaning.parameters)
+export function restateHead({ route, head }: Matched, stated: StatedFacts): RestatedHead | undefined {
+  if (route.operation.factsOfSeveralPlaces.length === 0) return undefined
+  const parameters = new Map(route.parameters)
   const added: string[] = []
-  for (const [value, place] of placesToState(meaning.operation, stated)) {
+  for (const [value, place] of placesToState(route.operation, stated)) {
     if (place.in === 'query' && !parameters.has(place.name)) parameters.set(place.name, textOf(value))
     if (place.in === 'header') {
       const name = place.name === 'location' ? dialects.catalog.location : dialects.catalog.properties
-      if (headerIn(headers, name) === undefined) added.push(name, inAscii(textOf(value)))
+      if (headerIn(head.headers, name) === undefined) added.push(name, inAscii(textOf(value)))
     }
   }
-  return parameters.size === meaning.parameters.size && added.length === 0
+  return parameters.size === route.parameters.size && added.length === 0
     ? undefined
     : { parameters, headers: added }
 }
@@ -41,7 +43,7 @@ export function restateHead({ meaning, headers, stated }: Settled): RestatedHead
  * States facts of several places in all places of a body that was read whole and not taken yet. Throws InvalidInput
  * (400) for a member that is null and whose fact another place states.
  */
-export function restateBody({ meaning: { operation }, stated }: Settled, judge: BodyJudge): void {
+export function restateBody(operation: Operation, stated: StatedFacts, judge: BodyJudge): void {
   const { members, text } = judge
   // The members of a bare map are data; `metadata` was found if the map is wrapped.
   if (operation.body === 'map' && !Object.hasOwn(members, 'metadata')) return
@@ -58,7 +60,8 @@ export function restateBody({ meaning: { operation }, stated }: Settled, judge: 
   ): void {
     if (object === undefined || holder === undefined || memberOf(holder, name) !== undefined) return
     if (Object.hasOwn(holder as Members, name)) {
-      throw invalidInput(
+      throw refusal(
+        'conflicting_values',
         `${show(name)} is null in one place and ${show(textOf(value))} in another; leave null out`,
       )
     }
@@ -67,8 +70,8 @@ export function restateBody({ meaning: { operation }, stated }: Settled, judge: 
 }
 
 function* placesToState(
-  { factsOfSeveralPlaces }: Target['operation'],
-  stated: Settled['stated'],
+  { factsOfSeveralPlaces }: Operation,
+  stated: StatedFacts,
 ): Generator<readonly [FactValue, FactPlace]> {
   for (const [fact, places] of factsOfSeveralPlaces) {
     const value = stated[fact]

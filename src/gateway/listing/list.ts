@@ -1,4 +1,4 @@
-import { invalidInput } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import {
   assertIdentifier,
   formatIdentifier,
@@ -7,9 +7,10 @@ import {
 } from '../../interface/identifiers.ts'
 import type { Target } from '../../interface/target.ts'
 import { principalKey } from '../../limits/selection.ts'
+import type { RequestFacts } from '../../policy/question.ts'
 import type { PolicySet } from '../../policy/trie.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
-import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import type { DownstreamResponse } from '../downstream.ts'
 import { headersFor } from '../answered-for.ts'
 import type { UpstreamAnswer } from '../upstream/exchange.ts'
 import { readListing, type ListingPosition } from './listing-page.ts'
@@ -17,13 +18,17 @@ import { listingSources } from './listing-sources.ts'
 import type { PageTokens } from './page-token.ts'
 import { readJson } from '../upstream/read-json.ts'
 import { requestHeadersFor } from '../upstream/request-headers.ts'
-import type { Recorded } from '../stages.ts'
+import type { Authenticated } from '../context.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
-/** What listings are made with. */
-export interface ListingParts {
-  /** The policies that admitted the request. */
-  readonly policies: PolicySet
+/** A listing that the policies allowed. */
+interface ListRequest extends Authenticated {
+  readonly permit: { readonly policies: PolicySet; readonly facts: RequestFacts }
+  readonly allowedBy: { readonly revision: string }
+}
+
+/** Used by `list`. */
+interface ListOptions {
   readonly upstreams: Upstreams
   readonly pageTokens: PageTokens
   /** Of the request, where traces are on. */
@@ -36,14 +41,15 @@ const largestPage = 10_000
 /**
  * Answers a listing of names in the place of the upstream: what the caller may see of it, over all upstreams that
  * have a part in it. Throws InterfaceError (400 for a page token, 502, 503, 504, what an upstream refused with), or
- * ClientDisconnected.
+ * ClientGone.
  */
 export async function list(
-  request: Recorded,
-  response: OutgoingResponse,
-  { policies, upstreams, pageTokens, spans }: ListingParts,
+  request: ListRequest,
+  response: DownstreamResponse,
+  { upstreams, pageTokens, spans }: ListOptions,
 ): Promise<UpstreamAnswer> {
-  const { meaning, principal, facts, requestId } = request
+  const { head, route: meaning, principal, permit } = request
+  const { policies, facts } = permit
   const kind = meaning.operation.lists === 'namespaces' ? 'namespace' : 'table'
   const limit = limitOf(meaning)
   const scope = scopeOf(request)
@@ -74,9 +80,9 @@ export async function list(
       'content-type',
       'application/json',
       ...headersFor({
-        requestId,
+        requestId: head.requestId,
         policyRevision: policies.revision,
-        isLancedb: request.database !== undefined,
+        isLancedb: head.database !== undefined,
       }),
     ],
     body: Buffer.from(JSON.stringify(body)),
@@ -91,7 +97,7 @@ function limitOf({ parameters }: Target): number {
  * Whom and what a page token is for. The policies are no part of it: each page is filtered by those in force, and a
  * position leads nowhere but to a place in the same listing.
  */
-function scopeOf({ principal, meaning: { operation, id, parameters } }: Recorded): string {
+function scopeOf({ principal, route: { operation, id, parameters } }: ListRequest): string {
   // Whoever is called anonymous is not the caller without a credential.
   const caller = principal.method === 'anonymous' ? null : principal.name
   return JSON.stringify([1, caller, operation.name, id, parameters.get('include_declared') ?? 'true'])
@@ -119,7 +125,11 @@ function named(token: string, { operation, id, delimiter }: Target): Identifier 
       ? parseIdentifier(token, delimiter)
       : assertIdentifier([...id, token])
   } catch (cause) {
-    throw invalidInput('the page_token is neither one of this gateway nor a name to start after', { cause })
+    throw refusal(
+      'invalid_page_token',
+      'the page_token is neither one of this gateway nor a name to start after',
+      { cause },
+    )
   }
 }
 

@@ -1,4 +1,4 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { InterfaceError, refusal } from '../../interface/errors.ts'
 import {
   assertIdentifier,
   assertSeparable,
@@ -119,5 +119,5 @@ function emptyWhereMissing(error: unknown): SourcePage {
 }
 
 function malformed(message: string): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', message, { status: 502 })
+  return refusal('upstream_response_invalid', message)
 }

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { type InterfaceError, refusal } from '../../interface/errors.ts'
 
 /** Turns positions in listings into texts that clients hand back and can neither read nor make. */
 export interface PageTokens {
@@ -55,7 +55,8 @@ export function createPageTokens(secret: Uint8Array = randomBytes(minimumSecretB
         const text = cipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8')
         return JSON.parse(text + cipher.final('utf8'))
       } catch (cause) {
-        throw invalidInput(
+        throw refusal(
+          'invalid_page_token',
           'the page_token is none of this listing, or older than the key of the gateway; begin without one',
           { cause },
         )
@@ -82,7 +83,5 @@ function padded(position: unknown): Buffer {
 }
 
 function tooLong(): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', 'the page token of the catalog is too long', {
-    status: 502,
-  })
+  return refusal('upstream_response_invalid', 'the page token of the catalog is too long')
 }

@@ -6,7 +6,7 @@ import { Gauge, type Registry } from 'prom-client'
 type Certificate = SecureContextOptions['cert']
 
 /** Tells when the certificates of the gateway end. */
-interface ObservedCertificates {
+export interface ObservedCertificates {
   /** Takes the certificate that clients of the gateway see. */
   listener(certificate: Certificate): void
   /** Takes the certificate that the upstream of that name sees. */

@@ -8,7 +8,7 @@ import type { PolicySource } from '../../policy/folder.ts'
 import type { PolicyDocument } from '../../policy/policy-document.ts'
 import { problemsOf, type ReadinessCheck } from '../../telemetry/readiness.ts'
 import { version } from '../../version.ts'
-import type { PoliciesFollower } from '../open-policies.ts'
+import type { PoliciesFollower } from '../bootstrap/open-policies.ts'
 import type { RequestReport } from './report-requests.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
@@ -51,8 +51,8 @@ export function recordForConsole(): ConsoleRecorder {
           reason: refusal.reason,
           status,
           operation,
-          id: trace.meaning?.id,
-          principal: trace.principal?.name,
+          id: trace.progress.route?.id,
+          principal: trace.progress.principal?.name,
           client: trace.client,
           requestId: trace.requestId,
         })

@@ -5,9 +5,9 @@ import { stages, type Trace } from '../trace.ts'
 export function stageTimer(histogram: DurationHistogram): (trace: Trace) => void {
   // Found once: this runs for every request.
   const series = stages.map((stage) => histogram.labels(stage))
-  return ({ tookMs }) => {
+  return ({ stageMs }) => {
     for (let place = 0; place < series.length; place += 1) {
-      const ms = tookMs[place] ?? NaN
+      const ms = stageMs[place] ?? NaN
       if (!Number.isNaN(ms)) series[place]?.observe(ms / 1000)
     }
   }

@@ -1,16 +1,11 @@
 import { Gauge } from 'prom-client'
 import type { AuditLog } from '../../audit/log.ts'
-import { AuditUnavailable } from '../../audit/unavailable.ts'
 import { AuthenticationRefused } from '../../identity/refusal.ts'
 import type { InterfaceError } from '../../interface/errors.ts'
-import { LimitReached } from '../../limits/limit-reached.ts'
-import { LimitsUnavailable } from '../../limits/shared/limits-unavailable.ts'
-import { Overloaded } from '../../limits/shedding.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { limitLines } from '../../telemetry/limit-lines.ts'
 import { remember } from '../../telemetry/remember.ts'
-import { BodyTimeout } from '../body/body-timeout.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import type { ConnectionErrorReason } from '../../http1/server/http1-server.ts'
@@ -30,7 +25,11 @@ export interface GatewayTelemetry {
   /** A stage refused it. */
   refused(trace: Trace, error: InterfaceError): void
   /** What came over a connection was no request, or its connection was closed without an answer. */
-  readonly turnedAway: (reason: ConnectionErrorReason | 'tunnel', client?: string, cause?: string) => void
+  readonly turnedAway: (
+    reason: ConnectionErrorReason | 'connect_not_supported',
+    client?: string,
+    cause?: string,
+  ) => void
   /** The gateway closes, and requests that are under way are cut off. */
   readonly stragglers: () => void
 }
@@ -67,10 +66,11 @@ export function observeGateway(
     },
     ended,
     refused(trace, error) {
-      const reason = reasonOf(error)
-      trace.refusal = { error, reason }
+      const { reason } = error
+      trace.refusal = error
       countRefusal(trace.stage, reason).inc()
-      const isUnknown = error instanceof AuthenticationRefused || trace.principal?.method === 'anonymous'
+      const isUnknown =
+        error instanceof AuthenticationRefused || trace.progress.principal?.method === 'anonymous'
       if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
       else if (error instanceof DeniedError || error instanceof AuthenticationRefused) {
         credentials.note(trace, { status: error.status, reason })
@@ -97,11 +97,11 @@ export function observeGateway(
   function ended(trace: Trace, response: OutgoingResponse): void {
     const now = performance.now()
     inProgress.count -= 1
-    const operation = trace.meaning?.operation.name ?? trace.document ?? 'unknown'
+    const operation = trace.progress.route?.operation.name ?? trace.document ?? 'unknown'
     const { refusal } = trace
-    const decision = trace.allowedBy ? 'allow' : refusal?.error instanceof DeniedError ? 'deny' : 'none'
+    const decision = trace.progress.allowedBy ? 'allow' : trace.denial ? 'deny' : 'none'
     const status = response.hasHead ? response.status : 499
-    const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.meaning)]
+    const namespace = nameNamespace === undefined ? [] : [nameNamespace(trace.progress.route)]
     counter(operation, String(status), decision, ...namespace).inc()
     requestTimer(operation).observe((now - trace.startedAt) / 1000, trace.traceId)
     if (trace.forwardedAt !== undefined) {
@@ -126,28 +126,16 @@ function observeProgress({ registry }: Metrics, inProgress: { readonly count: nu
   registry.registerMetric(gauge)
 }
 
-/** Why a request was refused, in one word of a closed set. */
-function reasonOf(error: InterfaceError): string {
-  if (error instanceof AuthenticationRefused) return error.reason
-  if (error instanceof DeniedError) return error.decision.reason
-  if (error instanceof LimitReached) return error.reason
-  if (error instanceof LimitsUnavailable) return 'limits_unavailable'
-  if (error instanceof Overloaded) return 'overload'
-  if (error instanceof BodyTimeout) return 'body_too_slow'
-  if (error instanceof AuditUnavailable) return `audit_${error.reason}`
-  return error.kind
-}
-
 function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
-  const { meaning, principal } = trace
-  if (meaning === undefined || principal === undefined) return
+  const { route, principal } = trace.progress
+  if (route === undefined || principal === undefined) return
   const { reason, rule, revision } = error.decision
   audit.refusal({
     request: trace.requestId,
     status: error.status,
     reason,
-    operation: meaning.operation.name,
-    id: meaning.id,
+    operation: route.operation.name,
+    id: route.id,
     principal,
     ...(rule && { rule }),
     policyRevision: revision,

@@ -2,7 +2,7 @@ import type { AuditLog } from '../../audit/log.ts'
 import type { Trace } from '../trace.ts'
 
 /** What is known of a request that was refused. */
-type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'meaning' | 'principal' | 'policyRevision'>
+type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'progress' | 'policyRevision'>
 
 /** A refusal of somebody who is not known. */
 interface UnknownRefused {
@@ -47,7 +47,7 @@ export function recordRefusedCredentials(audit: Pick<AuditLog, 'refusal'>): Refu
   }
 
   function record(
-    { requestId, client, meaning, principal, policyRevision }: RefusedRequest,
+    { requestId, client, progress: { route, principal }, policyRevision }: RefusedRequest,
     error: UnknownRefused,
     details?: { repeats: number; since: string },
   ): void {
@@ -55,7 +55,7 @@ export function recordRefusedCredentials(audit: Pick<AuditLog, 'refusal'>): Refu
       request: requestId,
       status: error.status,
       reason: error.reason,
-      ...(meaning && { operation: meaning.operation.name, id: meaning.id }),
+      ...(route && { operation: route.operation.name, id: route.id }),
       ...(principal && { principal }),
       ...(policyRevision !== undefined && { policyRevision }),
       client,
@@ -74,7 +74,9 @@ export function recordRefusedCredentials(audit: Pick<AuditLog, 'refusal'>): Refu
         return
       }
       const since = new Date().toISOString()
-      const noted = isFull ? { ...request, client: 'several' } : request
+      const { requestId, progress, policyRevision } = request
+      const client = isFull ? 'several' : request.client
+      const noted = { requestId, progress, policyRevision, client }
       counted.set(key, { request: noted, error, since, count: isFull ? 1 : 0 })
       if (!isFull) record(request, error)
     },

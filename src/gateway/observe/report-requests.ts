@@ -1,3 +1,4 @@
+import { levelOf } from '../../interface/errors.ts'
 import type { GatewaySettings } from '../../config.ts'
 import type { GatewayLog } from '../../telemetry/log.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
@@ -52,7 +53,7 @@ function writeLine(
   response: OutgoingResponse,
   end: RequestEnd,
 ): void {
-  const level = end.status >= 500 ? 'warn' : 'info'
+  const level = end.refusal ? levelOf(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
   if (!log.logger.isLevelEnabled(level)) return
   const isSampled = rate < 1 && isUnremarkable(trace, response, end)
   if (isSampled && Math.random() >= rate) return
@@ -61,10 +62,10 @@ function writeLine(
 
 /** A read of the catalog or of a document that went well. */
 function isUnremarkable(
-  { meaning, document }: Trace,
+  { progress, document }: Trace,
   response: OutgoingResponse,
   { status, refusal }: RequestEnd,
 ): boolean {
-  const isRead = document !== undefined || meaning?.operation.effect === 'read'
+  const isRead = document !== undefined || progress.route?.operation.effect === 'read'
   return isRead && status < 400 && refusal === undefined && response.isComplete
 }

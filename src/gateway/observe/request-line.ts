@@ -3,11 +3,10 @@ import type { InterfaceError } from '../../interface/errors.ts'
 import { ForeignError } from '../../interface/foreign-text.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { takeConnectionBytes } from '../../http1/server/connection-bytes.ts'
-import { DeniedError } from '../denied-error.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/decision.ts'
-import { stages, type Refusal, type Trace } from '../trace.ts'
+import { stages, type Trace } from '../trace.ts'
 
 /**
  * The line of a request in the log, in the words of the design, as the text of JSON members, each with the comma before
@@ -21,9 +20,9 @@ export function requestLine(
   sampleRate: number | undefined,
 ): string {
   const { operation, status, decision, refusal, endedAt } = end
-  const { meaning, principal, upstream, spans } = trace
-  const decided =
-    trace.allowedBy ?? (refusal?.error instanceof DeniedError ? refusal.error.decision : undefined)
+  const { upstream, spans } = trace
+  const { route, principal, allowedBy } = trace.progress
+  const decided = allowedBy ?? trace.denial
   const { bytesIn, bytesOut } = takeConnectionBytes(response.request.socket)
   return (
     member('requestId', trace.requestId) +
@@ -31,7 +30,7 @@ export function requestLine(
     member('client', trace.client) +
     (principal === undefined ? '' : principalMembers(principal)) +
     `,"operation":"${operation}"` +
-    (meaning === undefined ? '' : `,"id":${idText(meaning.id)}`) +
+    (route === undefined ? '' : `,"id":${idText(route.id)}`) +
     `,"decision":"${decision}"` +
     (decided?.rule === undefined ? '' : ruleMembers(decided.rule)) +
     member('policyRevision', decided?.revision) +
@@ -39,14 +38,12 @@ export function requestLine(
     `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
     `,"durationMs":${milliseconds(endedAt - trace.startedAt)},"stageMs":{${stageDurations(trace)}}` +
     `,"complete":${response.isComplete}` +
-    (refusal === undefined ? '' : refusalMembers(trace, refusal)) +
+    (refusal === undefined
+      ? ''
+      : member('stage', trace.stage) + member('reason', refusal.reason) + errorMembers(refusal)) +
     (trace.upstreamError === undefined ? '' : errorMembers(trace.upstreamError)) +
     member('sampleRate', sampleRate)
   )
-}
-
-function refusalMembers({ stage }: Trace, { reason, error }: Refusal): string {
-  return member('stage', stage) + member('reason', reason) + errorMembers(error)
 }
 
 function errorMembers(error: InterfaceError): string {
@@ -63,10 +60,10 @@ const ruleMembers = writtenOnce(
 const stageNames = stages.map((stage, place) => `${place === 0 ? '' : ','}"${stage}":`)
 
 /** Every request has come to the first stage. */
-function stageDurations({ tookMs }: Trace): string {
+function stageDurations({ stageMs }: Trace): string {
   let text = ''
   for (let place = 0; place < stageNames.length; place += 1) {
-    const ms = tookMs[place] ?? NaN
+    const ms = stageMs[place] ?? NaN
     if (!Number.isNaN(ms)) text += `${stageNames[place] ?? ''}${milliseconds(ms)}`
   }
   return text

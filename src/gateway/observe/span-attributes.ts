@@ -13,18 +13,19 @@ export function spanAttributes(
   method: string | undefined,
   include: TracesSettings['include'],
 ): Attributes {
-  const { meaning, principal, upstream } = trace
+  const { upstream } = trace
+  const { route, principal } = trace.progress
   return {
     'catalog_gateway.request': trace.requestId,
     'catalog_gateway.operation': operation,
     'catalog_gateway.decision': decision,
     'http.response.status_code': status,
     ...(method !== undefined && { 'http.request.method': method }),
-    ...(meaning && { 'http.route': meaning.operation.path }),
+    ...(route && { 'http.route': route.operation.path }),
     ...(upstream !== undefined && { 'catalog_gateway.upstream': upstream }),
     ...(refusal && { 'error.type': refusal.reason, 'catalog_gateway.stage': trace.stage }),
     ...(include.includes('client') && { 'client.address': trace.client }),
     ...(include.includes('principal') && principal && { 'enduser.id': principal.name }),
-    ...(include.includes('id') && meaning && { 'catalog_gateway.id': [...meaning.id] }),
+    ...(include.includes('id') && route && { 'catalog_gateway.id': [...route.id] }),
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { InterfaceError } from '../../interface/errors.ts'
+import { refusal } from '../../interface/errors.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import { ExchangeFailed, type Client, type UpstreamAnswer, type UpstreamRequest } from './exchange.ts'
 import { tracedExchange } from '../observe/traced-exchange.ts'
@@ -54,7 +54,7 @@ export async function callUpstream(
 export function assertReachable({ breaker }: Upstream): void {
   if (breaker.state === 'closed') return
   const seconds = Math.max(1, Math.ceil(breaker.settings.probeMs / 1000))
-  throw new InterfaceError('ServiceUnavailable', 'the catalog is unavailable (circuit open); retry later', {
+  throw refusal('circuit_open', 'the catalog is unavailable (circuit open); retry later', {
     headers: { 'retry-after': String(seconds) },
   })
 }

@@ -1,9 +1,7 @@
 import type { AssertionSettings } from '../../identity/assertion-settings.ts'
 import type { Assertions } from '../../identity/assertions.ts'
-import type { Credentials } from '../../identity/authenticate.ts'
-import type { Principal } from '../../identity/principal.ts'
 import { apiKeyHeader } from '../../interface/headers.ts'
-import type { Target } from '../../interface/target.ts'
+import type { Authenticated } from '../context.ts'
 
 /** What an upstream is told of the caller: nothing, the credential that was sent, or a signed assertion. */
 export const callerIdentities = ['none', 'original', 'assertion'] as const
@@ -12,11 +10,7 @@ export const callerIdentities = ['none', 'original', 'assertion'] as const
 export type CallerIdentity = (typeof callerIdentities)[number]
 
 /** What is known of a request that goes upstream. */
-export interface CalledRequest {
-  readonly requestId: string
-  readonly credentials: Credentials
-  readonly principal: Principal
-  readonly meaning: Target
+export interface CalledRequest extends Authenticated {
   readonly allowedBy: { readonly revision: string }
 }
 
@@ -32,16 +26,16 @@ export function callerHeadersFor(
   if (identity === 'none') return () => []
   if (identity === 'original') return verifiedCredential
   if (assertions === undefined) throw new Error('There are no keys to sign assertions with.')
-  return ({ principal, meaning, allowedBy, requestId }) => {
+  return ({ principal, route, allowedBy, head }) => {
     // Nobody vouches for whoever sends no credential.
     if (principal.method === 'anonymous') return []
     const assertion = assertions.headerFor({
       principal,
       upstream,
-      operation: meaning.operation.name,
-      id: meaning.id,
+      operation: route.operation.name,
+      id: route.id,
       policyRevision: allowedBy.revision,
-      requestId,
+      requestId: head.requestId,
     })
     return [assertions.header, assertion]
   }
@@ -66,8 +60,8 @@ export function callerIdentityMistake(
 }
 
 /** Only what names the principal: another credential that was sent along may not have been verified. */
-function verifiedCredential({ principal, credentials }: CalledRequest): readonly string[] {
-  const { apiKey, authorization } = credentials
+function verifiedCredential({ principal, head }: CalledRequest): readonly string[] {
+  const { apiKey, authorization } = head.credentials
   if (principal.method === 'api-key' && apiKey !== undefined) return [apiKeyHeader, apiKey]
   if (principal.method === 'token' && authorization !== undefined) return ['authorization', authorization]
   return []

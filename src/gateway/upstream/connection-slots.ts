@@ -1,4 +1,4 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { type InterfaceError, refusal } from '../../interface/errors.ts'
 import { FairCapacity, type Holder } from '../../limits/fair-capacity.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
@@ -142,7 +142,5 @@ function clientGone(): ClientDisconnected {
 }
 
 function busy(): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', 'the catalog is busy: too many requests are pending', {
-    headers: { 'retry-after': '1' },
-  })
+  return refusal('upstream_queue_full', 'the catalog is busy: too many requests are pending')
 }

@@ -1,13 +1,13 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { type InterfaceError, refusal } from '../../interface/errors.ts'
 import type { Target } from '../../interface/target.ts'
 import type { Holder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { callUpstream } from './call-upstream.ts'
 import type { UpstreamAnswer } from './exchange.ts'
-import { targetAt } from '../match.ts'
 import { errorOf } from './upstream-answer.ts'
 import { answerToFailure } from './upstream-failure.ts'
+import { upstreamTarget } from './upstream-target.ts'
 import type { Upstream } from './upstream.ts'
 
 /** For whom the gateway reads. */
@@ -36,7 +36,7 @@ export async function readJson(
     upstream,
     {
       method: target.operation.method,
-      path: targetAt(upstream, target),
+      path: upstreamTarget(upstream, target),
       headers,
       body: null,
     },
@@ -61,8 +61,5 @@ function objectIn({ body }: UpstreamAnswer): Readonly<Record<string, unknown>> {
 }
 
 function notJson(cause: unknown): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', 'the answer of the catalog is not a JSON object', {
-    status: 502,
-    cause,
-  })
+  return refusal('upstream_response_invalid', 'the response of the catalog is not a JSON object', { cause })
 }

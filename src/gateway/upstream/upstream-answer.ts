@@ -1,4 +1,4 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { InterfaceError, refusal } from '../../interface/errors.ts'
 import { challenge } from '../../identity/refusal.ts'
 import { readForeignError } from '../../interface/foreign-errors.ts'
 import { lancedbServerHeader } from '../../interface/headers.ts'
@@ -23,8 +23,15 @@ export function errorOf(
 ): InterfaceError {
   const { kind, message, cause } = readForeignError(status, body, sent)
   if (status === 407 || (status === 401 && !upstream.forwardsCredential))
-    return failed('the catalog does not accept the credential of the gateway', cause)
-  if (status < 400) return failed('the catalog answered with a redirect, which is not followed', cause)
+    return refusal(
+      'upstream_credential_rejected',
+      'the catalog does not accept the credential of the gateway',
+      { cause },
+    )
+  if (status < 400)
+    return refusal('upstream_redirect', 'the catalog responded with a redirect, which is not followed', {
+      cause,
+    })
   const kept = keptHeaders.flatMap((name) => {
     const value = valueOf(headers, name)
     return value === undefined ? [] : [[name, value]]
@@ -49,10 +56,6 @@ function valueOf(headers: readonly string[], name: string): string | undefined {
   return index === -1 ? undefined : headers[index + 1]
 }
 
-function failed(message: string, cause?: unknown): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', message, { status: 502, cause })
-}
-
 /** The members of a response that carry storage credentials. */
 export const credentialMembers = ['storage_options', 'expires_at_millis'] as const
 
@@ -68,6 +71,6 @@ export function withoutMembers(body: Buffer, names: ReadonlySet<string>): Buffer
     text.end()
     return joined(text.takeRest())
   } catch (error) {
-    throw failed('the answer of the catalog is not JSON', error)
+    throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
   }
 }

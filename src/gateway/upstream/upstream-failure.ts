@@ -1,4 +1,4 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { InterfaceError, refusal } from '../../interface/errors.ts'
 import { isCatalogError } from '../../interface/foreign-errors.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import { AnswerTooLarge, ExchangeFailed, type UpstreamAnswer } from './exchange.ts'
@@ -8,30 +8,31 @@ import {
   type TransportErrorCode,
 } from '../../http1/client/transport-error.ts'
 
-type Kind =
-  | 'client'
-  | 'too large'
-  | 'too slow'
-  | 'too slow to connect'
-  | 'closing'
-  | 'not sendable'
-  | 'transport'
+/** Why an attempt failed: the connection to the client, or the refusal that the client gets. */
+type Failure =
+  | 'downstream'
+  | 'upstream_response_too_large'
+  | 'upstream_timeout'
+  | 'upstream_connect_timeout'
+  | 'shutting_down'
+  | 'upstream_request_invalid'
+  | 'upstream_unreachable'
 
-const answers: Readonly<Record<Exclude<Kind, 'client'>, readonly [status: number, message: string]>> = {
-  'too large': [502, 'the answer of the catalog is too large'],
-  'too slow': [504, 'the catalog did not answer in time'],
-  'too slow to connect': [504, 'the catalog could not be reached in time'],
-  closing: [503, 'the gateway is shutting down'],
-  'not sendable': [502, 'the request could not be sent to the catalog'],
-  transport: [502, 'the catalog could not be reached, or broke off'],
+const messages: Readonly<Record<Exclude<Failure, 'downstream'>, string>> = {
+  upstream_response_too_large: 'the response of the catalog is too large',
+  upstream_timeout: 'the catalog did not respond in time',
+  upstream_connect_timeout: 'the catalog could not be reached in time',
+  shutting_down: 'the gateway is shutting down',
+  upstream_request_invalid: 'the request could not be sent to the catalog',
+  upstream_unreachable: 'the catalog could not be reached, or closed the connection',
 }
 
-const kinds: Readonly<Partial<Record<TransportErrorCode, Kind>>> = {
-  HEADERS_TIMEOUT: 'too slow',
-  BODY_TIMEOUT: 'too slow',
-  CONNECT_TIMEOUT: 'too slow to connect',
-  CLIENT_CLOSED: 'closing',
-  BAD_REQUEST: 'not sendable',
+const failures: Readonly<Partial<Record<TransportErrorCode, Failure>>> = {
+  HEADERS_TIMEOUT: 'upstream_timeout',
+  BODY_TIMEOUT: 'upstream_timeout',
+  CONNECT_TIMEOUT: 'upstream_connect_timeout',
+  CLIENT_CLOSED: 'shutting_down',
+  BAD_REQUEST: 'upstream_request_invalid',
 }
 
 /** Whether that status says that a server, or the server behind a proxy, cannot serve requests now. */
@@ -49,8 +50,8 @@ export function isUnavailable({ status, body }: UpstreamAnswer): boolean {
 
 /** Whether it was the connection to the upstream that failed: not the client, nor the patience of the gateway. */
 export function isTransportFailure(cause: unknown): boolean {
-  const kind = kindOf(cause)
-  return kind === 'transport' || kind === 'too slow to connect'
+  const failure = failureOf(cause)
+  return failure === 'upstream_unreachable' || failure === 'upstream_connect_timeout'
 }
 
 /**
@@ -60,23 +61,21 @@ export function isTransportFailure(cause: unknown): boolean {
 export function answerToFailure(error: unknown): unknown {
   if (!(error instanceof ExchangeFailed)) return error
   const { cause } = error
-  const kind = kindOf(cause)
-  if (kind === 'client') return cause
-  const [status, message] = answers[kind]
-  return new InterfaceError('ServiceUnavailable', message, { status, cause })
+  const failure = failureOf(cause)
+  return failure === 'downstream' ? cause : refusal(failure, messages[failure], { cause })
 }
 
 /** Why an exchange failed, in one word for the audit record: the code of a transport error, where there is one. */
 export function reasonOfFailure(error: unknown): string {
   const cause = error instanceof ExchangeFailed ? error.cause : error
-  if (cause instanceof InterfaceError) return cause.kind
+  if (cause instanceof InterfaceError) return cause.reason
   if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.name
   return 'broken off'
 }
 
-function kindOf(cause: unknown): Kind {
-  if (cause instanceof ClientDisconnected || cause instanceof InterfaceError) return 'client'
-  if (cause instanceof AnswerTooLarge) return 'too large'
-  if (cause instanceof RequestTimeout) return 'too slow'
-  return (cause instanceof TransportError ? kinds[cause.code] : undefined) ?? 'transport'
+function failureOf(cause: unknown): Failure {
+  if (cause instanceof ClientDisconnected || cause instanceof InterfaceError) return 'downstream'
+  if (cause instanceof AnswerTooLarge) return 'upstream_response_too_large'
+  if (cause instanceof RequestTimeout) return 'upstream_timeout'
+  return (cause instanceof TransportError ? failures[cause.code] : undefined) ?? 'upstream_unreachable'
 }

@@ -20,8 +20,8 @@ interface Branch {
   readonly below: Map<string, Branch>
 }
 
-/** Opens the upstreams; exactly one of them has no namespaces. */
-export function openUpstreams(options: readonly UpstreamOptions[]): Upstreams {
+/** Creates the upstreams; exactly one of them has no namespaces. */
+export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams {
   const all = options.map(openUpstream)
   const root = all.find(({ namespaces }) => namespaces === undefined)
   if (root === undefined) throw new Error('No upstream serves the root.')

@@ -1,10 +1,12 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { InterfaceError, optionsFor } from '../../interface/errors.ts'
 
-/** What callers took cannot be known, and the settings say that nobody is let in then: 503 with `retry-after`. */
+/** The shared limits cannot be reached, and the settings refuse requests then: 503 with `retry-after`. */
 export class LimitsUnavailable extends InterfaceError {
   constructor() {
-    super('ServiceUnavailable', 'what callers have taken cannot be counted now; expected a pause', {
-      headers: { 'retry-after': '1' },
-    })
+    super(
+      'ServiceUnavailable',
+      'shared limits are unavailable; retry later',
+      optionsFor('shared_limits_unavailable'),
+    )
   }
 }

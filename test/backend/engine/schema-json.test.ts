@@ -33,7 +33,7 @@ import {
 } from 'apache-arrow'
 import type { DataType } from 'apache-arrow'
 import { describe, expect, it } from 'vitest'
-import { readSchema } from '../../../src/backend/engine/arrow-schema.ts'
+import { readFileSchema } from '../../../src/backend/engine/arrow-frames.ts'
 import { schemaToJson } from '../../../src/backend/engine/schema-json.ts'
 import { freshEngine, schemaOnly } from './sample-tables.ts'
 
@@ -75,7 +75,7 @@ const names: readonly [DataType, string, string][] = [
 ]
 
 function toJson(type: DataType, dialect: 'namespace' | 'lance') {
-  const schema = readSchema(schemaOnly(new Schema([new Field('column', type, true)])))
+  const schema = readFileSchema(schemaOnly(new Schema([new Field('column', type, true)])))
   return schemaToJson(schema, dialect).fields[0]?.type
 }
 
@@ -95,7 +95,7 @@ it('lengths, children, nullability and metadata are kept', () => {
     ],
     new Map([['owner', 'sales']]),
   )
-  expect(schemaToJson(readSchema(schemaOnly(schema)), 'namespace')).toEqual({
+  expect(schemaToJson(readFileSchema(schemaOnly(schema)), 'namespace')).toEqual({
     fields: [
       {
         name: 'vector',

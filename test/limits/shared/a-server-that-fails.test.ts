@@ -64,7 +64,7 @@ it.skipIf(isWithoutRedis).each(everyInTheLongForm(Object.entries(ways), 3))(
       expect((await open.post(describe)).status).toBeLessThan(500)
       expect(await metricOf(open, connected)).toBe(0)
       const refused = await closed.post(describe)
-      expectError(refused, { kind: 'ServiceUnavailable', says: 'cannot be counted now' })
+      expectError(refused, { kind: 'ServiceUnavailable', says: 'shared limits are unavailable' })
       expect(refused.headers['retry-after']).toBe('1')
     })
     await eventually(async () =>

@@ -1,4 +1,4 @@
-import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import {
   apiKeyHeader,
   dialectOf,
@@ -7,12 +7,12 @@ import {
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
   requestIdHeader,
-} from '../interface/headers.ts'
-import type { Dialect } from '../interface/headers.ts'
-import { InterfaceError, invalidInput } from '../interface/errors.ts'
-import { show } from '../interface/identifiers.ts'
-import { headerOfContextKey } from './context-keys.ts'
-import { received, type Received } from './stages.ts'
+} from '../../interface/headers.ts'
+import type { Dialect } from '../../interface/headers.ts'
+import { InterfaceError, refusal } from '../../interface/errors.ts'
+import { show } from '../../interface/identifiers.ts'
+import { headerOfContextKey } from '../context-keys.ts'
+import type { Received, ReceivedHead } from '../context.ts'
 
 /** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
 const guarded: ReadonlySet<string> = new Set([
@@ -29,16 +29,16 @@ const guarded: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 
-/** What the first stage accepts. */
+/** What `receive` accepts. */
 export interface ReceiveOptions {
   readonly dialects: ReadonlySet<Dialect>
   readonly maximumHeaders: number
 }
 
 /**
- * The first stage: reads the head of a request from its raw header list, in one pass.
- * Refuses with InvalidInput (400) what two readers could understand differently: a repeated or connection-listed
- * header that matters, an underscore spelling of one, a reserved context key, a dialect that is not accepted.
+ * Stage 1: reads the head of a request from its raw header list, in one pass. Throws InvalidInput (400, 417, 431, 505)
+ * for a head that two readers could understand differently: a repeated or connection-listed header that matters, an
+ * underscore spelling of one, a reserved context key, a dialect that is not accepted.
  */
 export function receive(
   request: IncomingRequest,
@@ -50,9 +50,10 @@ export function receive(
   const connectionTokens: string[] = []
   const { method, target, version, headers: raw } = request.head
   if (raw.length / 2 > maximumHeaders) {
-    throw invalidInput(`the request has more than the ${maximumHeaders} headers that are accepted`, {
-      status: 431,
-    })
+    throw refusal(
+      'too_many_headers',
+      `the request has more than the ${maximumHeaders} headers that are accepted`,
+    )
   }
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? ''
@@ -71,27 +72,34 @@ export function receive(
     }
   }
   if (version !== '1.1' && version !== '1.0') {
-    throw invalidInput(`the request is of HTTP/${version}; expected HTTP/1.1`, { status: 505 })
+    throw refusal('unsupported_http_version', `the request is of HTTP/${version}; expected HTTP/1.1`)
   }
   const transferEncoding = single.get('transfer-encoding')
   // Whatever speaks HTTP/1.0 before us knows no chunks, and may have seen another end of the body (RFC 9112, 6.1).
   if (transferEncoding !== undefined && version === '1.0') {
-    throw invalidInput('a request of HTTP/1.0 has no transfer-encoding, but one was sent')
+    throw refusal(
+      'unsupported_transfer_encoding',
+      'a request of HTTP/1.0 has no transfer-encoding, but one was sent',
+    )
   }
   if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
-    throw invalidInput(`the transfer-encoding is ${show(transferEncoding)}; only chunked is understood`)
+    throw refusal(
+      'unsupported_transfer_encoding',
+      `the transfer-encoding is ${show(transferEncoding)}; only chunked is understood`,
+    )
   }
   if (!single.has('host') && version === '1.1') {
-    throw invalidInput('the request has no host header, which HTTP/1.1 demands')
+    throw refusal('missing_host', 'the request has no host header, which HTTP/1.1 demands')
   }
   const expectation = single.get('expect')
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
-    throw invalidInput(`the request expects ${show(expectation)}; only 100-continue can be met`, {
-      status: 417,
-    })
+    throw refusal(
+      'unsupported_expectation',
+      `the request expects ${show(expectation)}; only 100-continue can be met`,
+    )
   }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
-  return received({
+  const head: ReceivedHead = {
     requestId,
     client: request.remoteAddress,
     method,
@@ -108,7 +116,8 @@ export function receive(
     contentLength,
     hasBody: transferEncoding !== undefined || (contentLength ?? 0) > 0,
     tableHeaders: tableHeadersIn(single),
-  })
+  }
+  return { head }
 }
 
 /** A remote client of LanceDB names a database with every request: that tells its dialect. */
@@ -120,7 +129,7 @@ function databaseIn(single: ReadonlyMap<string, string>): string | undefined {
 
 const noHeaders: readonly ('location' | 'properties')[] = []
 
-function tableHeadersIn(single: ReadonlyMap<string, string>): Received['tableHeaders'] {
+function tableHeadersIn(single: ReadonlyMap<string, string>): ReceivedHead['tableHeaders'] {
   const { location, properties } = dialects.catalog
   if (!single.has(location) && !single.has(properties)) return noHeaders
   return (['location', 'properties'] as const).filter((name) => single.has(dialects.catalog[name]))
@@ -128,7 +137,8 @@ function tableHeadersIn(single: ReadonlyMap<string, string>): Received['tableHea
 
 function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dialect>): string {
   if (!accepted.has(dialect)) {
-    throw invalidInput(
+    throw refusal(
+      'unknown_dialect',
       `the header ${show(name)} is of the dialect ${show(dialect)}, which is not enabled here; ` +
         `use ${show(inCatalogDialect(name, dialect))}`,
     )
@@ -137,17 +147,20 @@ function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dia
   const key = canonical.startsWith(dialects.catalog.context)
     ? canonical.slice(dialects.catalog.context.length)
     : undefined
-  if (key === '') throw invalidInput(`the header ${show(name)} names no context key`)
+  if (key === '') throw refusal('invalid_context_key', `the header ${show(name)} names no context key`)
   const meant = key === undefined ? canonical : headerOfContextKey(key)
   if (meant instanceof InterfaceError) throw meant
   if (meant !== canonical) {
-    throw invalidInput(`the header ${show(name)} holds another one, which some catalogs read as a header`)
+    throw refusal(
+      'invalid_context_key',
+      `the header ${show(name)} holds another one, which some catalogs read as a header`,
+    )
   }
   return canonical
 }
 
 function addOnce(single: Map<string, string>, name: string, value: string): void {
-  if (single.has(name)) throw invalidInput(`the header ${show(name)} is repeated`)
+  if (single.has(name)) throw refusal('repeated_header', `the header ${show(name)} is repeated`)
   single.set(name, value)
 }
 
@@ -156,7 +169,7 @@ function refuseLookalike(name: string): void {
   if (!name.includes('_')) return
   const dashed = name.replaceAll('_', '-')
   if (guarded.has(dashed) || dialectOf(dashed) !== undefined) {
-    throw invalidInput(`the header ${show(name)} could be taken for ${show(dashed)}`)
+    throw refusal('ambiguous_header', `the header ${show(name)} could be taken for ${show(dashed)}`)
   }
 }
 
@@ -164,7 +177,10 @@ function withoutConnectionListed(headers: readonly string[], tokens: readonly st
   const listed = new Set(tokens.map((token) => token.trim()))
   for (const name of listed) {
     if (guarded.has(name) || dialectOf(name) !== undefined) {
-      throw invalidInput(`the connection header lists ${show(name)}, which must reach the gateway's checks`)
+      throw refusal(
+        'ambiguous_header',
+        `the connection header lists ${show(name)}, which must reach the gateway's checks`,
+      )
     }
   }
   return headers.filter((_, index) => !listed.has(headers[index - (index % 2)] ?? ''))

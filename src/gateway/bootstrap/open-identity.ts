@@ -1,17 +1,14 @@
-import type { AuditLog } from '../audit/log.ts'
-import type { GatewaySettings } from '../config.ts'
-import type { StaticKey } from '../identity/api-keys.ts'
-import { createAuthenticator, type Authenticator } from '../identity/authenticate.ts'
-import { readPepper } from '../identity/pepper.ts'
-import type { Logger } from '../telemetry/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import type { AuditLog } from '../../audit/log.ts'
+import type { StaticKey } from '../../identity/api-keys.ts'
+import { createAuthenticator, type Authenticator } from '../../identity/authenticate.ts'
+import { readPepper } from '../../identity/pepper.ts'
+import { observeIdentity } from '../observe/observe-identity.ts'
+import type { Bootstrap } from './open-observability.ts'
 
-/** Reads the keys of callers, and follows them: what becomes of each reload is counted, logged and recorded. */
+/** Opens the authenticator. Every reload of its keys is counted, logged and recorded in the audit log. */
 export async function openIdentity(
-  settings: GatewaySettings,
+  { settings, closers, metrics, log }: Bootstrap,
   staticKey: StaticKey | undefined,
-  metrics: Metrics,
-  log: Logger,
   audit: AuditLog,
 ): Promise<Authenticator> {
   const { apiKeys, ...rest } = settings.identity
@@ -27,7 +24,7 @@ export async function openIdentity(
       },
     }),
     report: ({ source, outcome, cause }) => {
-      // That the keys are read for the first time is no reload.
+      // The first read is no reload.
       if (!isOpen && outcome === 'changed') return
       if (outcome === 'unwritten') {
         log.warn({ source, error: String(cause) }, 'keys or times of their last use not kept on disk')
@@ -44,5 +41,7 @@ export async function openIdentity(
     },
   })
   isOpen = true
+  closers.push(() => authenticator.close())
+  observeIdentity(metrics.registry, authenticator)
   return authenticator
 }

@@ -1,25 +1,22 @@
-import type { AuditLog } from '../audit/log.ts'
-import { reasonOf } from '../policy/condition.ts'
-import { watchPolicies, type PolicySource } from '../policy/folder.ts'
-import type { PolicyDocument } from '../policy/policy-document.ts'
-import { policyFolder } from '../policy/policy-place.ts'
-import type { ConditionFailed } from '../policy/rule-compiler.ts'
-import { policyPlace, type PolicySettings } from '../policy/settings.ts'
-import { shadowed, type ShadowDifference } from '../policy/shadow.ts'
-import type { PolicySet } from '../policy/trie.ts'
-import { limitLines } from '../telemetry/limit-lines.ts'
-import type { Logger } from '../telemetry/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import type { AuditLog } from '../../audit/log.ts'
+import { reasonOf } from '../../policy/condition.ts'
+import { watchPolicies, type PolicySource } from '../../policy/folder.ts'
+import type { PolicyDocument } from '../../policy/policy-document.ts'
+import { policyFolder } from '../../policy/policy-place.ts'
+import type { ConditionFailed } from '../../policy/rule-compiler.ts'
+import { policyPlace, type PolicySettings } from '../../policy/settings.ts'
+import { shadowed, type ShadowDifference } from '../../policy/shadow.ts'
+import type { PolicySet } from '../../policy/trie.ts'
+import { limitLines } from '../../telemetry/limit-lines.ts'
+import type { Bootstrap } from './open-observability.ts'
 
-/** Who is told of the policies. */
-interface PolicyObservers {
-  readonly metrics: Metrics
-  readonly log: Logger
+/** Reports on policies go to these. */
+interface PolicyObservers extends Pick<Bootstrap, 'metrics' | 'log'> {
   readonly audit: AuditLog
   readonly follower?: PoliciesFollower | undefined
 }
 
-/** Who looks into the policies in force. */
+/** Receives the policies in force. */
 export interface PoliciesFollower {
   loaded(documents: readonly PolicyDocument[]): void
   /** A change could not be loaded. */
@@ -27,13 +24,20 @@ export interface PoliciesFollower {
 }
 
 /**
- * The policies of a gateway, with candidates beside them where there are some; followed until closed. Throws
- * PolicyError if either cannot be used to begin with; later, what cannot be used changes nothing.
+ * Opens the policies, with candidates beside them if the settings name some, and watches both. Throws PolicyError if
+ * either cannot be loaded at the start; a later change that cannot be loaded changes nothing.
  */
 export async function openPolicies(
-  settings: PolicySettings,
-  observers: PolicyObservers,
+  { settings, closers, metrics, log }: Bootstrap,
+  audit: AuditLog,
+  follower: PoliciesFollower | undefined,
 ): Promise<PolicySource> {
+  const policies = await openBoth(settings.policies, { metrics, log, audit, follower })
+  closers.push(() => policies.close())
+  return policies
+}
+
+async function openBoth(settings: PolicySettings, observers: PolicyObservers): Promise<PolicySource> {
   const shadowDiffers = shadowReport(observers)
   const live = await openLive(settings, observers, shadowDiffers)
   if (settings.candidate === undefined) return live

@@ -1,4 +1,9 @@
 import { Readable } from 'node:stream'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
+
+export type DownstreamRequest = IncomingRequest
+export type DownstreamResponse = OutgoingResponse
 
 /** Sees the chunks of a body as they arrive. An error that it throws destroys the stream. */
 interface BodyWatcher {

@@ -1,0 +1,29 @@
+import type { Registry } from 'prom-client'
+import { addConsole, type ConsoleSource } from '../../console/console.ts'
+import { createAdminServer, listenOn } from '../../telemetry/admin-server.ts'
+import { processMetrics } from '../../telemetry/process-metrics.ts'
+import { observeReadiness, problemsOf, type ReadinessCheck } from '../../telemetry/readiness.ts'
+import type { Bootstrap } from './open-observability.ts'
+import type { WorkerPart } from './start-gateway.ts'
+
+/**
+ * Opens the admin port with metrics, health and, given `console`, the console. A worker reports to the process that has
+ * the admin port instead. Resolves with the URL of the port.
+ */
+export async function openAdmin(
+  { settings, closers, metrics }: Bootstrap,
+  checks: readonly ReadinessCheck[],
+  console: ConsoleSource | undefined,
+  worker: WorkerPart | undefined,
+): Promise<string> {
+  const registries = (): readonly Registry[] => [processMetrics(), metrics.registry]
+  observeReadiness(metrics.registry, checks)
+  if (worker !== undefined) {
+    worker.follow(registries, checks)
+    return worker.adminUrl
+  }
+  const admin = createAdminServer(registries, () => problemsOf(checks))
+  closers.push(() => admin.close())
+  if (console !== undefined) await addConsole(admin, console)
+  return listenOn(admin, settings.admin)
+}

@@ -1,0 +1,18 @@
+import type { AuditLog } from '../../audit/log.ts'
+import { followChanges, type FollowedChanges } from '../changes/follow-changes.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import type { Bootstrap } from './open-observability.ts'
+
+/** Follows changes, and resolves those that the audit log holds in doubt. */
+export async function openChanges(
+  { settings, closers, metrics, log }: Bootstrap,
+  audit: AuditLog,
+  upstreams: readonly Upstream[],
+): Promise<FollowedChanges> {
+  const { registry } = metrics
+  const changes = await followChanges({ audit, settings: settings.audit, upstreams, registry, log })
+  closers.push(() => changes.close())
+  // Only now is it known which segments unresolved changes need.
+  audit.removeOld()
+  return changes
+}

@@ -1,0 +1,80 @@
+import { createBodyMemory, type BodyMemory } from '../../limits/body-memory.ts'
+import { FairCapacity } from '../../limits/fair-capacity.ts'
+import { createLimits, type Limits } from '../../limits/limits.ts'
+import type { Connection } from '../../limits/shared/connection.ts'
+import { shareAmongWorkers } from '../../limits/shared/share-among-workers.ts'
+import type { SharedLimits } from '../../limits/shared/share-limits.ts'
+import { createShedding, type Shedding } from '../../limits/shedding.ts'
+import { maxServerConnections } from '../../http1/server/max-connections.ts'
+import { RequestQueue } from '../../http1/server/request-queue.ts'
+import { observeBodyMemory } from '../observe/observe-body-memory.ts'
+import { observeSharedLimits } from '../observe/observe-shared-limits.ts'
+import { observeShedding } from '../observe/observe-shedding.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import type { Bootstrap } from './open-observability.ts'
+
+/** The limits of a gateway, and the capacity that its principals share. */
+interface OpenedLimits {
+  readonly limits: Limits
+  /** Undefined if nothing is counted outside this process. */
+  readonly shared: SharedLimits | undefined
+  readonly activeRequests: FairCapacity
+  readonly bodyMemory: BodyMemory
+  readonly shedding: Shedding
+  /** Requests that were read and not handled yet. */
+  readonly requestQueue: RequestQueue
+  readonly maxConnections: number
+}
+
+/**
+ * Opens the limits. In one of several workers, `charge` counts for all of them. Throws if a file of the settings cannot
+ * be used; a server of shared limits that does not respond delays the start only briefly.
+ */
+export async function openLimits(
+  { settings, closers, metrics, log }: Bootstrap,
+  upstreams: Upstreams,
+  charge: Connection['charge'] | undefined,
+): Promise<OpenedLimits> {
+  const { registry } = metrics
+  const shared = await openShared({ settings, closers, metrics, log }, charge)
+  const limits = createLimits(settings.limits, shared?.makeBuckets)
+  await shared?.start()
+  const maxConnections = await allowedConnections({ settings, log })
+  const bodyMemory = createBodyMemory(settings.limits.jsonMemoryBytes)
+  observeBodyMemory(registry, bodyMemory)
+  const requestQueue = new RequestQueue()
+  const shedding = createShedding(settings.limits.shedAfterMs, requestQueue, upstreams.all)
+  closers.push(() => shedding.close())
+  observeShedding(registry, shedding)
+  const activeRequests = new FairCapacity(maxConnections, 1)
+  return { limits, shared, activeRequests, bodyMemory, shedding, requestQueue, maxConnections }
+}
+
+async function openShared(
+  { settings, closers, metrics, log }: Bootstrap,
+  charge: Connection['charge'] | undefined,
+): Promise<SharedLimits | undefined> {
+  const { shared: sharing } = settings.limits
+  const observer = observeSharedLimits(metrics.registry, log, sharing)
+  if (sharing === undefined) return charge && shareAmongWorkers(charge)
+  // A gateway that shares nothing does not carry the client of the server in memory.
+  const { shareLimits } = await import('../../limits/shared/share-limits.ts')
+  const shared = await shareLimits(sharing, observer)
+  closers.push(() => shared.close())
+  return shared
+}
+
+/** The connections that the limit of open files allows, at most those of the settings. */
+async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' | 'log'>): Promise<number> {
+  const { connections: wanted } = settings.limits
+  const toUpstreams = settings.upstreams.reduce(
+    (sum, { maximumConnections, maximumBulkConnections }) =>
+      sum + maximumConnections + maximumBulkConnections,
+    0,
+  )
+  const allowed = await maxServerConnections(wanted, toUpstreams)
+  if (allowed < wanted) {
+    log.warn({ connections: allowed, wanted }, 'the limit of open files allows fewer connections')
+  }
+  return allowed
+}

@@ -1,0 +1,45 @@
+import type { GatewaySettings } from '../../config.ts'
+import type { ClosingStack } from '../../lib/async/closing-stack.ts'
+import { openLog, type GatewayLog, type Logger } from '../../telemetry/log.ts'
+import { createMetrics, type Metrics } from '../../telemetry/metrics.ts'
+import type { SpanObserver } from '../../telemetry/span-queue.ts'
+import type { Traces } from '../../telemetry/traces.ts'
+import type { TracesSettings } from '../../telemetry/traces-settings.ts'
+import { version } from '../../version.ts'
+import { linesLost } from '../observe/observe-log.ts'
+import { observeTraces } from '../observe/observe-traces.ts'
+
+/** Used by every function that opens a part of the gateway. */
+export interface Bootstrap {
+  readonly settings: GatewaySettings
+  readonly closers: ClosingStack
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+/** The log, the metrics and the traces of a gateway. */
+export interface Observability extends Bootstrap {
+  readonly gatewayLog: GatewayLog
+  readonly traces: Traces | undefined
+}
+
+/** Opens the log, the metrics and, if the settings have any, the traces. */
+export async function openObservability(
+  settings: GatewaySettings,
+  closers: ClosingStack,
+): Promise<Observability> {
+  const metrics = createMetrics(version, settings.metrics)
+  const gatewayLog = openLog(settings.log.level, linesLost(metrics.registry))
+  closers.push(() => gatewayLog.close())
+  const log = gatewayLog.logger
+  const observer = observeTraces(metrics.registry, log)
+  const traces = settings.traces && (await openTraces(settings.traces, observer))
+  closers.push(() => traces?.close())
+  return { settings, closers, metrics, log, gatewayLog, traces }
+}
+
+/** A gateway without traces does not carry the library in memory. */
+async function openTraces(settings: TracesSettings, observer: SpanObserver): Promise<Traces> {
+  const library = await import('../../telemetry/traces.ts')
+  return library.openTraces(settings, version, observer)
+}

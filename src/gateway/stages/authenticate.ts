@@ -1,0 +1,33 @@
+import type { Authenticator } from '../../identity/authenticate.ts'
+import type { Principal } from '../../identity/principal.ts'
+import { AuthenticationRefused } from '../../identity/refusal.ts'
+import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
+import type { Authenticated, Matched } from '../context.ts'
+
+/** Used by `authenticate`. */
+export interface AuthenticateOptions {
+  readonly authenticator: Authenticator
+  readonly failedAuthentications: FailedAuthentications
+}
+
+/**
+ * Stage 3: finds the principal of the credentials. Rejects with AuthenticationRefused (400, 401, 503), or with
+ * LimitReached (429) if too many credentials from the address were refused.
+ */
+export async function authenticate(
+  request: Matched,
+  { authenticator, failedAuthentications }: AuthenticateOptions,
+): Promise<Authenticated> {
+  const { client, credentials } = request.head
+  failedAuthentications.assertMayTry(client)
+  let principal: Principal
+  try {
+    principal = await authenticator.authenticate(credentials)
+  } catch (error) {
+    // An issuer that does not respond says nothing about the credential.
+    const isRefused = error instanceof AuthenticationRefused && error.kind !== 'ServiceUnavailable'
+    if (isRefused) failedAuthentications.failed(client)
+    throw error
+  }
+  return { ...request, principal }
+}

@@ -1,0 +1,92 @@
+import { isOperationName, operationNamed } from '../../interface/operations.ts'
+import type { BodyMemory } from '../../limits/body-memory.ts'
+import type { FairCapacity } from '../../limits/fair-capacity.ts'
+import type { Share } from '../../limits/limit.ts'
+import type { Limits } from '../../limits/limits.ts'
+import { principalKey, type LimitedRequest } from '../../limits/selection.ts'
+import { Overloaded, type Shedding } from '../../limits/shedding.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
+import type { DownstreamResponse } from '../downstream.ts'
+import type { Authorized, FullPermit } from './authorize.ts'
+
+/** Used by `limit`. */
+export interface LimitOptions {
+  readonly limits: Limits
+  /** Requests under way, which principals share: as many as there may be connections. */
+  readonly activeRequests: FairCapacity
+  readonly shedding: Shedding
+  readonly bodyMemory: BodyMemory
+}
+
+/** A request within the limits. */
+export interface Admitted extends Authorized {
+  /** Counts bytes of the body against byte quotas; undefined if no quota counts them. */
+  readonly countReceived: ((bytes: number) => void) | undefined
+  /** Reserves memory for bytes of the body. Throws Overloaded (503). */
+  readonly reserveMemory: (bytes: number) => void
+}
+
+const countSentEveryMs = 250
+
+/**
+ * Stage 5: takes capacity of every limit that applies to the request, and releases it when the response is over. It
+ * follows `authorize`, so that callers that are denied use up nothing. Throws Overloaded or LimitsUnavailable (503),
+ * LimitReached (429), or ClientDisconnected.
+ */
+export function limit(
+  request: Authorized,
+  response: DownstreamResponse,
+  { limits, activeRequests, shedding, bodyMemory }: LimitOptions,
+): Admitted {
+  if (response.isDestroyed)
+    throw new ClientDisconnected('the client closed the connection before it was admitted')
+  const { upstream, route, principal } = request
+  const holder = principalKey(principal)
+  shedding.admit(upstream.name, route.operation.name, holder)
+  if (!activeRequests.mayTake(holder)) throw new Overloaded()
+  const share = limits.admit(limitedRequest(request))
+  activeRequests.take(holder)
+  const stopCounting = share?.sent && countSent(response, share.sent)
+  response.onClose.add(() => {
+    activeRequests.release(holder)
+    stopCounting?.()
+    share?.end()
+  })
+  const reserveMemory = bodyMemory.reservation(holder, (release) => {
+    if (response.isDestroyed) release()
+    else response.onClose.add(release)
+  })
+  return { ...request, countReceived: share?.arrived, reserveMemory }
+}
+
+/**
+ * Counts each entry of a batch as a request: a batch is no way around a rate. Throws LimitReached (429) or
+ * LimitsUnavailable (503).
+ */
+export function limitEntries(request: Authorized, { decided }: FullPermit, limits: Limits): void {
+  if (request.route.operation.entries === undefined) return
+  const entries = decided.flatMap(({ need: { entry, permission, id } }) =>
+    entry !== undefined && isOperationName(permission) ? [{ operation: operationNamed(permission), id }] : [],
+  )
+  limits.admitEntries(limitedRequest(request), entries)
+}
+
+function limitedRequest({ head, route, principal }: Authorized): LimitedRequest {
+  const { client, hasBody, contentLength } = head
+  return { principal, meaning: route, client, hasBody, contentLength }
+}
+
+/** Reports the bytes that are sent downstream while a response is long. Returns what reports the rest and stops. */
+function countSent(response: DownstreamResponse, report: NonNullable<Share['sent']>): () => void {
+  let reported = response.request.socket.bytesWritten
+  const count = (): void => {
+    const sent = response.request.socket.bytesWritten
+    if (sent > reported) report(sent - reported)
+    reported = sent
+  }
+  const timer = setInterval(count, countSentEveryMs).unref()
+  return () => {
+    clearInterval(timer)
+    count()
+  }
+}

@@ -1,0 +1,9 @@
+import { assertSeparable } from '../../interface/identifiers.ts'
+import { buildTarget, type Target } from '../../interface/target.ts'
+import type { Upstream } from './upstream.ts'
+
+/** The request target for `upstream`. Throws InvalidInput (400) if the upstream could take the id for another. */
+export function upstreamTarget({ basePath, delimiter, separators }: Upstream, route: Target): string {
+  assertSeparable(route.id, separators)
+  return basePath + buildTarget(route, delimiter)
+}

@@ -1,0 +1,212 @@
+import { Date as DateType } from 'apache-arrow/fb/date'
+import type { DateUnit } from 'apache-arrow/fb/date-unit'
+import { Decimal } from 'apache-arrow/fb/decimal'
+import { Duration } from 'apache-arrow/fb/duration'
+import type { Field } from 'apache-arrow/fb/field'
+import { FixedSizeBinary } from 'apache-arrow/fb/fixed-size-binary'
+import { FixedSizeList } from 'apache-arrow/fb/fixed-size-list'
+import { FloatingPoint } from 'apache-arrow/fb/floating-point'
+import { Int } from 'apache-arrow/fb/int'
+import { Interval } from 'apache-arrow/fb/interval'
+import type { IntervalUnit } from 'apache-arrow/fb/interval-unit'
+import type { KeyValue } from 'apache-arrow/fb/key-value'
+import { Map as MapType } from 'apache-arrow/fb/map'
+import type { Precision } from 'apache-arrow/fb/precision'
+import type { Schema } from 'apache-arrow/fb/schema'
+import { Time } from 'apache-arrow/fb/time'
+import type { TimeUnit } from 'apache-arrow/fb/time-unit'
+import { Timestamp } from 'apache-arrow/fb/timestamp'
+import { Type } from 'apache-arrow/fb/type'
+import { Union } from 'apache-arrow/fb/union'
+import type { UnionMode } from 'apache-arrow/fb/union-mode'
+
+/** The type of integers, and of the indices of a dictionary. */
+interface IntType {
+  readonly id: Type.Int
+  readonly bits: number
+  readonly signed: boolean
+}
+
+/** An Arrow type. Its parameters are in the order of Schema.fbs; the children of a nested type are in its field. */
+export type ArrowType =
+  | IntType
+  | { readonly id: Type.FloatingPoint; readonly precision: Precision }
+  | {
+      readonly id: Type.Decimal
+      readonly precision: number
+      readonly scale: number
+      readonly bits: number
+    }
+  | { readonly id: Type.Date; readonly unit: DateUnit }
+  | { readonly id: Type.Time; readonly unit: TimeUnit; readonly bits: number }
+  | { readonly id: Type.Timestamp; readonly unit: TimeUnit; readonly timezone: string | null }
+  | { readonly id: Type.Interval; readonly unit: IntervalUnit }
+  | { readonly id: Type.Union; readonly mode: UnionMode; readonly typeIds: readonly number[] }
+  | { readonly id: Type.FixedSizeBinary | Type.FixedSizeList; readonly length: number }
+  | { readonly id: Type.Map; readonly keysSorted: boolean }
+  | { readonly id: Type.Duration; readonly unit: TimeUnit }
+  | { readonly id: PlainType }
+
+/** Types without parameters, and those that are newer than the definitions: their ids are in no enumeration. */
+type PlainType = Exclude<
+  Type,
+  | Type.Int
+  | Type.FloatingPoint
+  | Type.Decimal
+  | Type.Date
+  | Type.Time
+  | Type.Timestamp
+  | Type.Interval
+  | Type.Union
+  | Type.FixedSizeBinary
+  | Type.FixedSizeList
+  | Type.Map
+  | Type.Duration
+>
+
+/** A column or a child of a nested column. */
+export interface ArrowField {
+  readonly name: string
+  readonly nullable: boolean
+  readonly type: ArrowType
+  /** Of a dictionary column: the type of its indices; `type` is that of its values. */
+  readonly indexType: IntType | undefined
+  readonly children: readonly ArrowField[]
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** The schema of a table. */
+export interface ArrowSchema {
+  readonly fields: readonly ArrowField[]
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+const maxDepth = 64
+
+/**
+ * Reads the schema of a message; safe for input of strangers. `maxBytes` is the size of the message: a FlatBuffers
+ * message can name a part of itself many times over, and a schema that is larger than its message is refused. Throws
+ * RangeError for that, for more than 64 levels and for what lies outside of the message.
+ */
+export function readSchema(schema: Schema, maxBytes: number): ArrowSchema {
+  const reader = new SchemaReader(maxBytes)
+  return {
+    fields: list(schema.fieldsLength(), (index) => reader.readField(schema.fields(index), 1)),
+    metadata: reader.readMetadata(schema),
+  }
+}
+
+class SchemaReader {
+  #left: number
+
+  constructor(maxBytes: number) {
+    this.#left = maxBytes
+  }
+
+  readField(field: Field | null, depth: number): ArrowField {
+    if (field === null) throw new RangeError('a field is missing')
+    if (depth > maxDepth) throw new RangeError('the schema is nested too deeply')
+    // The least that an offset and a table take.
+    this.#take(8)
+    const dictionary = field.dictionary()
+    return {
+      name: this.#text(field.name()) ?? '',
+      nullable: field.nullable(),
+      type: this.#readType(field),
+      indexType: dictionary === null ? undefined : readIndexType(dictionary.indexType()),
+      children: list(field.childrenLength(), (index) => this.readField(field.children(index), depth + 1)),
+      metadata: this.readMetadata(field),
+    }
+  }
+
+  readMetadata(parent: Pick<Field, 'customMetadata' | 'customMetadataLength'>): Record<string, string> {
+    const read = (pair: KeyValue | null): [string, string] => {
+      this.#take(8)
+      return [this.#text(pair?.key() ?? '') ?? '', this.#text(pair?.value() ?? '') ?? '']
+    }
+    const pairs = list(parent.customMetadataLength(), (index) => read(parent.customMetadata(index)))
+    return Object.fromEntries(pairs)
+  }
+
+  #readType(field: Field): ArrowType {
+    const id = field.typeType()
+    switch (id) {
+      case Type.Int:
+        return intType(parameters(field, new Int()))
+      case Type.FloatingPoint:
+        return { id, precision: parameters(field, new FloatingPoint()).precision() }
+      case Type.Decimal: {
+        const type = parameters(field, new Decimal())
+        return { id, precision: type.precision(), scale: type.scale(), bits: type.bitWidth() }
+      }
+      case Type.Date:
+        return { id, unit: parameters(field, new DateType()).unit() }
+      case Type.Time: {
+        const type = parameters(field, new Time())
+        return { id, unit: type.unit(), bits: type.bitWidth() }
+      }
+      case Type.Timestamp: {
+        const type = parameters(field, new Timestamp())
+        return { id, unit: type.unit(), timezone: this.#text(type.timezone()) }
+      }
+      case Type.Interval:
+        return { id, unit: parameters(field, new Interval()).unit() }
+      case Type.Union: {
+        const type = parameters(field, new Union())
+        const length = type.typeIdsLength()
+        this.#take(4 * length)
+        return { id, mode: type.mode(), typeIds: list(length, (index) => type.typeIds(index) ?? 0) }
+      }
+      case Type.FixedSizeBinary:
+        return { id, length: parameters(field, new FixedSizeBinary()).byteWidth() }
+      case Type.FixedSizeList:
+        return { id, length: parameters(field, new FixedSizeList()).listSize() }
+      case Type.Map:
+        return { id, keysSorted: parameters(field, new MapType()).keysSorted() }
+      case Type.Duration:
+        return { id, unit: parameters(field, new Duration()).unit() }
+      case Type.NONE:
+      case Type.Null:
+      case Type.Binary:
+      case Type.Utf8:
+      case Type.Bool:
+      case Type.List:
+      case Type.Struct_:
+      case Type.LargeBinary:
+      case Type.LargeUtf8:
+      case Type.LargeList:
+      case Type.RunEndEncoded:
+      default:
+        return { id }
+    }
+  }
+
+  #text<Text extends string | null>(text: Text): Text {
+    this.#take(text?.length ?? 0)
+    return text
+  }
+
+  #take(bytes: number): void {
+    this.#left -= bytes
+    if (this.#left < 0) throw new RangeError('the schema is larger than its message')
+  }
+}
+
+function parameters<Parameters>(field: Field, type: Parameters): Parameters {
+  const found: Parameters | null = field.type(type)
+  if (found === null) throw new Error(`Arrow type ${field.typeType()} without parameters`)
+  return found
+}
+
+/** The indices of a dictionary are int32 if the schema does not say. */
+function readIndexType(type: Int | null): IntType {
+  return type === null ? { id: Type.Int, bits: 32, signed: true } : intType(type)
+}
+
+function intType(type: Int): IntType {
+  return { id: Type.Int, bits: type.bitWidth(), signed: type.isSigned() }
+}
+
+function list<Item>(length: number, read: (index: number) => Item): Item[] {
+  return Array.from({ length }, (_, index) => read(index))
+}
