@@ -43,6 +43,33 @@ export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
 // Characters that nobody sees: white space, controls, what Unicode says to ignore, and the blank of Braille.
 const invisible = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
+/** The content of the text of the condition of a requirement. */
+type Requirement =
+  | { readonly metadata: readonly string[] }
+  | { readonly branches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
+  | { readonly notBranches: readonly string[]; readonly allowWholeTable?: readonly Permission[] }
+  | { readonly folders: readonly string[] }
+  | { readonly freeze: readonly [number | null, number | null] }
+
+/** The condition of a requirement, from the text of that condition. */
+export function requirementCondition(text: string): Condition {
+  const requirement = JSON.parse(text) as Requirement
+  return demandOf(requirement).condition
+}
+
+function demandOf(requirement: Requirement): CommitDemand {
+  if ('metadata' in requirement) return metadataKeys(requirement.metadata)
+  if ('folders' in requirement) return foldersOnly(requirement.folders)
+  if ('freeze' in requirement) {
+    const [from, until] = requirement.freeze
+    return frozen(from ?? undefined, until ?? undefined)
+  }
+  const wholeTable = new Set(requirement.allowWholeTable)
+  return 'branches' in requirement
+    ? branchesOnly(requirement.branches, wholeTable)
+    : notBranches(requirement.notBranches, wholeTable)
+}
+
 /** Every new version has these keys in its metadata, each with a value that can be seen. */
 export function metadataKeys(keys: readonly string[]): CommitDemand {
   return demand('metadata', ['CreateTableVersion'], { metadata: keys }, ['metadata'], (facts) => {

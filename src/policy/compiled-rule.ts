@@ -1,21 +1,20 @@
+import type { Permission } from '../interface/permissions.ts'
 import type { Condition } from './condition.ts'
 import type { Decision } from './decision.ts'
 import { FactWithoutValue } from './fact.ts'
 import type { NameMatcher } from './name-pattern.ts'
-import type { PermissionBits } from './permission-bits.ts'
 import type { Inquiry } from './question.ts'
-import type { NumberedCaller, NumberWriter } from './subject-numbers.ts'
+import type { NumberedCaller } from './subject-numbers.ts'
 
-/** A rule made ready to be asked; its bits are the permissions that it concerns. */
-export interface CompiledRule extends PermissionBits {
+/** A rule made ready to be asked. */
+export interface CompiledRule {
   /** Its place among all rules: by file, and from the top of each. */
   readonly order: number
   readonly effect: 'allow' | 'deny'
+  readonly permissions: ReadonlySet<Permission>
   /** Whom it concerns, and whom of these it does not concern all the same, as subject-numbers.ts numbers them. */
   readonly subjects: readonly number[]
   readonly except: readonly number[]
-  /** Writes the numbers of `subjects`, without a list of them. */
-  writeSubjects(to: NumberWriter): void
   /** Undefined for the namespace itself and everything beneath it. */
   readonly tables: readonly NameMatcher[] | undefined
   /** For each of `tables` a name that stands for all that it matches (name-pattern.ts). */
@@ -47,8 +46,6 @@ export type Outlook = 'worst' | 'best'
 export interface Asked {
   readonly inquiry: Inquiry
   readonly caller: NumberedCaller
-  /** The permission of the inquiry. */
-  readonly bit: PermissionBits
   /** The name of what is asked about, and how deep the namespace is that it is in; undefined for a namespace. */
   readonly table: string | undefined
   readonly depth: number

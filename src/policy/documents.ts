@@ -16,9 +16,8 @@ import {
   textOf,
   type Report,
 } from './yaml-fields.ts'
-import { usualPolicyReader } from './usual-layout.ts'
 import type { YamlNode } from './yaml-node.ts'
-import { locator, readYaml, readYamlByLibrary, type Locate, type ReadYaml } from './yaml-text.ts'
+import { locator, readYaml, type Locate } from './yaml-text.ts'
 
 const noPermissions: ReadonlySet<Permission> = new Set()
 
@@ -44,11 +43,6 @@ export interface ParsedPolicies {
  * policy sees all of what it says, and a small file cannot become a large one.
  */
 export function parsePolicies(text: string, file: string): ParsedPolicies {
-  const parsed = parseWith(readYaml, text, file)
-  return parsed.problems.length === 0 ? parsed : parseWith(readYamlByLibrary, text, file)
-}
-
-function parseWith(read: ReadYaml, text: string, file: string): ParsedPolicies {
   const locate = locator(text)
   const problems: PolicyProblem[] = []
   const report: Report = (offset, message) => problems.push({ file, ...locate(offset), message })
@@ -63,13 +57,7 @@ function parseWith(read: ReadYaml, text: string, file: string): ParsedPolicies {
     const policy = documentOf(field, file, locate, report, tests)
     if (policy !== undefined) documents.push(policy)
   }
-  const readUsual = usualPolicyReader(text, file)
-  const document = (from: number, to: number): boolean => {
-    const policy = readUsual(from, to)
-    if (policy !== undefined) documents.push(policy)
-    return policy !== undefined
-  }
-  read(text, { document, root, fault: report })
+  readYaml(text, { root, fault: report })
   problems.sort(
     (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
   )

@@ -1,12 +1,15 @@
 import { onReload } from '../identity/reload.ts'
+import { runAtOnce, runInSlices, type Steps } from '../lib/async/run-in-slices.ts'
 import type { ParsedPolicies } from './documents.ts'
+import type { ParsedFile } from './parse-in-thread.ts'
+import { parsePolicyFile } from './parse-policy-file.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import { PolicyError, type PolicyProblem } from './policy-error.ts'
-import { policyFileReader, type PolicyFileReader } from './policy-file-reader.ts'
+import { policyFileReader } from './policy-file-reader.ts'
 import { policyFolder, type PolicyPlace, type PolicyText } from './policy-place.ts'
 import type { ConditionFailed } from './rule-compiler.ts'
 import { shadowed, type ShadowDiffers } from './shadow.ts'
-import { compilePolicies, type PolicySet } from './trie.ts'
+import { compilePolicies, compileSteps, type PolicySet } from './trie.ts'
 
 /** How policies are watched. The callbacks must not throw. */
 export interface WatchPoliciesOptions {
@@ -59,14 +62,15 @@ export async function loadPlace(place: PolicyPlace): Promise<PolicySet> {
 
 /** Compiles the policies of these files. Throws PolicyError with every fault in every file. */
 export function compileTexts(files: readonly PolicyText[]): PolicySet {
-  return compileFolder(parsed(files, policyFileReader()), {})
+  return runAtOnce(compileFolder(joined(files.map(parsePolicyFile)), {}))
 }
 
 /** Loads the policies of a folder, and what they were made of. Throws PolicyError with every fault in every file. */
 export async function readPolicies(folder: string, conditionFailed?: ConditionFailed): Promise<PolicyFolder> {
-  const contents = await readPlace(policyFolder(folder), policyFileReader())
-  const set = compileFolder(contents, conditionFailed ? { conditionFailed } : {})
-  const { documents, tests } = contents
+  const files = (await policyFolder(folder).read()).files.map(parsePolicyFile)
+  const { documents, problems } = joined(files)
+  const tests = files.flatMap((file) => file.tests)
+  const set = runAtOnce(compileFolder({ documents, problems }, conditionFailed ? { conditionFailed } : {}))
   const inForce = documents.filter(isInForce)
   const withShadows = inForce.length === documents.length ? set : compilePolicies(documents, conditionFailed)
   return { documents: inForce, tests, set, withShadows: { documents, set: withShadows } }
@@ -82,12 +86,14 @@ export async function watchPolicies(
   place: PolicyPlace,
   options: WatchPoliciesOptions = {},
 ): Promise<PolicySource> {
-  const readFiles = policyFileReader()
-  const first = await readPlace(place, readFiles)
-  let current = compileFolder(first, options)
+  const reader = policyFileReader()
+  const texts = await place.read()
+  // Nobody waits for the event loop before the first policies are in force.
+  const first = joined(reader.read(texts.files))
+  let current = runAtOnce(compileFolder(first, options))
   options.onDocuments?.(first.documents.filter(isInForce))
   // Undefined where the last look could not read everything, so that the next one tries again.
-  let seen: string | undefined = first.stamp
+  let seen: string | undefined = texts.stamp
   let complaint: string | undefined
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
@@ -99,9 +105,10 @@ export async function watchPolicies(
       seen = before
       return
     }
-    const contents = await readPlace(place, readFiles)
-    seen = contents.stamp
-    const set = compileFolder(contents, options)
+    const { stamp, files } = await place.read()
+    const contents = joined(await reader.readInBackground(files))
+    seen = stamp
+    const set = await runInSlices(compileFolder(contents, options))
     if (set.size === 0 && current.size > 0) throw new PolicyError([{ file: place.name, message: emptied }])
     if (isClosed) return
     const isNews = isForced || set.revision !== current.revision || complaint !== undefined
@@ -144,40 +151,29 @@ export async function watchPolicies(
   }
 }
 
-interface FolderContents extends ParsedPolicies {
-  readonly stamp: string
-}
-
 /** A folder that lost everything is a mount gone wrong, more likely than a wish to shut everybody out. */
 const emptied = 'holds no policy in force any more; to allow nothing, leave a policy without rules'
 
-function compileFolder(
-  { documents, problems }: ParsedPolicies,
+function* compileFolder(
+  { documents, problems }: ParsedFile,
   { conditionFailed, shadowDiffers }: Pick<WatchPoliciesOptions, 'conditionFailed' | 'shadowDiffers'>,
-): PolicySet {
+): Steps<PolicySet> {
   const all = [...problems, ...repeatedNames(documents)]
   if (all.length > 0) throw new PolicyError(all)
   const inForce = documents.filter(isInForce)
-  const set = compilePolicies(inForce, conditionFailed)
+  const set = yield* compileSteps(inForce, conditionFailed)
   if (shadowDiffers === undefined || inForce.length === documents.length) return set
-  return shadowed(set, compilePolicies(documents), shadowDiffers)
+  return shadowed(set, yield* compileSteps(documents), shadowDiffers)
 }
 
 function isInForce({ isShadow }: PolicyDocument): boolean {
   return !isShadow
 }
 
-async function readPlace(place: PolicyPlace, readFiles: PolicyFileReader): Promise<FolderContents> {
-  const { stamp, files } = await place.read()
-  return { stamp, ...parsed(files, readFiles) }
-}
-
-function parsed(files: readonly PolicyText[], readFiles: PolicyFileReader): ParsedPolicies {
-  const each = readFiles(files)
+function joined(files: readonly ParsedFile[]): ParsedFile {
   return {
-    documents: each.flatMap(({ documents }) => documents),
-    tests: each.flatMap(({ tests }) => tests),
-    problems: each.flatMap(({ problems }) => problems),
+    documents: files.flatMap(({ documents }) => documents),
+    problems: files.flatMap(({ problems }) => problems),
   }
 }
 

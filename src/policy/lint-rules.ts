@@ -1,7 +1,6 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import { permissionGroups, type Permission } from '../interface/permissions.ts'
 import { about, type Finding } from './finding.ts'
-import { lintJointCover } from './lint-joint-cover.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { namesOfPermissions } from './permission-names.ts'
 import { documentsAbove, indexDocuments, type DocumentIndex } from './rule-reach.ts'
@@ -19,21 +18,17 @@ export function lintRules(documents: readonly PolicyDocument[]): readonly Findin
   const allows = rulesBySubject(documents, 'allow')
   const denies = rulesBySubject(documents, 'deny')
   const order = new Map(documents.flatMap(({ rules }) => rules).map((rule, place) => [rule, place]))
-  const needlessRules = new Set<PolicyRule>()
-  const findings = documents.flatMap((document) =>
+  return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const placed = { document, rule }
-      const said = needless(placed, rule.effect === 'allow' ? allows : denies, index, order)
-      if (said.length > 0) needlessRules.add(rule)
       return [
         ...(rule.effect === 'allow' ? powerless(placed, denies, index) : []),
-        ...said,
+        ...needless(placed, rule.effect === 'allow' ? allows : denies, index, order),
         ...forEverybody(placed),
         ...notForAnonymous(placed, forAnonymous, index),
       ]
     }),
   )
-  return [...findings, ...lintJointCover(documents, index, needlessRules)]
 }
 
 /** Operations of a rule that allows which a namespace above reserves, or which a rule denies to all it allows. */

@@ -1,38 +1,61 @@
-import { parsePolicies, type ParsedPolicies } from './documents.ts'
+import { createHash } from 'node:crypto'
+import { runInSlices, type Steps } from '../lib/async/run-in-slices.ts'
+import { parseInThread, type ParsedFile } from './parse-in-thread.ts'
+import { parsePolicyFile } from './parse-policy-file.ts'
 import type { PolicyText } from './policy-place.ts'
 
-/** Reads the policies of these files, with every fault in them. */
-export type PolicyFileReader = (files: readonly PolicyText[]) => readonly ParsedPolicies[]
-
-interface ReadFile {
-  readonly text: string
-  readonly parsed: ParsedPolicies
+/** Parses files of policies, and never again what did not change since the time before. */
+export interface PolicyFileReader {
+  /** Parses at once. */
+  read(files: readonly PolicyText[]): readonly ParsedFile[]
+  /** Parses while the event loop goes on. */
+  readInBackground(files: readonly PolicyText[]): Promise<readonly ParsedFile[]>
 }
 
-/**
- * A reader that parses a file again only when its text is another than the last time: parsing takes most of the time
- * of a reload, and a change is mostly in one file of many. It keeps the texts of the files that it read last.
- */
+/** A reader that retains the policies of the files that it read last. */
 export function policyFileReader(): PolicyFileReader {
-  let before: ReadonlyMap<string, ReadFile> = new Map()
-  return (files) => {
-    const read = new Map(files.map((file) => [file.name, readPolicyFile(file, before.get(file.name))]))
-    before = read
-    return [...read.values()].map(({ parsed }) => parsed)
+  let retained: ReadonlyMap<string, ParsedFile> = new Map()
+
+  function retain(keys: readonly string[], parsed: ReadonlyMap<string, ParsedFile>): readonly ParsedFile[] {
+    const files = keys.map((key) => retained.get(key) ?? parsed.get(key) ?? nothing)
+    retained = new Map(keys.map((key, index) => [key, files[index] ?? nothing]))
+    return files
+  }
+
+  return {
+    read(files) {
+      const parsed = new Map<string, ParsedFile>()
+      const keys = files.map(keyOf)
+      for (const [index, file] of files.entries()) {
+        const key = keys[index] ?? ''
+        if (!retained.has(key)) parsed.set(key, parsePolicyFile(file))
+      }
+      return retain(keys, parsed)
+    },
+    async readInBackground(files) {
+      const keys = await runInSlices(keysOf(files))
+      const changed = [...files.entries()].filter(([index]) => !retained.has(keys[index] ?? ''))
+      const parsed = changed.length === 0 ? [] : await parseInThread(changed.map(([, file]) => file))
+      return retain(
+        keys,
+        new Map(changed.map(([index], place) => [keys[index] ?? '', parsed[place] ?? nothing])),
+      )
+    },
   }
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
+const nothing: ParsedFile = { documents: [], problems: [] }
 
-function readPolicyFile({ name, bytes }: PolicyText, before: ReadFile | undefined): ReadFile {
-  let text: string
-  try {
-    text = decoder.decode(bytes)
-  } catch {
-    const problems = [{ file: name, message: 'is not valid UTF-8' }]
-    return { text: '', parsed: { documents: [], tests: [], problems } }
+function* keysOf(files: readonly PolicyText[]): Steps<readonly string[]> {
+  const keys: string[] = []
+  for (const file of files) {
+    keys.push(keyOf(file))
+    yield
   }
-  return before?.text === text && before.parsed.problems.length === 0
-    ? before
-    : { text, parsed: parsePolicies(text, name) }
+  return keys
+}
+
+/** The name of a file, which its policies and errors hold, and the hash of its content. */
+function keyOf({ name, bytes }: PolicyText): string {
+  return `${name}\0${createHash('sha256').update(bytes).digest('hex')}`
 }

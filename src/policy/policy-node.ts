@@ -1,8 +1,8 @@
 import type { Identifier } from '../interface/identifiers.ts'
+import type { Permission } from '../interface/permissions.ts'
+import type { Asked, CompiledRule } from './compiled-rule.ts'
 import type { DenialStatus } from './policy-document.ts'
-import { none, type PermissionBits } from './permission-bits.ts'
-import type { CompiledRule } from './compiled-rule.ts'
-import type { Place } from './packed-tree.ts'
+import { RuleIndex } from './rule-index.ts'
 
 /** What the policies say of one namespace. */
 export interface PolicyNode {
@@ -13,18 +13,21 @@ export interface PolicyNode {
   /** Whether what is allowed above stops here. */
   isBoundary: boolean
   /** What policies of namespaces beneath cannot allow. */
-  final: PermissionBits
+  final: ReadonlySet<Permission>
   onDeny: DenialStatus | undefined
   /** Of both effects, in order. */
-  rules: CompiledRule[]
+  readonly rules: CompiledRule[]
+  /** The same rules by effect; undefined if there are none. */
+  denies: RuleIndex | undefined
+  allows: RuleIndex | undefined
   /** Undefined where no policy speaks of a namespace beneath. */
   children: Map<string, PolicyNode> | undefined
   /** Its number among all nodes, and that of the first behind it that is not beneath it. */
   number: number
   end: number
-  /** Where it lies when the tree is packed. */
-  place: Place
 }
+
+const noPermissions: ReadonlySet<Permission> = new Set()
 
 /** A root of which no policy speaks. */
 export function emptyRoot(): PolicyNode {
@@ -37,13 +40,14 @@ function emptyNode(name: string, parent: PolicyNode | undefined): PolicyNode {
     parent,
     depth: parent === undefined ? 0 : parent.depth + 1,
     isBoundary: false,
-    final: none,
+    final: noPermissions,
     onDeny: undefined,
     rules: [],
+    denies: undefined,
+    allows: undefined,
     children: undefined,
     number: 0,
     end: 0,
-    place: 0,
   }
 }
 
@@ -59,10 +63,30 @@ export function reach(root: PolicyNode, namespace: Identifier): PolicyNode {
   return node
 }
 
-/** Adds the rules of a policy; most namespaces have one policy, whose list, no longer than it must be, becomes theirs. */
-export function addRules(node: PolicyNode, rules: CompiledRule[]): void {
-  if (node.rules.length === 0) node.rules = rules
-  else for (const rule of rules) node.rules.push(rule)
+/** Adds a rule of a policy for the namespace. Rules are added in their order. */
+export function addRule(node: PolicyNode, rule: CompiledRule): void {
+  node.rules.push(rule)
+  const index = rule.effect === 'deny' ? (node.denies ??= new RuleIndex()) : (node.allows ??= new RuleIndex())
+  index.add(rule)
+}
+
+/**
+ * The rule that decides, of those from the namespace up to the root: the first deny found, or else the first allow,
+ * unless a namespace above it reserves the permission (`final`).
+ */
+export function decisiveRule(start: PolicyNode, asked: Asked): CompiledRule | undefined {
+  const { permission } = asked.inquiry
+  let allow: CompiledRule | undefined
+  let isStopped = false
+  for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
+    const table = node.depth === asked.depth ? asked.table : undefined
+    const deny = node.denies?.first(asked, table)
+    if (deny !== undefined) return deny
+    if (node.final.has(permission)) allow = undefined
+    if (allow === undefined && !isStopped) allow = node.allows?.first(asked, table)
+    isStopped ||= node.isBoundary
+  }
+  return allow
 }
 
 /** The namespace of the first `depth` parts of the id, or the nearest above it that a policy speaks of. */

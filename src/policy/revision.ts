@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Steps } from '../lib/async/run-in-slices.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
 import type { NamedSubjects, PolicyDocument, PolicyRule } from './policy-document.ts'
 
@@ -6,12 +7,13 @@ import type { NamedSubjects, PolicyDocument, PolicyRule } from './policy-documen
  * SHA-256, 64 hex digits, of what the documents say; their names must be unique. Layout, comments, descriptions
  * and which file holds what make no difference.
  */
-export function revisionOf(documents: readonly PolicyDocument[]): string {
+export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<string> {
   const hash = createHash('sha256')
   const spell = spelling()
   let text = ''
   for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
     text += contentOf(document, spell)
+    yield
     if (text.length < maximumLength) continue
     hash.update(text)
     text = ''

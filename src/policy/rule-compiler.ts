@@ -1,10 +1,10 @@
+import type { Permission } from '../interface/permissions.ts'
 import type { CompiledRule } from './compiled-rule.ts'
 import type { Condition } from './condition.ts'
 import type { Decision, RuleReference } from './decision.ts'
 import { matcherOf, sampleOf, type NameMatcher } from './name-pattern.ts'
-import { bitsOf } from './permission-bits.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
-import type { NumberWriter, SubjectNumbers } from './subject-numbers.ts'
+import type { SubjectNumbers } from './subject-numbers.ts'
 
 /** Takes the errors of conditions: an allow did not apply, or a deny applied, because it could not be told. */
 export type ConditionFailed = (rule: RuleReference, effect: 'allow' | 'deny', error: unknown) => void
@@ -30,10 +30,7 @@ interface Shared {
 
 const nobody: readonly number[] = []
 
-/**
- * A class, as there are thousands of these: what only rules need that decide is made when they first do. What a
- * decision looks at stands first, so that it lies side by side in memory.
- */
+/** A class, as there are thousands of these: the decision of a rule is made when the rule first decides. */
 class RuleOfSet implements CompiledRule {
   readonly tables: readonly NameMatcher[] | undefined
   readonly except: readonly number[]
@@ -41,8 +38,8 @@ class RuleOfSet implements CompiledRule {
   private made: Decision | undefined
   readonly effect: 'allow' | 'deny'
   readonly order: number
-  readonly low: number
-  readonly high: number
+  readonly permissions: ReadonlySet<Permission>
+  readonly subjects: readonly number[]
   readonly samples: readonly string[] | undefined
   private readonly rule: PolicyRule
   private readonly document: PolicyDocument
@@ -50,28 +47,18 @@ class RuleOfSet implements CompiledRule {
 
   constructor(set: Shared, rule: PolicyRule, document: PolicyDocument, order: number) {
     const { effect, subjects, permissions, tables, condition } = rule
-    const { low, high } = bitsOf(permissions)
     this.tables = tables?.map(matcherOf)
     this.except = subjects.except === undefined ? nobody : set.subjects.of(subjects.except)
     this.condition = condition
     this.made = undefined
     this.effect = effect
     this.order = order
-    this.low = low
-    this.high = high
+    this.permissions = permissions
+    this.subjects = set.subjects.of(subjects)
     this.samples = tables?.map(sampleOf)
     this.rule = rule
     this.document = document
     this.set = set
-  }
-
-  /** Looked up again, as few rules are asked for it once the tree is packed. */
-  get subjects(): readonly number[] {
-    return this.set.subjects.of(this.rule.subjects)
-  }
-
-  writeSubjects(to: NumberWriter): void {
-    this.set.subjects.write(this.rule.subjects, to)
   }
 
   get decision(): Decision {

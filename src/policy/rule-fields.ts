@@ -25,7 +25,7 @@ const readRule = fieldsReader(ruleFields)
 const readEffect = choiceReader(['allow', 'deny'])
 
 /** How long a name of a policy or of a rule may be. */
-export const maximumLabelLength = 128
+const maximumLabelLength = 128
 const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maximumLabelLength - 1}}$`)
 
 /** The rule that begins in that line, or undefined where it cannot be read; every fault in it is reported. */
@@ -95,7 +95,7 @@ export function permissionsOf(field: Field, report: Report): ReadonlySet<Permiss
 }
 
 /** What operations and groups of them stand for; names that are neither stand for nothing. */
-export function permissionsNamed(names: readonly string[]): ReadonlySet<Permission> {
+function permissionsNamed(names: readonly string[]): ReadonlySet<Permission> {
   const key = names.join(' ')
   let permissions = spelledOut.get(key)
   if (permissions === undefined) {
@@ -106,7 +106,7 @@ export function permissionsNamed(names: readonly string[]): ReadonlySet<Permissi
 }
 
 /** Whether that is an operation or a group of them. */
-export function isPermissionName(name: string): boolean {
+function isPermissionName(name: string): boolean {
   return members.has(name)
 }
 

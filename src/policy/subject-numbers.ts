@@ -14,17 +14,10 @@ type Named = NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>
 
 /** Gives a number to everybody whom policies name, so that a decision compares numbers alone. */
 export interface SubjectNumbers {
-  /** Writes the numbers of those who are named, in order; new ones where they have none. */
-  write(subjects: Named, to: NumberWriter): void
-  /** What `write` writes. */
+  /** The numbers of the named subjects, in order; subjects without a number get one. */
   of(subjects: Named): readonly number[]
   /** Who a caller is. Remembered for as long as the principal is there; nobody is numbered after the first question. */
   callerOf(principal: Principal): NumberedCaller
-}
-
-/** Takes numbers, one after the other. */
-export interface NumberWriter {
-  push(number: number): void
 }
 
 /** Every authenticated caller, and every caller without a credential. */
@@ -39,21 +32,10 @@ export function numberSubjects(): SubjectNumbers {
   const callers = new WeakMap<Principal, NumberedCaller>()
   let next = anonymousNumber + 1
 
-  function write({ any, anonymous, users: named, groups: own, keys: held }: Named, to: NumberWriter): void {
-    if (any === true) to.push(anyNumber)
-    if (anonymous === true) to.push(anonymousNumber)
-    writeNumbers(named, users, to)
-    writeNumbers(own, groups, to)
-    writeNumbers(held, keys, to)
-  }
-
-  function writeNumbers(names: readonly string[], numbers: Map<string, number>, to: NumberWriter): void {
-    for (let index = 0; index < names.length; index++) {
-      const name = names[index] ?? ''
-      let number = numbers.get(name)
-      if (number === undefined) numbers.set(name, (number = next++))
-      to.push(number)
-    }
+  function numberOf(name: string, numbers: Map<string, number>): number {
+    let number = numbers.get(name)
+    if (number === undefined) numbers.set(name, (number = next++))
+    return number
   }
 
   function numbersOf({ name, method, credentialId, groups: own }: Principal): readonly number[] {
@@ -64,10 +46,13 @@ export function numberSubjects(): SubjectNumbers {
   }
 
   return {
-    write,
-    of(subjects) {
+    of(named) {
       const numbers: number[] = []
-      write(subjects, numbers)
+      if (named.any === true) numbers.push(anyNumber)
+      if (named.anonymous === true) numbers.push(anonymousNumber)
+      for (const name of named.users) numbers.push(numberOf(name, users))
+      for (const name of named.groups) numbers.push(numberOf(name, groups))
+      for (const name of named.keys) numbers.push(numberOf(name, keys))
       return numbers
     },
     callerOf(principal) {

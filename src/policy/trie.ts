@@ -1,15 +1,23 @@
 import type { Identifier } from '../interface/identifiers.ts'
+import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
 import { anyTable, nothingGiven, type Asked, type CompiledRule, type Outlook } from './compiled-rule.ts'
 import { concealmentOf } from './concealment.ts'
 import type { Allowed, Decision } from './decision.ts'
-import { packTree, type PackedTree } from './packed-tree.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import type { Permission } from '../interface/permissions.ts'
-import { bitOf, bitsOf, meet, none, withBits, type PermissionBits } from './permission-bits.ts'
-import { addRules, emptyRoot, nearest, numberNodes, reach, subtree, type PolicyNode } from './policy-node.ts'
+import {
+  addRule,
+  decisiveRule,
+  emptyRoot,
+  nearest,
+  numberNodes,
+  reach,
+  subtree,
+  type PolicyNode,
+} from './policy-node.ts'
 import type { Inquiry, Question } from './question.ts'
 import { ruleCompiler, type CompileRule, type ConditionFailed } from './rule-compiler.ts'
-import { revisionOf } from './revision.ts'
+import { revisionSteps } from './revision.ts'
 import { numberSubjects } from './subject-numbers.ts'
 import { visibilityOf, type Sight, type View, type Viewer, type Visibility } from './visible.ts'
 
@@ -64,27 +72,32 @@ export interface PolicySet {
 /** Compiles documents that are valid and whose names are unique, in the order of their files. */
 export function compilePolicies(
   documents: readonly PolicyDocument[],
-  conditionFailed: ConditionFailed = () => undefined,
+  conditionFailed?: ConditionFailed,
 ): PolicySet {
-  const revision = revisionOf(documents)
+  return runAtOnce(compileSteps(documents, conditionFailed))
+}
+
+/** Does the same as `compilePolicies`, in steps. */
+export function* compileSteps(
+  documents: readonly PolicyDocument[],
+  conditionFailed: ConditionFailed = () => undefined,
+): Steps<PolicySet> {
+  const revision = yield* revisionSteps(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
   const subjects = numberSubjects()
-  const root = buildTree(documents, ruleCompiler(subjects, revision, conditionFailed))
+  const root = yield* buildTree(documents, ruleCompiler(subjects, revision, conditionFailed))
   const nodes = numberNodes(root)
-  const packed = packTree(nodes)
   const timed = timedPermissions(documents)
 
   function askedOf(inquiry: Inquiry, id: Identifier, outlook: Outlook): Asked {
-    const { principal, kind, permission } = inquiry
+    const { principal, kind } = inquiry
     const isNamespace = kind === 'namespace' || kind === 'none'
     const depth = isNamespace ? id.length : id.length - 1
     const table = isNamespace ? undefined : id[depth]
     const caller = subjects.callerOf(principal)
-    const bit = bitOf(permission)
     return {
       inquiry,
       caller,
-      bit,
       table,
       depth,
       outlook,
@@ -95,7 +108,7 @@ export function compilePolicies(
   }
 
   function look(question: Question, asked: Asked): Decision {
-    return packed.decisiveRule(packed.nearest(question.id, asked.depth), asked)?.decision ?? noRule
+    return decisiveRule(nearest(root, question.id, asked.depth), asked)?.decision ?? noRule
   }
 
   function decide(question: Question): Decision {
@@ -121,17 +134,17 @@ export function compilePolicies(
     const node = nearest(root, question.id, question.id.length)
     if (!own.allowed) return own
     const asked = askedOf({ ...question, id: undefined }, question.id, 'worst')
-    const reaching = packed.decisiveRule(node.place, asked)?.decision ?? noRule
+    const reaching = decisiveRule(node, asked)?.decision ?? noRule
     // Where no policy speaks of the namespace, none speaks of what is beneath it.
     if (!reaching.allowed || node.depth < question.id.length) return reaching
-    const denied = denyBeneath(packed, node, asked)?.decision
-    return denied ?? (isStoppedBeneath(packed, node, asked) ? noRule : own)
+    const denied = denyBeneath(node, asked)?.decision
+    return denied ?? (isStoppedBeneath(node, asked) ? noRule : own)
   }
 
   // Made when something is first listed or concealed, which then takes longer once: many sets are never asked.
   let madeVisibility: Visibility | undefined
   function visibility(): Visibility {
-    return (madeVisibility ??= visibilityOf(root, nodes, packed, subjects))
+    return (madeVisibility ??= visibilityOf(root, nodes, subjects))
   }
 
   const showsBeneath = (sight: Sight): Allowed | undefined => visibility().showsBeneath(sight)
@@ -140,7 +153,7 @@ export function compilePolicies(
     size: documents.length,
     decide,
     foresee,
-    isTimed: (permission: Permission) => meet(timed, bitOf(permission)),
+    isTimed: (permission: Permission) => timed.has(permission),
     decideBeneath,
     viewOf: (viewer: Viewer) => visibility().viewOf(viewer),
     showsBeneath,
@@ -149,11 +162,11 @@ export function compilePolicies(
 }
 
 /** The rule that denies the permission on something in the namespace or beneath: the deepest, of these the first. */
-function denyBeneath(packed: PackedTree, top: PolicyNode, asked: Asked): CompiledRule | undefined {
+function denyBeneath(top: PolicyNode, asked: Asked): CompiledRule | undefined {
   let deny: CompiledRule | undefined
   let depth = 0
   for (const node of subtree(top)) {
-    const rule = packed.firstDeny(node.place, asked, anyTable)
+    const rule = node.denies?.first(asked, anyTable)
     const isDeeper = deny === undefined || node.depth > depth
     if (rule && (isDeeper || (node.depth === depth && rule.order < (deny?.order ?? 0)))) {
       deny = rule
@@ -164,36 +177,34 @@ function denyBeneath(packed: PackedTree, top: PolicyNode, asked: Asked): Compile
 }
 
 /** Whether some namespace there takes nothing from above and is not itself allowed the permission. */
-function isStoppedBeneath(packed: PackedTree, top: PolicyNode, asked: Asked): boolean {
+function isStoppedBeneath(top: PolicyNode, asked: Asked): boolean {
   for (const node of subtree(top)) {
-    if (node.isBoundary && packed.decisiveRule(node.place, asked)?.effect !== 'allow') return true
+    if (node.isBoundary && decisiveRule(node, asked)?.effect !== 'allow') return true
   }
   return false
 }
 
-function timedPermissions(documents: readonly PolicyDocument[]): PermissionBits {
-  let timed = none
+function timedPermissions(documents: readonly PolicyDocument[]): ReadonlySet<Permission> {
+  const timed = new Set<Permission>()
   for (const { rules } of documents) {
     for (const { condition, permissions } of rules) {
-      if (condition?.readsTime === true) timed = withBits(timed, bitsOf(permissions))
+      if (condition?.readsTime === true) for (const permission of permissions) timed.add(permission)
     }
   }
   return timed
 }
 
-function buildTree(documents: readonly PolicyDocument[], compile: CompileRule): PolicyNode {
+function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule): Steps<PolicyNode> {
   const root = emptyRoot()
   let order = 0
   for (const document of documents) {
     const node = reach(root, document.namespace)
     if (!document.inherit) node.isBoundary = true
-    if (document.final.size > 0) node.final = withBits(node.final, bitsOf(document.final))
+    if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
     // Of two policies for one namespace, the one that hides more is heard.
     if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404
-    addRules(
-      node,
-      document.rules.map((rule) => compile(rule, document, order++)),
-    )
+    for (const rule of document.rules) addRule(node, compile(rule, document, order++))
+    yield
   }
   return root
 }

@@ -6,9 +6,7 @@ import type { Allowed } from './decision.ts'
 import { describing } from './describing.ts'
 import { conditionsBeforehand, type Given } from './given-answers.ts'
 import { indexGrants, type PlacedRule } from './grants-beneath.ts'
-import type { PackedTree } from './packed-tree.ts'
-import { bitOf, bitsOf, meet } from './permission-bits.ts'
-import { nearest, type PolicyNode } from './policy-node.ts'
+import { decisiveRule, nearest, type PolicyNode } from './policy-node.ts'
 import type { RequestFacts } from './question.ts'
 import type { NumberedCaller, SubjectNumbers } from './subject-numbers.ts'
 
@@ -37,9 +35,7 @@ export interface Visibility {
   showsBeneath(sight: Sight): Allowed | undefined
 }
 
-const describingBits = bitsOf(
-  new Set([describing.namespace, describing.table].map(({ permission }) => permission)),
-)
+const describingPermissions = [describing.namespace.permission, describing.table.permission]
 
 /** A viewer, and what conditions say of the request; `metCondition` where another one was asked. */
 interface Looker extends Viewer {
@@ -58,7 +54,6 @@ const maximumRememberedBytes = 32 * 1024 * 1024
 export function visibilityOf(
   root: PolicyNode,
   nodes: readonly PolicyNode[],
-  packed: PackedTree,
   subjects: SubjectNumbers,
 ): Visibility {
   const rules = describingRules(nodes)
@@ -140,57 +135,55 @@ export function visibilityOf(
     return undefined
   }
 
-  /**
-   * The decision that lets the caller describe something that a rule speaks of. Of a pattern one name stands for all:
-   * the one that no other pattern matches unless it matches everything that this one does.
-   */
-  function allowedBy({ rule, node }: PlacedRule, looker: Looker): Allowed | undefined {
-    if (rule.samples === undefined) return allowedSomewhere(node, looker)
-    for (const table of rule.samples) {
-      const what = { id: undefined, table, depth: node.depth }
-      const allowed = allowedOn(node, 'table', looker, what)
-      if (allowed !== undefined) return allowed
-    }
-    return undefined
-  }
-
-  /**
-   * The decision that lets the caller describe what lies deeper and no policy speaks of. What it is called is not
-   * known: a condition that asks counts for the caller.
-   */
-  function allowedSomewhere(node: PolicyNode, looker: Looker): Allowed | undefined {
-    const what = { id: undefined, table: undefined, depth: node.depth + 1 }
-    return allowedOn(node, 'table', looker, what) ?? allowedOn(node, 'namespace', looker, what)
-  }
-
-  function allowedOn(
-    node: PolicyNode,
-    kind: Kind,
-    looker: Looker,
-    { id, table, depth }: Pick<Asked, 'table' | 'depth'> & Pick<Asked['inquiry'], 'id'>,
-  ): Allowed | undefined {
-    const { principal, request, caller } = looker
-    const given = looker.given[kind]
-    const { permission, operation } = describing[kind]
-    const inquiry = { principal, permission, kind, id, request, operation }
-    const bit = bitOf(permission)
-    const asked: Asked = {
-      inquiry,
-      caller,
-      bit,
-      table,
-      depth,
-      outlook: 'best',
-      given,
-      metCondition: false,
-      metPending: false,
-    }
-    const decision = packed.decisiveRule(node.place, asked)?.decision
-    looker.metCondition ||= asked.metCondition
-    return decision?.allowed === true ? decision : undefined
-  }
-
   return { viewOf, showsBeneath }
+}
+
+/**
+ * The decision that lets the caller describe something that a rule speaks of. Of a pattern one name stands for all:
+ * the one that no other pattern matches unless it matches everything that this one does.
+ */
+function allowedBy({ rule, node }: PlacedRule, looker: Looker): Allowed | undefined {
+  if (rule.samples === undefined) return allowedSomewhere(node, looker)
+  for (const table of rule.samples) {
+    const what = { id: undefined, table, depth: node.depth }
+    const allowed = allowedOn(node, 'table', looker, what)
+    if (allowed !== undefined) return allowed
+  }
+  return undefined
+}
+
+/**
+ * The decision that lets the caller describe what lies deeper and no policy speaks of. What it is called is not
+ * known: a condition that asks counts for the caller.
+ */
+function allowedSomewhere(node: PolicyNode, looker: Looker): Allowed | undefined {
+  const what = { id: undefined, table: undefined, depth: node.depth + 1 }
+  return allowedOn(node, 'table', looker, what) ?? allowedOn(node, 'namespace', looker, what)
+}
+
+function allowedOn(
+  node: PolicyNode,
+  kind: Kind,
+  looker: Looker,
+  { id, table, depth }: Pick<Asked, 'table' | 'depth'> & Pick<Asked['inquiry'], 'id'>,
+): Allowed | undefined {
+  const { principal, request, caller } = looker
+  const given = looker.given[kind]
+  const { permission, operation } = describing[kind]
+  const inquiry = { principal, permission, kind, id, request, operation }
+  const asked: Asked = {
+    inquiry,
+    caller,
+    table,
+    depth,
+    outlook: 'best',
+    given,
+    metCondition: false,
+    metPending: false,
+  }
+  const decision = decisiveRule(node, asked)?.decision
+  looker.metCondition ||= asked.metCondition
+  return decision?.allowed === true ? decision : undefined
 }
 
 function placeOf(kind: Kind, isThere: boolean): keyof typeof remembered {
@@ -201,7 +194,10 @@ function placeOf(kind: Kind, isThere: boolean): keyof typeof remembered {
 function describingRules(nodes: readonly PolicyNode[]): readonly PlacedRule[] {
   const placed: PlacedRule[] = []
   for (const node of nodes) {
-    for (const rule of node.rules) if (meet(rule, describingBits)) placed.push({ rule, node })
+    for (const rule of node.rules) {
+      if (describingPermissions.some((permission) => rule.permissions.has(permission)))
+        placed.push({ rule, node })
+    }
   }
   return placed
 }

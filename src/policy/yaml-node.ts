@@ -3,7 +3,7 @@ import { isMap, isScalar, isSeq, type Node } from 'yaml'
 /** What stands in a YAML document, with where it begins in the text. Aliases are not followed. */
 export type YamlNode = YamlMap | YamlList | YamlScalar | YamlAlias
 
-export interface YamlMap {
+interface YamlMap {
   readonly kind: 'map'
   readonly start: number
   readonly entries: readonly YamlEntry[]
@@ -39,15 +39,13 @@ interface YamlAlias {
   readonly start: number
 }
 
-/** A node of the library, which must come from a text; `shift` is added to where it begins. */
-export function nodeOf(node: Node, shift: number): YamlNode {
-  const [first = 0, last = 0] = node.range ?? []
-  const start = first + shift
+/** A node of the library, which must come from a text. */
+export function nodeOf(node: Node): YamlNode {
+  const [start = 0, end = 0] = node.range ?? []
   if (isScalar(node)) {
-    return { kind: 'scalar', start, end: last + shift, value: node.value, source: node.source ?? 'no text' }
+    return { kind: 'scalar', start, end, value: node.value, source: node.source ?? 'no text' }
   }
-  if (isSeq(node))
-    return { kind: 'list', start, items: node.items.map((item) => nodeOf(item as Node, shift)) }
+  if (isSeq(node)) return { kind: 'list', start, items: node.items.map((item) => nodeOf(item as Node)) }
   if (!isMap(node)) return { kind: 'alias', start }
   const entries = node.items.map((pair): YamlEntry => {
     const key = pair.key as Node
@@ -55,8 +53,8 @@ export function nodeOf(node: Node, shift: number): YamlNode {
     return {
       key: String(isScalar(key) ? key.value : key),
       isScalarKey: isScalar(key),
-      start: (key.range?.[0] ?? 0) + shift,
-      value: value === null ? undefined : nodeOf(value, shift),
+      start: key.range?.[0] ?? 0,
+      value: value === null ? undefined : nodeOf(value),
     }
   })
   return { kind: 'map', start, entries }

@@ -22,17 +22,17 @@ export interface LoadTimes {
 const [folder = '', rounds = ''] = process.argv.slice(2)
 
 for (let round = 0; round < Number(rounds); round++) {
-  const readFiles = policyFileReader()
+  const reader = policyFileReader()
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
   const { files } = await policyFolder(folder).read()
   const readAt = performance.now()
-  const documents = readFiles(files).flatMap((file) => file.documents)
+  const documents = reader.read(files).flatMap((file) => file.documents)
   const parsedAt = performance.now()
   compilePolicies(documents)
   const compiledAt = performance.now()
   const { user, system } = process.cpuUsage(cpuBefore)
-  readFiles(files)
+  reader.read(files)
   const times: LoadTimes = {
     read: readAt - startedAt,
     parse: parsedAt - readAt,

@@ -2,10 +2,7 @@ import { expect, it } from 'vitest'
 import { slowDecide } from './slow-oracle.ts'
 import { ask, caller, setOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
 
-/*
- * The rules of a namespace that names many are found by whom they name, and are not packed as others are: neither they
- * nor what is packed behind them may be decided otherwise.
- */
+/* Rules are found by subject, and the first in order decides, however many rules and subjects a namespace has. */
 
 function rule(id: string, effect: 'allow' | 'deny', ...users: readonly string[]): WrittenRule {
   return { id, effect, subjects: { users }, operations: ['read'] }

@@ -8,7 +8,7 @@ import { readBodyFacts, readHeadFacts, type Members } from '../facts/read-facts.
 import { requestFacts } from '../facts/request-facts.ts'
 import { permissionsOfHead, permissionsOfRequest } from '../needed-permissions.ts'
 import type { DecidedNeed, PermissionNeed } from '../needs.ts'
-import { runAtOnce, runInSlices, type Steps } from '../run-in-slices.ts'
+import { runAtOnce, runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 
 /** What the policies decided about a request. */
 interface Decisions {

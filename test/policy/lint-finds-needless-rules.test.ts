@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { lintRules } from '../../src/policy/lint-rules.ts'
+import { isThorough } from '../thorough.ts'
+import { documentsOf } from './documents-of.ts'
+import { policies, question } from './generated-policies.ts'
+import { slowDecide } from './slow-oracle.ts'
+import { writtenConditions } from './written-conditions.ts'
+import { textOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
+
+const numRuns = isThorough ? 3000 : 120
+
+/** The names of the rules that lint calls needless. */
+function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
+  const found = lintRules(documentsOf(policies)).filter(({ check }) => check === 'shadowed')
+  return new Set(found.map(({ message }) => message.split(' ')[0] ?? ''))
+}
+
+function without(policies: readonly WrittenPolicy[], gone: ReadonlySet<string>): readonly WrittenPolicy[] {
+  return policies.map((policy) => ({
+    ...policy,
+    rules: policy.rules.filter(({ id }) => !gone.has(`${policy.name}/${id}`)),
+  }))
+}
+
+const namespace = fc.constantFrom<readonly string[]>([], ['a'], ['a'], ['a', 'b'])
+const operations = fc.uniqueArray(fc.constantFrom('QueryTable', 'ListTables', 'DropTable', 'read'), {
+  minLength: 1,
+  maxLength: 3,
+})
+const groups = fc.uniqueArray(fc.constantFrom('sales', 'ops'), { minLength: 1 })
+const plainRule = fc.record({
+  subjects: fc.record({ groups }),
+  operations,
+  effect: fc.constant('allow' as const),
+})
+
+/** Rules that have much in common, so that they cover each other all the time. */
+const alike: fc.Arbitrary<Omit<WrittenRule, 'id'>> = fc
+  .record(
+    {
+      effect: fc.constantFrom('allow', 'allow', 'allow', 'allow', 'deny'),
+      subjects: fc.oneof(
+        { weight: 6, arbitrary: fc.record({ groups }) },
+        fc.constantFrom(
+          { any: true as const },
+          { groups: ['sales'], except: { users: ['bob'] } },
+          { anonymous: true as const },
+        ),
+      ),
+      operations: operations.map((some) => [...some, 'DropTable']),
+      tables: fc.constantFrom(['a'], ['b*'], ['a', 'b*']),
+      when: fc.constantFrom(...[...writtenConditions.keys()].slice(0, 2)),
+    },
+    { requiredKeys: ['effect', 'subjects', 'operations'] },
+  )
+  .map(({ tables, when, ...rule }) => ({ ...rule, ...(tables && { tables }), ...(when && { when }) }))
+
+function policiesOf(rule: fc.Arbitrary<Omit<WrittenRule, 'id'>>): fc.Arbitrary<readonly WrittenPolicy[]> {
+  const some = fc.record({
+    namespace,
+    inherit: fc.constantFrom(true, true, true, false),
+    final: fc.constantFrom<readonly string[]>([], [], [], ['DropTable']),
+    rules: fc.array(rule, { minLength: 1, maxLength: 4 }),
+  })
+  return fc.array(some, { minLength: 1, maxLength: 3 }).map((all) =>
+    all.map(({ final, rules, ...policy }, index) => ({
+      ...policy,
+      name: `p${index}`,
+      ...(final.length > 0 && { final }),
+      rules: rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
+    })),
+  )
+}
+
+it.each([
+  ['that have much in common', policiesOf(fc.oneof(plainRule, alike))],
+  ['of any kind', policies],
+])('no decision changes when all rules go that are said to be needless: policies %s', (what, written) => {
+  let needless = 0
+  fc.assert(
+    fc.property(written, fc.array(question, { minLength: 20, maxLength: 20 }), (policies, questions) => {
+      const gone = shadowed(policies)
+      if (gone.size === 0) return
+      needless++
+      const left = without(policies, gone)
+      for (const question of questions) {
+        const before = slowDecide(policies, question).allowed
+        expect(slowDecide(left, question).allowed, textOf(policies)).toBe(before)
+      }
+    }),
+    { numRuns },
+  )
+  if (what !== 'of any kind') expect(needless).toBeGreaterThan(numRuns / 50)
+})
