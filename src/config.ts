@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { auditSchema, withAbsoluteAuditPaths } from './audit/settings.ts'
-import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './gateway/edge/edge-settings.ts'
+import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './config/listen-settings.ts'
 import { withAbsoluteFiles } from './gateway/upstream/upstream-files.ts'
 import {
   upstreamSchema,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
-it.each(['attacks', 'gateway'])(
+it.each(['attacks', 'gateway', 'http1'])(
   'the README of test/%s names each of its test files, and no other',
   (name) => {
     const folder = new URL(`${name}/`, import.meta.url)

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Pool, type Dispatcher } from 'undici'
 import { InterfaceError, invalidInput } from '../interface/errors.ts'
-import { readPemFile } from '../interface/pem-file.ts'
+import { readPemFile } from '../lib/tls/pem-file.ts'
 import {
   operationNamed,
   operationNames,

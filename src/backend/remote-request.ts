@@ -1,13 +1,8 @@
 import { Readable } from 'node:stream'
 import { invalidInput } from '../interface/errors.ts'
-import {
-  apiKeyHeader,
-  arrowStreamType,
-  dialects,
-  headerNameGrammar,
-  requestIdHeader,
-} from '../interface/headers.ts'
+import { apiKeyHeader, arrowStreamType, dialects, requestIdHeader } from '../interface/headers.ts'
 import { show } from '../interface/identifiers.ts'
+import { fieldNameGrammar } from '../lib/http/field-name.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
 import { buildTarget } from '../interface/target.ts'
 import type { Call, Caller, Members, Upload } from './catalog.ts'
@@ -120,7 +115,7 @@ function headersOf(
     }
   }
   for (const [key, value] of context) {
-    if (!headerNameGrammar.test(key))
+    if (!fieldNameGrammar.test(key))
       throw invalidInput(`the context key ${show(key)} cannot be part of a header`)
     headers[dialects.catalog.context + key] = checked(value, `the context entry ${show(key)}`)
   }

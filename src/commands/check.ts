@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { readGatewaySettings, type GatewaySettings } from '../config.ts'
 import { effectiveSettings } from '../effective-settings.ts'
-import { readCertificates } from '../gateway/edge/listener-certificates.ts'
+import { readServerCertificates } from '../lib/tls/server-certificates.ts'
 import { readPageTokenSecret } from '../gateway/listing/page-token.ts'
 import { filesOf, readUpstreamFiles } from '../gateway/upstream/upstream-files.ts'
 import { listKeys } from '../identity/api-key-store.ts'
@@ -38,7 +38,7 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
     await attempt(what, step).catch((error: unknown) => failures.push((error as Error).message))
   }
   const { tls } = listen
-  if (tls) await keep('the certificates of `listen` cannot be used', () => readCertificates(tls))
+  if (tls) await keep('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
   await keep('the policies cannot be used', async () => checkPolicies(await policyPlace(policies)))
   const { candidateFolder } = policies
   if (candidateFolder !== undefined)

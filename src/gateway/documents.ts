@@ -3,7 +3,7 @@ import { refusal } from '../interface/errors.ts'
 import { openApiPath, openApiText } from '../interface/openapi.ts'
 import type { Received } from './context.ts'
 import type { DownstreamResponse } from './downstream.ts'
-import { atEndOfTurn } from './end-of-turn.ts'
+import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
 import type { Shedding } from '../limits/shedding.ts'
 import { headersFor } from './answered-for.ts'
 import type { Trace } from './trace.ts'
@@ -52,5 +52,5 @@ export function respondWithDocument(
   const length = String(bytes.length)
   const headers = ['content-type', 'application/json', 'content-length', length, ...headersFor(trace)]
   response.writeHead(200, headers)
-  atEndOfTurn(() => response.end(bytes))
+  scheduleAtTickEnd(() => response.end(bytes))
 }

@@ -1,9 +1,9 @@
 import { InterfaceError, refusal } from '../interface/errors.ts'
 import { headersFor, type AnsweredFor } from './answered-for.ts'
-import { atEndOfTurn } from './end-of-turn.ts'
-import type { ClientAnswer } from './edge/client-answer.ts'
-import { BodyTooSlow } from './edge/client-body.ts'
-import type { ClientRequest } from './edge/client-request.ts'
+import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
+import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
+import { BodyTimeout } from './body/body-timeout.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
 
 /** How much of a body that nobody wants is read before the connection is cut, and for how long. */
 const maximumDrainBytes = 16 * 1024 * 1024
@@ -49,32 +49,32 @@ function ownHeaders(answered: AnsweredFor, ofError: InterfaceError['headers']): 
  * Answers a refused request in the shape of the interface. Where an answer has already begun, the connection is
  * cut instead, so that half an answer never looks whole.
  */
-export function refuse(response: ClientAnswer, error: InterfaceError, answered: AnsweredFor): void {
+export function refuse(response: OutgoingResponse, error: InterfaceError, answered: AnsweredFor): void {
   if (response.hasHead) {
     response.destroy()
     return
   }
   const { headers, body } = errorAnswer(error, answered)
-  if (error instanceof BodyTooSlow) response.keepsAlive = false
+  if (error instanceof BodyTimeout) response.keepAlive = false
   response.writeHead(error.status, headers)
-  atEndOfTurn(() => response.end(body))
+  scheduleAtTickEnd(() => response.end(body))
 }
 
 /**
  * Takes the rest of a body that nobody wants, within bounds: a client that is still sending reads its answer only
  * then, and the next request on its connection stands behind it.
  */
-export function drain(request: ClientRequest): void {
-  if (request.isComplete || request.isBroken) return
+export function drain(request: IncomingRequest): void {
+  if (request.isComplete || request.isAborted) return
   let bytes = 0
   const timer = setTimeout(() => request.socket.destroy(), maximumDrainMs).unref()
   const over = (): void => clearTimeout(timer)
-  request.take({
-    piece(piece) {
-      bytes += piece.length
+  request.consume({
+    onRequestData(chunk) {
+      bytes += chunk.length
       if (bytes > maximumDrainBytes) request.socket.destroy()
     },
-    end: over,
-    broken: over,
+    onRequestEnd: over,
+    onRequestError: over,
   })
 }

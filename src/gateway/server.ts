@@ -1,12 +1,15 @@
 import { refusal } from '../interface/errors.ts'
 import { answerUnparsed } from '../interface/unparsed-requests.ts'
-import type { ClientAnswer } from './edge/client-answer.ts'
-import { ArrivingBody, noBody, type BodyPace } from './edge/client-body.ts'
-import type { ClientRequest } from './edge/client-request.ts'
-import { closeInTurn } from './edge/close-in-turn.ts'
-import type { LimitSettings, ListenSettings } from './edge/edge-settings.ts'
-import { ClientGone } from './edge/client-gone.ts'
-import { createListener, type Listener, type ListenerOptions } from './edge/listener.ts'
+import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
+import { RequestBody, type RequestBodyOptions } from '../http1/server/request-body.ts'
+import { BodyTimeout } from './body/body-timeout.ts'
+import { noBody } from './downstream.ts'
+import type { IncomingRequest } from '../http1/server/incoming-request.ts'
+import { shutDownGracefully } from '../http1/server/graceful-shutdown.ts'
+import type { LimitSettings, ListenSettings } from '../config/listen-settings.ts'
+import { ClientDisconnected } from './client-disconnected.ts'
+import type { Http1Server } from '../http1/server/http1-server.ts'
+import { createListener, type ListenerOptions } from './listener.ts'
 import type { GatewayTelemetry } from './observe/observe.ts'
 import { handle, type Pipeline } from './pipeline.ts'
 import { answerable, drain, refuse } from './refuse.ts'
@@ -22,7 +25,7 @@ export interface GatewayServerOptions {
 
 /** The HTTP server of the gateway. */
 export interface GatewayServer {
-  readonly setCertificates: Listener['setCertificates']
+  readonly setCertificates: Http1Server['setCertificates']
   /** Resolves with the URL when requests are taken. */
   listen(where: Pick<ListenSettings, 'host' | 'port'>): Promise<string>
   /** Why no requests should be sent here: it does not listen yet, or not for much longer. */
@@ -38,26 +41,33 @@ export interface GatewayServer {
 export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
   const { pipeline, telemetry, limits } = options
   const { timeouts } = options.listener
-  const bodyPace: BodyPace = {
-    patienceMs: timeouts.bodyTimeoutMs,
-    bytesPerSecond: limits.minBodyBytesPerSecond,
+  const bodyOptions: RequestBodyOptions = {
+    timeoutMs: timeouts.bodyTimeoutMs,
+    minBytesPerSecond: limits.minBodyBytesPerSecond,
+    error: (reason) =>
+      reason === 'timeout'
+        ? new BodyTimeout()
+        : new ClientDisconnected('the client aborted the request body'),
   }
   let passing = 0
-  const listener = createListener(options.listener, { request: take, turnedAway: telemetry.turnedAway })
+  const listener = createListener(options.listener, {
+    onRequest: take,
+    onConnectionError: telemetry.turnedAway,
+  })
 
-  function take(request: ClientRequest, response: ClientAnswer): void {
+  function take(request: IncomingRequest, response: OutgoingResponse): void {
     if (request.head.method === 'CONNECT') {
       refuseTunnel(request)
       return
     }
     const trace = startTrace(request)
-    response.closing.add(() => telemetry.ended(trace, response))
+    response.onClose.add(() => telemetry.ended(trace, response))
     telemetry.begun(trace, request)
     void serve(request, response, trace)
   }
 
-  async function serve(request: ClientRequest, response: ClientAnswer, trace: Trace): Promise<void> {
-    const body = request.isComplete ? noBody : new ArrivingBody(request, response, bodyPace)
+  async function serve(request: IncomingRequest, response: OutgoingResponse, trace: Trace): Promise<void> {
+    const body = request.isComplete ? noBody : new RequestBody(request, response, bodyOptions)
     passing += 1
     try {
       await handle(request, body, response, pipeline, trace)
@@ -71,16 +81,16 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     }
   }
 
-  function fail(request: ClientRequest, response: ClientAnswer, trace: Trace, error: unknown): void {
-    if (error instanceof ClientGone) return
+  function fail(request: IncomingRequest, response: OutgoingResponse, trace: Trace, error: unknown): void {
+    if (error instanceof ClientDisconnected) return
     const refusal = answerable(error)
     telemetry.refused(trace, refusal)
     refuse(response, refusal, trace)
     drain(request)
   }
 
-  function refuseTunnel({ socket, client }: ClientRequest): void {
-    telemetry.turnedAway('connect_not_supported', client)
+  function refuseTunnel({ socket, remoteAddress }: IncomingRequest): void {
+    telemetry.turnedAway('connect_not_supported', remoteAddress)
     answerUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 
@@ -96,13 +106,13 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     },
     async close() {
       problem = 'the gateway is shutting down'
-      await closeInTurn({
-        listener,
-        delayMs: listener.isListening ? timeouts.drainDelayMs : 0,
+      await shutDownGracefully({
+        server: listener,
+        drainDelayMs: listener.isListening ? timeouts.drainDelayMs : 0,
         graceMs: timeouts.drainTimeoutMs,
-        isPassing: () => passing > 0,
-        endExchanges: () => pipeline.upstreams.close(),
-        stragglers: telemetry.stragglers,
+        isProcessing: () => passing > 0,
+        abort: () => pipeline.upstreams.close(),
+        onGraceExpired: telemetry.stragglers,
       })
     },
   }

@@ -109,8 +109,8 @@ export class Trace {
 
 /** Starts the trace of a request, before its head is checked. */
 export function startTrace(request: DownstreamRequest): Trace {
-  const requestId = requestIdOf(request.soleHeader(requestIdHeader))
+  const requestId = requestIdOf(request.singleHeader(requestIdHeader))
   const { headers } = request.head
   const isLancedb = headers.some((text, index) => index % 2 === 0 && text === lancedbDatabaseHeader)
-  return new Trace(requestId, request.client, isLancedb, request.arrivedAt)
+  return new Trace(requestId, request.remoteAddress, isLancedb, request.receivedAt)
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { z } from 'zod'
-import { readPemFile } from '../interface/pem-file.ts'
+import { readPemFile } from '../lib/tls/pem-file.ts'
 import type { Caller, Claims } from './claims.ts'
 import { fetchDocument } from './fetch-document.ts'
 import { algorithmsSchema, audienceSchema, clockSkewSeconds, keyTimes, sourceName } from './issuers.ts'

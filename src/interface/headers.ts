@@ -48,9 +48,6 @@ export const lancedbServerVersion = '0.3.0'
 export const arrowStreamType = 'application/vnd.apache.arrow.stream'
 export const arrowFileType = 'application/vnd.apache.arrow.file'
 
-/** What the name of a header may be (RFC 9110 section 5.1). */
-export const headerNameGrammar = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-
 const requestIdGrammar = /^[A-Za-z0-9._-]{1,128}$/
 
 /** The id that a client gave its request, so that its log and ours can be read together; else a new one. */

@@ -17,8 +17,8 @@ export interface Shedding {
 
 /** Something that requests wait for. */
 export interface WaitedFor {
-  /** Milliseconds that the first in its queue has waited; 0 where nobody waits. */
-  waitedMs(): number
+  /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
+  oldestPendingMs(): number
 }
 
 /** The slots of a connection pool, as far as load shedding is concerned. */
@@ -71,7 +71,7 @@ export function createShedding(
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
-    process.observe(Math.max(now - expectedAt, turns.waitedMs()))
+    process.observe(Math.max(now - expectedAt, turns.oldestPendingMs()))
     expectedAt = now + tickMs
     for (const { small, bulk } of gates.values())
       for (const { pool, pressure } of [small, bulk]) pressure.observe(pool.oldestPendingMs())

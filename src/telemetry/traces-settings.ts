@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { receiverCredential, receiverUrl } from '../interface/receiver-address.ts'
-import { tlsFiles } from '../interface/tls-files.ts'
+import { tlsFiles } from '../lib/tls/tls-files.ts'
 
 /** What of a request a span holds only where it is asked for. */
 const includable = ['id', 'principal', 'client'] as const

@@ -11,7 +11,7 @@ import {
   TraceIdRatioBasedSampler,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace'
-import { readPemFile } from '../interface/pem-file.ts'
+import { readPemFile } from '../lib/tls/pem-file.ts'
 import { performanceEpoch } from './performance-epoch.ts'
 import { beginRequestSpans, type RequestSpans } from './request-spans.ts'
 import { spanQueue, type SpanObserver } from './span-queue.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { z } from 'zod'
-import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from '../gateway/expect-error.ts'
 import { everything, type GatewaySetup } from '../gateway/open-gateway.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { refusalsCounted } from '../gateway/counted.ts'
 import { expectError } from '../gateway/expect-error.ts'
 import type { GatewaySetup } from '../gateway/open-gateway.ts'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { expectError } from '../gateway/expect-error.ts'
 import { everythingForTwo } from '../gateway/open-gateway.ts'
 import { gatewayAndUpstream } from '../gateway/running-gateway.ts'

@@ -127,7 +127,7 @@ async function refusedRequests(): Promise<number> {
 /** How many times the gateway has counted what was no request. */
 async function unparsedRequests(): Promise<number> {
   const metrics = await (await fetch(`${attacked.gateway.adminUrl}/metrics`)).text()
-  return Number(/reason="malformed"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
+  return Number(/reason="malformed_request"\} (\d+)$/m.exec(metrics)?.[1] ?? 0)
 }
 
 it('garbage behind a request does not get into an answer that has begun', async () => {

@@ -27,7 +27,7 @@ it.each([
   const timer = setInterval(() => next !== '' && connection.write(next), headersTimeoutMs / 8)
   onTestFinished(() => clearInterval(timer))
   expect(await connection.end()).toMatch(tooSlow)
-  expect(await refusalsCounted(gateway, 'head_too_slow')).toBe(1)
+  expect(await refusalsCounted(gateway, 'request_timeout')).toBe(1)
   expect(upstream.arrivals).toEqual([])
 })
 
@@ -43,7 +43,7 @@ it('a second head has no more time than the first', async () => {
 it('a connection on which nothing was ever sent is closed without a word', async () => {
   const { gateway } = await gatewayAndUpstream(setup)
   expect(await openRaw(gateway.url).end()).toBe('')
-  expect(await refusalsCounted(gateway, 'idle')).toBe(1)
+  expect(await refusalsCounted(gateway, 'idle_timeout')).toBe(1)
 })
 
 it('a connection that is idle after an answer is closed without a word', async () => {
@@ -53,5 +53,5 @@ it('a connection that is idle after an answer is closed without a word', async (
   const connection = openRaw(gateway.url)
   connection.write(rawRequest(['GET /v1/nothing HTTP/1.1', 'host: g']))
   expect(await connection.end()).toMatch(/^HTTP\/1\.1 404 [^]*\}$/)
-  expect(await refusalsCounted(gateway, 'idle')).toBe(0)
+  expect(await refusalsCounted(gateway, 'idle_timeout')).toBe(0)
 })

@@ -28,7 +28,7 @@ it('an answer of which nothing is read is given up, though its upstream took lon
       'content-length: 0',
     ]),
   )
-  await eventually(async () => expect(await refusalsCounted(gateway, 'answer_not_read')).toBe(1))
+  await eventually(async () => expect(await refusalsCounted(gateway, 'send_timeout')).toBe(1))
   await abandoned.promise
   connection.socket.resume()
   await connection.end()

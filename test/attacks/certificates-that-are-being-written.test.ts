@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TlsSettings } from '../../src/gateway/edge/edge-settings.ts'
-import { readCertificates } from '../../src/gateway/edge/listener-certificates.ts'
+import type { TlsSettings } from '../../src/config/listen-settings.ts'
+import { readServerCertificates } from '../../src/lib/tls/server-certificates.ts'
 import { readUpstreamFiles } from '../../src/gateway/upstream/upstream-files.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
-import { readPemFile } from '../../src/interface/pem-file.ts'
+import { readPemFile } from '../../src/lib/tls/pem-file.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../identity/certificates.ts'
 
 // Who looks at files while they are written finds them empty, or cut. Without an authority, node:tls trusts all that the
@@ -40,7 +40,7 @@ describe.skipIf(!hasOpenssl())(
     }
 
     it('what is whole is taken', async () => {
-      expect(await readCertificates(await written(whole))).toMatchObject({ ca: own.cert })
+      expect(await readServerCertificates(await written(whole))).toMatchObject({ ca: own.cert })
     })
 
     const states: readonly (readonly [state: string, spoil: (text: string) => string])[] = [
@@ -55,7 +55,7 @@ describe.skipIf(!hasOpenssl())(
     it.each(states)('a file that is %s is refused, whichever it is', async (_state, spoil) => {
       for (const name of names) {
         const settings = await written({ ...whole, [name]: spoil(whole[name]) })
-        await expect(readCertificates(settings), name).rejects.toThrow(
+        await expect(readServerCertificates(settings), name).rejects.toThrow(
           /^expected a complete PEM file with a /,
         )
       }

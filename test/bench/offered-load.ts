@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
 import { healthPath } from '../gateway/recording-upstream.ts'
 

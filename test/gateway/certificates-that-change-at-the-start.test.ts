@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { followCertificates, readCertificates } from '../../src/gateway/edge/listener-certificates.ts'
+import { watchCertificates } from '../../src/gateway/watch-certificates.ts'
+import { readServerCertificates } from '../../src/lib/tls/server-certificates.ts'
 import { openLog } from '../../src/telemetry/log.ts'
 import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
 import { eventually } from './waiting.ts'
@@ -23,21 +24,21 @@ it.skipIf(!hasOpenssl())(
       clientCaFile: own.certFile,
       clientCrlFile,
     }
-    const context = await readCertificates(settings)
+    const context = await readServerCertificates(settings)
     const revoked = await own.revocationList([server])
     await writeFile(clientCrlFile, revoked)
-    const taken: unknown[] = []
+    const onChange: unknown[] = []
     const log = openLog('silent', () => undefined)
-    const followed = await followCertificates({
+    const followed = await watchCertificates({
       settings,
       context,
       log: log.logger,
-      taken: ({ crl }) => void taken.push(crl),
+      onChange: ({ crl }) => void onChange.push(crl),
     })
     onTestFinished(async () => {
       followed.close()
       await log.close()
     })
-    await eventually(() => expect(taken).toEqual([revoked]))
+    await eventually(() => expect(onChange).toEqual([revoked]))
   },
 )

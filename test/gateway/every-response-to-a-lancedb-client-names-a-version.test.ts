@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { withUpstream } from './open-gateway.ts'
 import { answers } from './recording-upstream.ts'
 import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'

@@ -29,7 +29,7 @@ it('requests are counted by operation, status and decision, refusals by stage an
     'catalog_gateway_refusals_total{stage="authorize",reason="no_rule"} 1',
     'catalog_gateway_refusals_total{stage="check",reason="conflicting_values"} 1',
     'catalog_gateway_refusals_total{stage="match",reason="unknown_route"} 1',
-    'catalog_gateway_refusals_total{stage="receive",reason="malformed"} 1',
+    'catalog_gateway_refusals_total{stage="receive",reason="malformed_request"} 1',
     'catalog_gateway_requests_total{operation="DescribeTable",status="200",decision="allow"} 2',
     'catalog_gateway_requests_total{operation="DescribeTable",status="400",decision="none"} 1',
     'catalog_gateway_requests_total{operation="DescribeTable",status="401",decision="none"} 1',

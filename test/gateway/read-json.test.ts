@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { ClientAnswer } from '../../src/gateway/edge/client-answer.ts'
-import { ClientGone } from '../../src/gateway/edge/client-gone.ts'
-import { limitsSchema, timeoutsSchema } from '../../src/gateway/edge/edge-settings.ts'
-import { createListener } from '../../src/gateway/edge/listener.ts'
-import { Turns } from '../../src/gateway/edge/turns.ts'
+import type { OutgoingResponse } from '../../src/http1/server/outgoing-response.ts'
+import { ClientDisconnected } from '../../src/gateway/client-disconnected.ts'
+import { limitsSchema, timeoutsSchema } from '../../src/config/listen-settings.ts'
+import { createListener } from '../../src/gateway/listener.ts'
+import { RequestQueue } from '../../src/http1/server/request-queue.ts'
 import { readJson } from '../../src/gateway/upstream/read-json.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { openUpstream, type Upstream } from '../../src/gateway/upstream/upstream.ts'
@@ -31,16 +31,16 @@ async function catalog() {
 
 /** Asks for a client of which nothing is known but that it waits, until it does not. */
 async function reading(upstream: Upstream) {
-  const answering = deferred<ClientAnswer>()
+  const answering = deferred<OutgoingResponse>()
   const settings = {
     limits: limitsSchema.parse({}),
     timeouts: timeoutsSchema.parse({}),
-    line: new Turns(),
+    scheduler: new RequestQueue(),
     tls: undefined,
   }
   const listener = createListener(settings, {
-    request: (_request, response) => answering.resolve(response),
-    turnedAway: () => undefined,
+    onRequest: (_request, response) => answering.resolve(response),
+    onConnectionError: () => undefined,
   })
   const port = await listener.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => {
@@ -98,6 +98,6 @@ it('is sent again where the connection was cut, and ends with its client', async
   const { listing, leave } = await reading(upstream)
   await eventually(() => expect(recording.arrivals).toHaveLength(3))
   leave.abort()
-  await expect(listing).rejects.toBeInstanceOf(ClientGone)
+  await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
   expect(upstream.slots.small.active()).toBe(0)
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { z } from 'zod'
 import { afterAll, expect, it } from 'vitest'
 import { DeniedError } from '../../src/gateway/denied-error.ts'
-import { noBody } from '../../src/gateway/edge/client-body.ts'
+import { noBody } from '../../src/gateway/downstream.ts'
 import { authorize } from '../../src/gateway/stages/authorize.ts'
 import { check } from '../../src/gateway/stages/check.ts'
 import { match, routesTo } from '../../src/gateway/stages/match.ts'
@@ -232,7 +232,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
   try {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
     const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined }
-    const arriving = { ...noBody, whole: () => Promise.resolve(bytes) }
+    const arriving = { ...noBody, readAll: () => Promise.resolve(bytes) }
     await check(admitted, arriving, { bodyLimits, limits, upstreams })
     return true
   } catch (error) {

@@ -32,7 +32,7 @@ it.each([
   for (const target of [read, rows]) expectError(await gateway.post(target, { body: {} }), failed)
   expectError(await gateway.post(change), failed)
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
-  expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'BAD_ANSWER' } }])
+  expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'BAD_RESPONSE' } }])
 })
 
 it('an error without length or chunks is known by its status', async () => {

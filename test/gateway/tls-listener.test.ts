@@ -156,5 +156,5 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
 it('TLS on a plain port is refused and counted by its name', async () => {
   const { gateway } = await gatewayAndUpstream()
   await expect(overTls(gateway.url.replace('http', 'https'), {})).rejects.toThrow()
-  await eventually(async () => expect(await refusalsCounted(gateway, 'tls_to_plain_port')).toBe(1))
+  await eventually(async () => expect(await refusalsCounted(gateway, 'tls_on_plain_port')).toBe(1))
 })

@@ -65,7 +65,7 @@ it('an exchange ends after its time, however busy it is, and what became of a ch
   const late = { kind: 'ServiceUnavailable', status: 504, says: 'did not respond in time' } as const
   expectError(await gateway.post(change), late)
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
-  expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'ExchangeTimedOut' } }])
+  expect(outcomes).toMatchObject([{ result: 'unknown', details: { reason: 'RequestTimeout' } }])
 })
 
 it('a client that takes nothing of its answer for too long is cut off, and the upstream is free', async () => {

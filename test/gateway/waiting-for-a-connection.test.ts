@@ -137,6 +137,6 @@ it('a client that leaves while its request waits is forgotten; its change was ne
   expect(upstream.arrivals.map(({ target }) => target)).toEqual([query])
   await eventually(async () => {
     const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
-    expect(outcomes).toMatchObject([{ result: 'failed', details: { reason: 'ClientGone' } }])
+    expect(outcomes).toMatchObject([{ result: 'failed', details: { reason: 'ClientDisconnected' } }])
   })
 })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { bytePace } from '../../src/limits/fairness-settings.ts'
 
 const rate = { name: 'one', per: 'principal', perSecond: 1 } as const

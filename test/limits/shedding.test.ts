@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
-import { limitsSchema } from '../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { createShedding, Overloaded } from '../../src/limits/shedding.ts'
 import { refusalsCounted } from '../gateway/counted.ts'
 import { expectError } from '../gateway/expect-error.ts'
@@ -67,7 +67,7 @@ it('an upstream that is slow takes nothing from another one', async () => {
 })
 
 it('while requests wait too long for their turn, rows are refused, whatever the upstream does', async () => {
-  const turns = { wait: 1_000, waitedMs: () => turns.wait }
+  const turns = { wait: 1_000, oldestPendingMs: () => turns.wait }
   const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
   const shedding = createShedding(100, turns, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
   onTestFinished(() => shedding.close())
@@ -83,7 +83,7 @@ it('while requests wait too long for their turn, rows are refused, whatever the 
 })
 
 it('a principal that waits for more than its share has nothing of others refused', async () => {
-  const turns = { waitedMs: () => 0 }
+  const turns = { oldestPendingMs: () => 0 }
   const slots = {
     small: { oldestPendingMs: () => 0, isFreeFor: () => true },
     bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder: unknown) => holder !== 'mallory' },

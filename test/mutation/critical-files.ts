@@ -4,7 +4,6 @@ export interface CriticalFile {
   readonly tests: readonly string[]
 }
 
-const edge = ['test/gateway/edge/']
 const audit = [
   'test/audit/hash-chain.test.ts',
   'test/audit/tampered-file.test.ts',
@@ -35,16 +34,16 @@ export const criticalFiles: readonly CriticalFile[] = [
     tests: ['test/interface/target.test.ts', 'test/gateway/canonical-targets.test.ts'],
   },
   {
-    file: 'src/gateway/edge/request-head.ts',
-    tests: ['test/gateway/edge/heads-of-requests.test.ts', 'test/gateway/edge/refused-at-once.test.ts'],
+    file: 'src/http1/server/request-head.ts',
+    tests: ['test/http1/server/request-heads.test.ts', 'test/http1/server/refused-at-once.test.ts'],
   },
-  { file: 'src/gateway/edge/request-reader.ts', tests: edge },
-  { file: 'src/gateway/http/header-fields.ts', tests: [...edge, 'test/gateway/upstream-client/'] },
+  { file: 'src/http1/server/request-parser.ts', tests: ['test/http1/server/'] },
+  { file: 'src/http1/codec/header-fields.ts', tests: ['test/http1/'] },
   {
-    file: 'src/gateway/http/chunked-body.ts',
-    tests: ['test/gateway/chunked-bodies.test.ts', 'test/gateway/edge/refused-at-once.test.ts'],
+    file: 'src/http1/codec/chunked-decoder.ts',
+    tests: ['test/http1/codec/chunked-bodies.test.ts', 'test/http1/server/refused-at-once.test.ts'],
   },
-  { file: 'src/gateway/upstream/client/answer-reader.ts', tests: ['test/gateway/upstream-client/'] },
+  { file: 'src/http1/client/response-parser.ts', tests: ['test/http1/client/'] },
   {
     file: 'src/gateway/stages/match.ts',
     tests: ['test/gateway/aims-remembered.test.ts', 'test/gateway/refusals.test.ts'],

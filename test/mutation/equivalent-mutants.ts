@@ -10,19 +10,19 @@ export interface EquivalentMutants {
 
 export const equivalentMutants: readonly EquivalentMutants[] = [
   {
-    file: 'src/gateway/http/chunked-body.ts',
+    file: 'src/http1/codec/chunked-decoder.ts',
     line: '#left = 0',
     changes: ['0 -> 1'],
     reason: 'It is set before each chunk, and not read before the first one.',
   },
   {
-    file: 'src/gateway/edge/request-head.ts',
+    file: 'src/http1/server/request-head.ts',
     line: "if (text.includes('\\t') && framingWithTab.test(text))",
     changes: ["'\\t' -> ''"],
     reason: 'The pattern needs a tab itself; without one it is only not tried.',
   },
   {
-    file: 'src/gateway/edge/request-head.ts',
+    file: 'src/http1/server/request-head.ts',
     line: 'for (let index = 0; index < headers.length; index += 2) {',
     changes: ['index < headers.length -> index <= headers.length'],
     reason: 'One header more would have the name "", which means nothing.',

@@ -61,7 +61,7 @@ it('each request has its line, refusals included, and none is lost when the gate
     },
     { operation: 'unknown', status: 404, stage: 'match' },
     { level: 40, operation: 'TableExists', decision: 'allow', status: 503 },
-    { stage: 'receive', reason: 'malformed', client: '127.0.0.1' },
+    { stage: 'receive', reason: 'malformed_request', client: '127.0.0.1' },
   ])
   const [read, change] = lines as [LogLine, LogLine]
   // A head of some hundred bytes and the body; the answer is as short.

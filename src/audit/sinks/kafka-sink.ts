@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { KafkaConfig, Producer, SASLOptions } from 'kafkajs'
-import { readTlsFiles } from '../../interface/tls-files.ts'
+import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { KafkaSettings } from './sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 import { untilAborted } from './until-aborted.ts'

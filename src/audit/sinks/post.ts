@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
-import { readTlsFiles } from '../../interface/tls-files.ts'
+import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { HttpSettings, OtlpSettings } from './sink-settings.ts'
 
 /** The receiver did not take a batch. */

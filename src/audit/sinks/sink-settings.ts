@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { recordFormats } from '../formats/format-record.ts'
 import { receiverCredential, receiverUrl } from '../../interface/receiver-address.ts'
-import { absoluteTlsFiles, namesTlsFiles, tlsFiles } from '../../interface/tls-files.ts'
+import { absoluteTlsFiles, namesTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const path = z.string().min(1)

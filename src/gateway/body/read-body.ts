@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { InterfaceError, refusal } from '../../interface/errors.ts'
-import type { ClientBody } from '../edge/client-body.ts'
+import type { DownstreamBody } from '../downstream.ts'
 
 /** What has been read of a body. */
 export interface Beginning {
@@ -31,9 +31,9 @@ export async function* piecesOf(
 }
 
 /** The whole body in memory; `arrived` is told of its bytes as they come. Throws InvalidInput (400) for one cut short. */
-export async function wholeOf(body: ClientBody, arrived?: (bytes: number) => void): Promise<Buffer> {
+export async function wholeOf(body: DownstreamBody, arrived?: (bytes: number) => void): Promise<Buffer> {
   try {
-    return await body.whole(arrived)
+    return await body.readAll(arrived)
   } catch (error) {
     throw unreadable(error)
   }

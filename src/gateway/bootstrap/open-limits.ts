@@ -5,8 +5,8 @@ import type { Connection } from '../../limits/shared/connection.ts'
 import { shareAmongWorkers } from '../../limits/shared/share-among-workers.ts'
 import type { SharedLimits } from '../../limits/shared/share-limits.ts'
 import { createShedding, type Shedding } from '../../limits/shedding.ts'
-import { connectionLimit } from '../edge/open-files.ts'
-import { Turns } from '../edge/turns.ts'
+import { maxServerConnections } from '../../http1/server/max-connections.ts'
+import { RequestQueue } from '../../http1/server/request-queue.ts'
 import { observeBodyMemory } from '../observe/observe-body-memory.ts'
 import { observeSharedLimits } from '../observe/observe-shared-limits.ts'
 import { observeShedding } from '../observe/observe-shedding.ts'
@@ -22,7 +22,7 @@ interface OpenedLimits {
   readonly bodyMemory: BodyMemory
   readonly shedding: Shedding
   /** Requests that were read and not handled yet. */
-  readonly turns: Turns
+  readonly requestQueue: RequestQueue
   readonly maxConnections: number
 }
 
@@ -42,12 +42,12 @@ export async function openLimits(
   const maxConnections = await allowedConnections({ settings, log })
   const bodyMemory = createBodyMemory(settings.limits.maxJsonMemoryBytes)
   observeBodyMemory(registry, bodyMemory)
-  const turns = new Turns()
-  const shedding = createShedding(settings.limits.loadSheddingThresholdMs, turns, upstreams.all)
+  const requestQueue = new RequestQueue()
+  const shedding = createShedding(settings.limits.loadSheddingThresholdMs, requestQueue, upstreams.all)
   closers.push(() => shedding.close())
   observeShedding(registry, shedding)
   const activeRequests = new FairCapacity(maxConnections, 1)
-  return { limits, shared, activeRequests, bodyMemory, shedding, turns, maxConnections }
+  return { limits, shared, activeRequests, bodyMemory, shedding, requestQueue, maxConnections }
 }
 
 async function openShared(
@@ -71,7 +71,7 @@ async function allowedConnections({ settings, log }: Pick<Bootstrap, 'settings' 
     (sum, { maxConnections, maxBulkConnections }) => sum + maxConnections + maxBulkConnections,
     0,
   )
-  const allowed = await connectionLimit(wanted, toUpstreams)
+  const allowed = await maxServerConnections(wanted, toUpstreams)
   if (allowed < wanted) {
     log.warn({ connections: allowed, wanted }, 'connection limit lowered: too few file descriptors')
   }

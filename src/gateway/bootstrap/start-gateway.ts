@@ -9,7 +9,8 @@ import type { Connection } from '../../limits/shared/connection.ts'
 import type { ReadinessCheck } from '../../telemetry/readiness.ts'
 import type { FollowedChanges } from '../changes/follow-changes.ts'
 import { createDocuments } from '../documents.ts'
-import { followCertificates, readCertificates } from '../edge/listener-certificates.ts'
+import { readServerCertificates } from '../../lib/tls/server-certificates.ts'
+import { watchCertificates } from '../watch-certificates.ts'
 import { createPageTokens, readPageTokenSecret } from '../listing/page-token.ts'
 import { observeGateway } from '../observe/observe.ts'
 import { observeCertificates } from '../observe/observe-certificates.ts'
@@ -84,7 +85,7 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
     const requests = reportRequests(gatewayLog, settings, traces)
     const report = recorder?.recording(requests) ?? requests
     const { listen, limits, timeouts, listing } = settings
-    const tls = listen.tls && { settings: listen.tls, context: await readCertificates(listen.tls) }
+    const tls = listen.tls && { settings: listen.tls, context: await readServerCertificates(listen.tls) }
     certificates.listener(tls?.context.cert)
     const server = createGatewayServer({
       pipeline: {
@@ -107,7 +108,7 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
       listener: {
         limits: { ...limits, maxConnections: limiting.maxConnections },
         timeouts,
-        line: limiting.turns,
+        scheduler: limiting.requestQueue,
         tls,
       },
       limits,
@@ -123,11 +124,11 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
     closers.push(() => server.close())
     const url = await server.listen(listen)
     if (tls !== undefined) {
-      const taken = (context: SecureContextOptions): void => {
+      const onChange = (context: SecureContextOptions): void => {
         server.setCertificates(context)
         certificates.listener(context.cert)
       }
-      const followed = await followCertificates({ ...tls, log, taken })
+      const followed = await watchCertificates({ ...tls, log, onChange })
       closers.push(() => followed.close())
     }
     return { url, adminUrl, reload: reloadFiles, close: () => closers.close() }

@@ -7,7 +7,7 @@ import { defaultDelimiter } from '../../interface/identifiers.ts'
 import { operationNamed } from '../../interface/operations.ts'
 import { memberOf } from '../facts/read-facts.ts'
 import { madeVersion } from './made-versions.ts'
-import { readWhole } from '../upstream/client/read-whole.ts'
+import { readResponse } from '../../http1/client/read-response.ts'
 import { upstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
@@ -77,7 +77,7 @@ async function send(upstream: Upstream, { id, branch, version }: VersionQuery, s
     headers: ['content-type', 'application/json', requestIdHeader, randomUUID(), ...upstream.ownHeaders],
     body: Buffer.from(JSON.stringify({ id, branch, version })),
   }
-  const { status, body } = await readWhole(upstream.client, request, maximumBytes, signal)
+  const { status, body } = await readResponse(upstream.client, request, maximumBytes, signal)
   return { status, body: JSON.parse(body.toString('utf8')) as unknown }
 }
 

@@ -113,7 +113,7 @@ function upstreamState(upstream: Upstream): ConsoleState['upstreams'][number] {
     breaker: breaker.state,
     active: { small: slots.small.active(), bulk: slots.bulk.active() },
     pending: slots.small.pending() + slots.bulk.pending(),
-    connections: client.connections(),
+    connections: client.connectionCount(),
     maxConnections: slots.small.maxActive + slots.bulk.maxActive,
   }
 }

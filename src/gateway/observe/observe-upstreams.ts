@@ -64,7 +64,7 @@ export function observeUpstreams(registry: Registry, upstreams: readonly Upstrea
     ({ maxPending }) => maxPending,
   )
   gauge('connections', 'sum', 'Open connections to the upstream.', ['upstream'], (upstream) => [
-    [{ upstream: upstream.name }, upstream.client.connections()],
+    [{ upstream: upstream.name }, upstream.client.connectionCount()],
   ])
 }
 

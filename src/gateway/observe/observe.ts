@@ -6,9 +6,9 @@ import type { Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { limitLines } from '../../telemetry/limit-lines.ts'
 import { remember } from '../../telemetry/remember.ts'
-import type { ClientAnswer } from '../edge/client-answer.ts'
-import type { ClientRequest } from '../edge/client-request.ts'
-import type { TurnedAwayReason } from '../edge/listener.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
+import type { ConnectionErrorReason } from '../../http1/server/http1-server.ts'
 import { DeniedError } from '../denied-error.ts'
 import { namespaceNamer } from './namespace-label.ts'
 import { stageTimer } from './observe-stages.ts'
@@ -19,14 +19,14 @@ import type { Trace } from '../trace.ts'
 /** What the server tells as requests come and go. */
 export interface GatewayTelemetry {
   /** A request has arrived. */
-  begun(trace: Trace, request: ClientRequest): void
+  begun(trace: Trace, request: IncomingRequest): void
   /** Its answer is over: now it is counted, and has its line. */
-  ended(trace: Trace, response: ClientAnswer): void
+  ended(trace: Trace, response: OutgoingResponse): void
   /** A stage refused it. */
   refused(trace: Trace, error: InterfaceError): void
   /** What came over a connection was no request, or its connection was closed without an answer. */
   readonly turnedAway: (
-    reason: TurnedAwayReason | 'connect_not_supported',
+    reason: ConnectionErrorReason | 'connect_not_supported',
     client?: string,
     cause?: string,
   ) => void
@@ -94,7 +94,7 @@ export function observeGateway(
     stragglers: () => log.warn('drain timeout: active requests aborted'),
   }
 
-  function ended(trace: Trace, response: ClientAnswer): void {
+  function ended(trace: Trace, response: OutgoingResponse): void {
     const now = performance.now()
     inProgress.count -= 1
     const operation = trace.progress.route?.operation.name ?? trace.document ?? 'unknown'

@@ -1,8 +1,8 @@
 import { levelOf } from '../../interface/errors.ts'
 import type { GatewaySettings } from '../../config.ts'
 import type { GatewayLog } from '../../telemetry/log.ts'
-import type { ClientAnswer } from '../edge/client-answer.ts'
-import type { ClientRequest } from '../edge/client-request.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import type { Traces } from '../../telemetry/traces.ts'
 import type { RequestEnd } from './request-end.ts'
 import { requestLine } from './request-line.ts'
@@ -11,8 +11,8 @@ import type { Trace } from '../trace.ts'
 
 /** Tells of each request by itself, as metrics do not: its line in the log, and its spans where traces are on. */
 export interface RequestReport {
-  begun(trace: Trace, request: ClientRequest): void
-  ended(trace: Trace, response: ClientAnswer, end: RequestEnd): void
+  begun(trace: Trace, request: IncomingRequest): void
+  ended(trace: Trace, response: OutgoingResponse, end: RequestEnd): void
 }
 
 /** The report that the settings ask for; without traces nothing is done for them. */
@@ -50,7 +50,7 @@ function writeLine(
   log: Pick<GatewayLog, 'logger' | 'write'>,
   rate: number,
   trace: Trace,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   end: RequestEnd,
 ): void {
   const level = end.refusal ? levelOf(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
@@ -63,9 +63,9 @@ function writeLine(
 /** A read of the catalog or of a document that went well. */
 function isUnremarkable(
   { progress, document }: Trace,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   { status, refusal }: RequestEnd,
 ): boolean {
   const isRead = document !== undefined || progress.route?.operation.effect === 'read'
-  return isRead && status < 400 && refusal === undefined && response.isWhole
+  return isRead && status < 400 && refusal === undefined && response.isComplete
 }

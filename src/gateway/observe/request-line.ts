@@ -1,8 +1,8 @@
 import { idText, member, writtenOnce } from '../../audit/json-text.ts'
 import type { InterfaceError } from '../../interface/errors.ts'
 import { ForeignError } from '../../interface/foreign-text.ts'
-import type { ClientAnswer } from '../edge/client-answer.ts'
-import { carriedSince } from '../edge/connection-bytes.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import { takeConnectionBytes } from '../../http1/server/connection-bytes.ts'
 import type { RequestEnd } from './request-end.ts'
 import type { Principal } from '../../identity/principal.ts'
 import type { RuleReference } from '../../policy/decision.ts'
@@ -15,7 +15,7 @@ import { stages, type Trace } from '../trace.ts'
  */
 export function requestLine(
   trace: Trace,
-  response: ClientAnswer,
+  response: OutgoingResponse,
   end: RequestEnd,
   sampleRate: number | undefined,
 ): string {
@@ -23,7 +23,7 @@ export function requestLine(
   const { upstream, spans } = trace
   const { route, principal, allowedBy } = trace.progress
   const decided = allowedBy ?? trace.denial
-  const { bytesIn, bytesOut } = carriedSince(response.request.socket)
+  const { bytesIn, bytesOut } = takeConnectionBytes(response.request.socket)
   return (
     member('requestId', trace.requestId) +
     member('traceId', spans?.traceId) +
@@ -37,7 +37,7 @@ export function requestLine(
     member('upstream', upstream) +
     `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
     `,"durationMs":${milliseconds(endedAt - trace.startedAt)},"stageMs":{${stageDurations(trace)}}` +
-    `,"complete":${response.isWhole}` +
+    `,"complete":${response.isComplete}` +
     (refusal === undefined
       ? ''
       : member('stage', trace.stage) + member('reason', refusal.reason) + errorMembers(refusal)) +

@@ -8,7 +8,7 @@ import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import { headersFor, type AnsweredFor } from '../answered-for.ts'
 import { outcomeOf, outcomeOfFailure } from '../changes/outcome.ts'
 import type { DownstreamBody, DownstreamResponse } from '../downstream.ts'
-import { atEndOfTurn } from '../end-of-turn.ts'
+import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import { withoutReferences } from '../hidden-references.ts'
 import { list } from '../listing/list.ts'
 import type { PageTokens } from '../listing/page-token.ts'
@@ -37,14 +37,14 @@ export interface ForwardOptions {
  */
 export async function prepareForward({ upstream, payload }: Checked, body: DownstreamBody): Promise<void> {
   assertReachable(upstream)
-  if (payload.form === 'stream') await body.begun()
+  if (payload.form === 'stream') await body.started()
 }
 
 /**
  * Stage 8: sends the request upstream and the response downstream. The response to a change is held back until its
  * outcome is in the audit log, so a client never knows of a commit that the log does not. A listing is merged from all
  * upstreams that have a part in it. Resolves with the error that the upstream responded with, if it did. Throws
- * InterfaceError (502, 503, 504, or what was wrong with the body), or ClientGone.
+ * InterfaceError (502, 503, 504, or what was wrong with the body), or ClientDisconnected.
  */
 export async function forward(
   request: Audited,
@@ -87,7 +87,7 @@ export async function forward(
   const error = errorOf(answer, request.upstream, outgoing?.headers ?? [])
   const { headers, body } = errorAnswer(withoutReferences(error, request), answeredFor(request))
   response.writeHead(error.status, headers)
-  atEndOfTurn(() => response.end(body))
+  scheduleAtTickEnd(() => response.end(body))
   return error
 }
 
@@ -155,7 +155,7 @@ function send(answer: UpstreamAnswer, held: Buffer, request: Audited, response: 
     (_, index) => answer.headers[index - (index % 2)] !== 'content-length',
   )
   response.writeHead(status, [...headers, 'content-length', String(body.length)])
-  atEndOfTurn(() => response.end(body))
+  scheduleAtTickEnd(() => response.end(body))
 }
 
 /** Removes what the caller may not see. */

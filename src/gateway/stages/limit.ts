@@ -5,7 +5,7 @@ import type { Share } from '../../limits/limit.ts'
 import type { Limits } from '../../limits/limits.ts'
 import { principalKey, type LimitedRequest } from '../../limits/selection.ts'
 import { Overloaded, type Shedding } from '../../limits/shedding.ts'
-import { ClientGone } from '../edge/client-gone.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import type { Authorized, FullPermit } from './authorize.ts'
 
@@ -31,14 +31,15 @@ const countSentEveryMs = 250
 /**
  * Stage 5: takes capacity of every limit that applies to the request, and releases it when the response is over. It
  * follows `authorize`, so that callers that are denied use up nothing. Throws Overloaded or LimitsUnavailable (503),
- * LimitReached (429), or ClientGone.
+ * LimitReached (429), or ClientDisconnected.
  */
 export function limit(
   request: Authorized,
   response: DownstreamResponse,
   { limits, activeRequests, shedding, bodyMemory }: LimitOptions,
 ): Admitted {
-  if (response.isDestroyed) throw new ClientGone('the client closed the connection before it was admitted')
+  if (response.isDestroyed)
+    throw new ClientDisconnected('the client closed the connection before it was admitted')
   const { upstream, route, principal } = request
   const holder = principalKey(principal)
   shedding.admit(upstream.name, route.operation.name, holder)
@@ -46,14 +47,14 @@ export function limit(
   const share = limits.admit(limitedRequest(request))
   activeRequests.take(holder)
   const stopCounting = share?.sent && countSent(response, share.sent)
-  response.closing.add(() => {
+  response.onClose.add(() => {
     activeRequests.release(holder)
     stopCounting?.()
     share?.end()
   })
   const reserveMemory = bodyMemory.reservation(holder, (release) => {
     if (response.isDestroyed) release()
-    else response.closing.add(release)
+    else response.onClose.add(release)
   })
   return { ...request, countReceived: share?.arrived, reserveMemory }
 }

@@ -1,4 +1,4 @@
-import type { ClientRequest } from '../edge/client-request.ts'
+import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import {
   apiKeyHeader,
   dialectOf,
@@ -41,7 +41,7 @@ export interface ReceiveOptions {
  * underscore spelling of one, a reserved context key, a dialect that is not accepted.
  */
 export function receive(
-  request: ClientRequest,
+  request: IncomingRequest,
   { dialects: accepted, maximumHeaders }: ReceiveOptions,
   requestId: string,
 ): Received {
@@ -95,7 +95,7 @@ export function receive(
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
   const head: ReceivedHead = {
     requestId,
-    client: request.client,
+    client: request.remoteAddress,
     method,
     target,
     credentials: {

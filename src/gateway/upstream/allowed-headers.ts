@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { headerNameGrammar, lancedbServerHeader } from '../../interface/headers.ts'
+import { lancedbServerHeader } from '../../interface/headers.ts'
+import { fieldNameGrammar } from '../../lib/http/field-name.ts'
 
 /**
  * The headers of callers that every upstream gets besides those of `dialects`: what clients of the interface send,
@@ -97,7 +98,7 @@ export const allowedHeadersSettings = {
 }
 
 function mistakeIn(name: string, always: ReadonlySet<string>, reasons: Reasons): string | undefined {
-  if (!headerNameGrammar.test(name)) return 'expected the name of a header'
+  if (!fieldNameGrammar.test(name)) return 'expected the name of a header'
   if (always.has(name)) return 'it is always forwarded; remove it'
   return reasons.find(([names]) => names.test(name))?.[1]
 }

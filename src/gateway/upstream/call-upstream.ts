@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { refusal } from '../../interface/errors.ts'
-import { ClientGone } from '../edge/client-gone.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
 import { ExchangeFailed, type Client, type UpstreamAnswer, type UpstreamRequest } from './exchange.ts'
 import { tracedExchange } from '../observe/traced-exchange.ts'
 import { isTransportFailure, isUnavailable } from './upstream-failure.ts'
@@ -14,7 +14,7 @@ const pauseMs = 50
  * (a read whose body is in memory) is sent again if the connection failed before the response began, within the retry
  * budget of the upstream. No response is requested again, whatever its status: a 503 with `retry-after` tells the
  * client when to come back, and retries of the gateway would only add to the load. Rejects with ExchangeFailed if the
- * request was sent, else with ClientGone or ServiceUnavailable (503).
+ * request was sent, else with ClientDisconnected or ServiceUnavailable (503).
  */
 export async function callUpstream(
   upstream: Upstream,
@@ -29,7 +29,7 @@ export async function callUpstream(
   if (!slots.take(holder)) await slots.wait(holder, client.response)
   try {
     if (client.response.isDestroyed)
-      throw new ClientGone('the client closed the connection while its request was pending')
+      throw new ClientDisconnected('the client closed the connection while its request was pending')
     retryBudget.earn()
     for (let attempt = 1; ; attempt += 1) {
       assertReachable(upstream)

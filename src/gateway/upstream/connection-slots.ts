@@ -1,7 +1,7 @@
 import { type InterfaceError, refusal } from '../../interface/errors.ts'
 import { FairCapacity, type Holder } from '../../limits/fair-capacity.ts'
-import type { ClientAnswer } from '../edge/client-answer.ts'
-import { ClientGone } from '../edge/client-gone.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
 
 /** How many requests are active at a time, and how many may wait for one of them to end. */
 export interface ConnectionSlotsOptions {
@@ -31,9 +31,9 @@ export interface ConnectionSlots {
   take(holder: Holder): boolean
   /**
    * Resolves when a slot has been taken. Throws ServiceUnavailable (503 with `retry-after`) if the queue is full or
-   * the request has waited for too long, and ClientGone if the client closes the connection.
+   * the request has waited for too long, and ClientDisconnected if the client closes the connection.
    */
-  wait(holder: Holder, response: ClientAnswer): Promise<void>
+  wait(holder: Holder, response: OutgoingResponse): Promise<void>
   release(holder: Holder): void
 }
 
@@ -109,7 +109,7 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
         const leave = (): void => {
           dequeue(holder, request)
           clearTimeout(timer)
-          response.closing.delete(closed)
+          response.onClose.delete(closed)
         }
         const closed = (): void => {
           leave()
@@ -126,7 +126,7 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
           leave()
           reject(busy())
         }, options.queueTimeoutMs)
-        response.closing.add(closed)
+        response.onClose.add(closed)
         enqueue(holder, request)
       })
     },
@@ -137,8 +137,8 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
   }
 }
 
-function clientGone(): ClientGone {
-  return new ClientGone('the client closed the connection while its request was pending')
+function clientGone(): ClientDisconnected {
+  return new ClientDisconnected('the client closed the connection while its request was pending')
 }
 
 function busy(): InterfaceError {

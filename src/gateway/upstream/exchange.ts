@@ -1,13 +1,13 @@
 import { lancedbServerHeader } from '../../interface/headers.ts'
 import type { Holder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
-import { atEndOfTurn } from '../end-of-turn.ts'
-import type { ClientAnswer } from '../edge/client-answer.ts'
-import { ClientGone } from '../edge/client-gone.ts'
-import type { AnswerHead } from './client/answer-head.ts'
-import type { AnswerHandler, Exchange } from './client/exchange-control.ts'
-import type { OutgoingRequest } from './client/request-head.ts'
-import type { UpstreamClient } from './client/upstream-client.ts'
+import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
+import type { ResponseHead } from '../../http1/client/response-head.ts'
+import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
+import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
+import type { Http1Client } from '../../http1/client/http1-client.ts'
 import type { Pool } from './upstream.ts'
 
 /** What goes to the upstream. */
@@ -27,7 +27,7 @@ export interface UpstreamAnswer {
 
 /** How the client takes part while the exchange runs. */
 export interface Client {
-  readonly response: ClientAnswer
+  readonly response: OutgoingResponse
   /** Names and values in turn: what the gateway itself says in the head of the answer. */
   readonly headers: readonly string[]
   /** Whether an answer of success is held back until it is complete, for the gateway to read first. Errors always are. */
@@ -43,7 +43,7 @@ export interface Client {
 
 /** Where an exchange takes place, and how long it may stand still. */
 export interface ExchangeBounds {
-  readonly client: UpstreamClient
+  readonly client: Http1Client
   /** The headers of the answer that the client gets. */
   readonly responseHeaders: ReadonlySet<string>
   /** Milliseconds for a client to take something of an answer that streams to it. */
@@ -89,14 +89,14 @@ export function exchange(
 }
 
 /** Takes the answer of the upstream piece by piece. */
-class Relay implements AnswerHandler {
+class Relay implements ResponseHandler {
   readonly #client: Client
   readonly #sendTimeoutMs: number
   readonly #responseHeaders: ReadonlySet<string>
   readonly #resolve: (answer: UpstreamAnswer) => void
   readonly #reject: (error: ExchangeFailed) => void
   #stall: NodeJS.Timeout | undefined
-  #exchange: Exchange | undefined
+  #controller: RequestController | undefined
   #isSent = false
   #status = 0
   #headers: string[] = []
@@ -115,19 +115,19 @@ class Relay implements AnswerHandler {
     this.#responseHeaders = responseHeaders
     this.#resolve = resolve
     this.#reject = reject
-    if (client.endsWithClient) client.response.closing.add(this.#clientClosed)
+    if (client.endsWithClient) client.response.onClose.add(this.#clientClosed)
   }
 
   /** A repeat does not go over a connection that may have ended unnoticed, like that of the attempt before it. */
-  start(client: UpstreamClient, request: UpstreamRequest, isRepeat: boolean): void {
-    this.#exchange = client.send(request, this, isRepeat)
+  start(client: Http1Client, request: UpstreamRequest, isRepeat: boolean): void {
+    this.#controller = client.dispatch(request, this, isRepeat)
   }
 
-  sending(): void {
+  onRequestStart(): void {
     this.#isSent = true
   }
 
-  head({ status, headers }: AnswerHead): void {
+  onResponseStart({ status, headers }: ResponseHead): void {
     this.#status = status
     this.#headers = allowed(headers, this.#responseHeaders, this.#client.headers)
     const { response, holdsBack } = this.#client
@@ -135,18 +135,18 @@ class Relay implements AnswerHandler {
     else response.writeHead(status, this.#headers)
   }
 
-  data(piece: Buffer, giveBack: (() => void) | undefined): void {
+  onResponseData(piece: Buffer, release: (() => void) | undefined): void {
     if (this.#held === undefined) {
-      this.#pass(piece, giveBack)
+      this.#pass(piece, release)
       return
     }
-    if (!this.#hold(giveBack === undefined ? piece : Buffer.from(piece))) this.#giveUp(this.#tooLarge())
-    giveBack?.()
+    if (!this.#hold(release === undefined ? piece : Buffer.from(piece))) this.#giveUp(this.#tooLarge())
+    release?.()
   }
 
-  end(last: Buffer | undefined): void {
+  onResponseEnd(last: Buffer | undefined): void {
     if (this.#held !== undefined && last !== undefined && !this.#hold(Buffer.from(last))) {
-      this.failed(this.#tooLarge())
+      this.onResponseError(this.#tooLarge())
       return
     }
     this.#detach()
@@ -154,11 +154,11 @@ class Relay implements AnswerHandler {
     else this.#endAnswer(last)
   }
 
-  failed(error: Error): void {
+  onResponseError(error: Error): void {
     this.#detach()
     // Whatever cut the body of an error short, the upstream has said how the request ended.
     const isRefusal = this.#status !== 0 && !isSuccess(this.#status)
-    if (isRefusal && !(error instanceof ClientGone)) {
+    if (isRefusal && !(error instanceof ClientDisconnected)) {
       this.#answer()
       return
     }
@@ -182,7 +182,7 @@ class Relay implements AnswerHandler {
     const { response } = this.#client
     // As text of one byte a character it goes into one write with the head of a short answer.
     const text = last?.toString('latin1')
-    atEndOfTurn(() => response.end(text))
+    scheduleAtTickEnd(() => response.end(text))
     this.#answer()
   }
 
@@ -197,12 +197,12 @@ class Relay implements AnswerHandler {
   }
 
   /** A piece that is lent is given back when the client has it; where the client went away, nobody may reuse it. */
-  #pass(piece: Buffer, giveBack: (() => void) | undefined): void {
-    if (!this.#isPassing) this.#client.response.draining.add(this.#resume)
+  #pass(piece: Buffer, release: (() => void) | undefined): void {
+    if (!this.#isPassing) this.#client.response.onDrain.add(this.#resume)
     this.#isPassing = true
-    const isTaken = this.#client.response.write(piece, giveBack && ((error) => !error && giveBack()))
-    if (!isTaken) this.#exchange?.pause()
-    if (!isTaken || giveBack !== undefined) this.#watchTaking()
+    const isTaken = this.#client.response.write(piece, release && ((error) => !error && release()))
+    if (!isTaken) this.#controller?.pause()
+    if (!isTaken || release !== undefined) this.#watchTaking()
   }
 
   /** An upstream that waits for a slow client is not slow itself: that wait has a bound of its own. */
@@ -212,24 +212,25 @@ class Relay implements AnswerHandler {
       return
     }
     this.#stall = setTimeout(() => {
-      if (this.#exchange?.isStopped() === true)
-        this.#giveUp(new ClientGone('send timeout: the client does not read the response'))
+      if (this.#controller?.isBlocked === true)
+        this.#giveUp(new ClientDisconnected('send timeout: the client does not read the response'))
     }, this.#sendTimeoutMs)
   }
 
   #giveUp(reason: Error): void {
-    this.#exchange?.abort(reason)
+    this.#controller?.abort(reason)
   }
 
   #detach(): void {
     clearTimeout(this.#stall)
-    if (this.#client.endsWithClient) this.#client.response.closing.delete(this.#clientClosed)
-    if (this.#isPassing) this.#client.response.draining.delete(this.#resume)
+    if (this.#client.endsWithClient) this.#client.response.onClose.delete(this.#clientClosed)
+    if (this.#isPassing) this.#client.response.onDrain.delete(this.#resume)
   }
 
-  readonly #resume = (): void => this.#exchange?.resume()
+  readonly #resume = (): void => this.#controller?.resume()
 
-  readonly #clientClosed = (): void => this.#giveUp(new ClientGone('the client closed the connection'))
+  readonly #clientClosed = (): void =>
+    this.#giveUp(new ClientDisconnected('the client closed the connection'))
 }
 
 function isSuccess(status: number): boolean {

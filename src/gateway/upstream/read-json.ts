@@ -2,7 +2,7 @@ import { type InterfaceError, refusal } from '../../interface/errors.ts'
 import type { Target } from '../../interface/target.ts'
 import type { Holder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
-import type { ClientAnswer } from '../edge/client-answer.ts'
+import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { callUpstream } from './call-upstream.ts'
 import type { UpstreamAnswer } from './exchange.ts'
 import { errorOf } from './upstream-answer.ts'
@@ -17,7 +17,7 @@ export interface ReadFor {
   /** Names and values in turn. */
   readonly headers: readonly string[]
   /** The answer that the reading is for; when its client goes away, the reading ends. */
-  readonly response: ClientAnswer
+  readonly response: OutgoingResponse
   /** Of its request, where traces are on. */
   readonly spans?: RequestSpans | undefined
 }
@@ -25,7 +25,7 @@ export interface ReadFor {
 /**
  * Reads the JSON object that an upstream answers to an operation without a body, for an answer that the gateway
  * composes itself. It takes a slot like any other request, and is repeated like any other read.
- * Throws what the client would be answered: InterfaceError, or ClientGone.
+ * Throws what the client would be answered: InterfaceError, or ClientDisconnected.
  */
 export async function readJson(
   upstream: Upstream,

@@ -1,8 +1,12 @@
 import { InterfaceError, refusal } from '../../interface/errors.ts'
 import { isCatalogError } from '../../interface/foreign-errors.ts'
-import { ClientGone } from '../edge/client-gone.ts'
+import { ClientDisconnected } from '../client-disconnected.ts'
 import { AnswerTooLarge, ExchangeFailed, type UpstreamAnswer } from './exchange.ts'
-import { ExchangeTimedOut, TransportError, type TransportCode } from './client/transport-error.ts'
+import {
+  RequestTimeout,
+  TransportError,
+  type TransportErrorCode,
+} from '../../http1/client/transport-error.ts'
 
 /** Why an attempt failed: the connection to the client, or the refusal that the client gets. */
 type Failure =
@@ -23,11 +27,11 @@ const messages: Readonly<Record<Exclude<Failure, 'downstream'>, string>> = {
   upstream_unreachable: 'the catalog could not be reached, or closed the connection',
 }
 
-const failures: Readonly<Partial<Record<TransportCode, Failure>>> = {
-  ANSWER_TIMEOUT: 'upstream_timeout',
-  IDLE_TIMEOUT: 'upstream_timeout',
+const failures: Readonly<Partial<Record<TransportErrorCode, Failure>>> = {
+  HEADERS_TIMEOUT: 'upstream_timeout',
+  BODY_TIMEOUT: 'upstream_timeout',
   CONNECT_TIMEOUT: 'upstream_connect_timeout',
-  CLOSED: 'shutting_down',
+  CLIENT_CLOSED: 'shutting_down',
   BAD_REQUEST: 'upstream_request_invalid',
 }
 
@@ -52,7 +56,7 @@ export function isTransportFailure(cause: unknown): boolean {
 
 /**
  * What a client is answered for a failed exchange: 502, 503 or 504, or what was found wrong with the body that it was
- * sending. ClientGone stays as it is, and so does what is no failed exchange.
+ * sending. ClientDisconnected stays as it is, and so does what is no failed exchange.
  */
 export function answerToFailure(error: unknown): unknown {
   if (!(error instanceof ExchangeFailed)) return error
@@ -70,8 +74,8 @@ export function reasonOfFailure(error: unknown): string {
 }
 
 function failureOf(cause: unknown): Failure {
-  if (cause instanceof ClientGone || cause instanceof InterfaceError) return 'downstream'
+  if (cause instanceof ClientDisconnected || cause instanceof InterfaceError) return 'downstream'
   if (cause instanceof AnswerTooLarge) return 'upstream_response_too_large'
-  if (cause instanceof ExchangeTimedOut) return 'upstream_timeout'
+  if (cause instanceof RequestTimeout) return 'upstream_timeout'
   return (cause instanceof TransportError ? failures[cause.code] : undefined) ?? 'upstream_unreachable'
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { withAbsoluteAddressFiles } from '../../interface/catalog-address.ts'
-import { absoluteTlsFiles, readTlsFiles } from '../../interface/tls-files.ts'
+import { absoluteTlsFiles, readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 

@@ -1,8 +1,8 @@
 import { operationNamed } from '../../interface/operations.ts'
 import { buildTarget } from '../../interface/target.ts'
-import type { ConnectorOptions } from './client/connector.ts'
-import { readWhole } from './client/read-whole.ts'
-import { createUpstreamClient } from './client/upstream-client.ts'
+import type { ConnectorOptions } from '../../http1/client/connector.ts'
+import { readResponse } from '../../http1/client/read-response.ts'
+import { createHttp1Client } from '../../http1/client/http1-client.ts'
 import { isUnavailableStatus } from './upstream-failure.ts'
 
 /** What is asked how often, and whom. */
@@ -43,12 +43,12 @@ const maximumBytes = 16 * 1024 * 1024
  */
 export function watchHealth(options: HealthOptions): Health {
   const { connectTimeoutMs, timeoutMs, intervalMs, failingIntervalMs } = options
-  const client = createUpstreamClient({
+  const client = createHttp1Client({
     ...options,
     timeouts: {
       connectTimeoutMs,
-      responseHeadersTimeoutMs: timeoutMs,
-      responseBodyTimeoutMs: timeoutMs,
+      headersTimeoutMs: timeoutMs,
+      bodyTimeoutMs: timeoutMs,
       totalTimeoutMs: timeoutMs,
     },
   })
@@ -63,7 +63,7 @@ export function watchHealth(options: HealthOptions): Health {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const request = { method: 'GET', path, headers: options.headers, body: null } as const
-      const { status } = await readWhole(client, request, maximumBytes, signal)
+      const { status } = await readResponse(client, request, maximumBytes, signal)
       return !isUnavailableStatus(status)
     } catch {
       return false

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { catalogAddress } from '../../interface/catalog-address.ts'
-import { tlsFiles } from '../../interface/tls-files.ts'
+import { tlsFiles } from '../../lib/tls/tls-files.ts'
 import {
   assertIdentifier,
   assertSeparable,

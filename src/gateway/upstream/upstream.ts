@@ -5,7 +5,7 @@ import type { CallerHeaders, CallerIdentity } from './caller-headers.ts'
 import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.ts'
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
-import { createUpstreamClient, type UpstreamClient } from './client/upstream-client.ts'
+import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
 import { watchHealth, type Health } from './upstream-health.ts'
 
 /** How to reach a catalog behind the gateway, and what it may be told. */
@@ -90,7 +90,7 @@ export interface Upstream {
   readonly timeouts: UpstreamOptions['timeouts']
   readonly retries: RetrySettings
   /** Every request that is sent through it holds a slot, so that there are no more connections than slots. */
-  readonly client: UpstreamClient
+  readonly client: Http1Client
   readonly slots: Readonly<Record<Pool, ConnectionSlots>>
   readonly breaker: CircuitBreaker
   readonly retryBudget: RetryBudget
@@ -106,7 +106,16 @@ export function openUpstream(options: UpstreamOptions): Upstream {
   const ownHeaders = [...options.credentials, ...databaseHeaders(database)]
   const basePath = url.pathname.replace(/\/$/, '')
   const delimiter = options.delimiter ?? defaultDelimiter
-  const client = createUpstreamClient({ url, tls: options.tls, timeouts })
+  const client = createHttp1Client({
+    url,
+    tls: options.tls,
+    timeouts: {
+      connectTimeoutMs: timeouts.connectTimeoutMs,
+      headersTimeoutMs: timeouts.responseHeadersTimeoutMs,
+      bodyTimeoutMs: timeouts.responseBodyTimeoutMs,
+      totalTimeoutMs: timeouts.totalTimeoutMs,
+    },
+  })
   const breaker = new CircuitBreaker(options.circuitBreaker, () => health.checkNow())
   const health = watchHealth({
     ...options.healthCheck,

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { readTlsFiles } from '../../interface/tls-files.ts'
+import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { SharedSettings } from './shared-settings.ts'
 
 /** How long the server may take to be connected to, and again to let the gateway in. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { absoluteTlsFiles, tlsFiles } from '../../interface/tls-files.ts'
+import { absoluteTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
 
 const path = z.string().min(1)
 

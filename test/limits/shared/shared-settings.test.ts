@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { limitsSchema } from '../../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../../src/config/listen-settings.ts'
 import { sharedSchema, withAbsoluteSharedPaths } from '../../../src/limits/shared/shared-settings.ts'
 
 const address = 'rediss://limits.example:6379'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { limitsSchema } from '../../../src/gateway/edge/edge-settings.ts'
+import { limitsSchema } from '../../../src/config/listen-settings.ts'
 import type { sharedSchema } from '../../../src/limits/shared/shared-settings.ts'
 import { everything, type GatewaySetup, type TestedGateway } from '../../gateway/open-gateway.ts'
 import { gatewayAndUpstream, gatewayBefore } from '../../gateway/running-gateway.ts'

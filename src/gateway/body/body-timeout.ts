@@ -1,0 +1,8 @@
+import { InterfaceError, optionsFor } from '../../interface/errors.ts'
+
+/** The body of a request did not arrive in time (408). The connection cannot be used any more. */
+export class BodyTimeout extends InterfaceError {
+  constructor() {
+    super('InvalidInput', 'the body of the request did not arrive in time', optionsFor('body_timeout'))
+  }
+}

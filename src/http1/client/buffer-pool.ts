@@ -1,0 +1,16 @@
+/** Small reads of all connections: each connection has consumed its bytes when the next one reads. */
+export const sharedReadBuffer = Buffer.allocUnsafeSlow(64 * 1024)
+
+const largeBytes = 1024 * 1024
+const maxPooled = 16
+const pooled: Buffer[] = []
+
+/** A buffer of 1 MiB for large reads. */
+export function acquireBuffer(): Buffer {
+  return pooled.pop() ?? Buffer.allocUnsafeSlow(largeBytes)
+}
+
+/** The buffer must not be used any more, also by pending writes. */
+export function releaseBuffer(buffer: Buffer): void {
+  if (pooled.length < maxPooled) pooled.push(buffer)
+}

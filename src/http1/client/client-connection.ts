@@ -1,0 +1,317 @@
+import type { Socket } from 'node:net'
+import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
+import { toError } from '../../lib/errors/to-error.ts'
+import { MessageWriter } from '../codec/message-writer.ts'
+import { sharedReadBuffer } from './buffer-pool.ts'
+import type { Connector } from './connector.ts'
+import { serializeRequestHead, type SerializedHead } from './outgoing-request.ts'
+import { PooledBuffer } from './pooled-buffer.ts'
+import type { ControlledConnection, RequestController } from './request-controller.ts'
+import type { ResponseHead } from './response-head.ts'
+import { ResponseParser, type ResponseParserHandler } from './response-parser.ts'
+import { sendBody } from './send-body.ts'
+import { RequestTimeout, TransportError } from './transport-error.ts'
+
+/** In milliseconds. */
+export interface ClientTimeouts {
+  /** For the connection, TLS included. */
+  readonly connectTimeoutMs: number
+  /** From the end of the request to the head of the response, or between two chunks of a streamed request body. */
+  readonly headersTimeoutMs: number
+  /** Between two chunks of a response. */
+  readonly bodyTimeoutMs: number
+  /** From the dispatch of a request to the end of its response. */
+  readonly totalTimeoutMs: number
+}
+
+/** Owns connections. */
+export interface ConnectionOwner {
+  readonly host: string
+  readonly timeouts: ClientTimeouts
+  /** The connection can be reused. */
+  onIdle(connection: ClientConnection): void
+  onClose(connection: ClientConnection): void
+}
+
+type State =
+  | { readonly kind: 'connecting'; readonly controller: RequestController }
+  /** The request is written at the end of the tick. */
+  | { readonly kind: 'scheduled'; readonly controller: RequestController }
+  | Active
+  | { readonly kind: 'idle'; readonly until: number }
+  | { readonly kind: 'closed' }
+
+/** The request is being sent, or its response received: an upstream may respond before the request is complete. */
+interface Active {
+  readonly kind: 'active'
+  readonly controller: RequestController
+  readonly parser: ResponseParser
+  sending: 'body' | 'done'
+  stopBody: (() => void) | undefined
+  response: ResponseHead | undefined
+  /** A large response is read into it. */
+  pooledBuffer: PooledBuffer | undefined
+}
+
+const closed: State = { kind: 'closed' }
+
+/** Smaller chunks are copied: that costs less than pausing the connection until they have been written. */
+const smallBytes = 16 * 1024
+
+/**
+ * An upstream connection. Carries one request at a time, and is reused only if the request was written completely and
+ * nothing was received behind the end of its response.
+ */
+export class ClientConnection implements ControlledConnection, ResponseParserHandler {
+  #state: State
+  readonly #owner: ConnectionOwner
+  readonly #socket: Socket
+  readonly #connectTimer: NodeJS.Timeout
+  /** Whether the socket allocates a buffer for each read, as TLS does. */
+  readonly #allocatesReads: boolean
+  #readBuffer: Buffer = sharedReadBuffer
+  #lastActivityAt = 0
+
+  /** Opens a connection for a first request. */
+  constructor(connector: Connector, owner: ConnectionOwner, controller: RequestController) {
+    this.#owner = owner
+    this.#state = { kind: 'connecting', controller }
+    controller.attach(this)
+    this.#allocatesReads = connector.isSecure
+    this.#socket = connector.open({ buffer: this.#nextReadBuffer, callback: this.#onRead })
+    if (connector.isSecure) this.#socket.on('data', this.#onData)
+    this.#socket
+      .once(connector.isSecure ? 'secureConnect' : 'connect', this.#onConnect)
+      .once('end', this.#onEnd)
+      .once('error', (error) => this.close(error))
+      .once('close', () => this.close(new TransportError('CONNECTION_CLOSED', 'the connection was closed')))
+    this.#connectTimer = setTimeout(
+      () => this.close(new TransportError('CONNECT_TIMEOUT', 'the connection was not established in time')),
+      owner.timeouts.connectTimeoutMs,
+    )
+  }
+
+  get isConnected(): boolean {
+    return this.#state.kind !== 'connecting' && this.#state.kind !== 'closed'
+  }
+
+  get isPaused(): boolean {
+    return this.#socket.isPaused()
+  }
+
+  isReusable(now: number): boolean {
+    return this.#state.kind === 'idle' && now < this.#state.until
+  }
+
+  /** Sends another request: only for a reusable connection. */
+  send(controller: RequestController): void {
+    this.#state = { kind: 'scheduled', controller }
+    controller.attach(this)
+    this.#lastActivityAt = performance.now()
+    scheduleAtTickEnd(() => this.#start(controller))
+  }
+
+  flowChanged(): void {
+    const state = this.#state
+    if (state.kind === 'closed') return
+    const isBlocked =
+      'controller' in state &&
+      (state.controller.isPaused || (state.kind === 'active' && state.pooledBuffer?.isInUse === true))
+    if (isBlocked === this.#socket.isPaused()) return
+    if (isBlocked) {
+      this.#socket.pause()
+    } else {
+      this.#lastActivityAt = performance.now()
+      this.#socket.resume()
+    }
+  }
+
+  /** Closes the connection if a timeout has expired. */
+  checkTimeouts(now: number): void {
+    const state = this.#state
+    const { headersTimeoutMs, bodyTimeoutMs, totalTimeoutMs } = this.#owner.timeouts
+    if (state.kind === 'closed') return
+    if (state.kind === 'idle') {
+      if (now >= state.until) this.close(idleTimeout())
+      return
+    }
+    if (now - state.controller.startedAt > totalTimeoutMs) {
+      this.close(new RequestTimeout('the request took too long'))
+      return
+    }
+    if (state.kind !== 'active' || this.#socket.isPaused()) return
+    const inactiveMs = now - this.#lastActivityAt
+    if (state.response !== undefined) {
+      if (inactiveMs > bodyTimeoutMs)
+        this.close(new TransportError('BODY_TIMEOUT', 'the response did not continue in time'))
+    } else if (
+      inactiveMs > headersTimeoutMs &&
+      (state.sending === 'done' || this.#socket.writableNeedDrain)
+    ) {
+      this.close(new TransportError('HEADERS_TIMEOUT', 'the response did not start in time'))
+    }
+  }
+
+  /** Closes the connection; its request fails with the reason. */
+  close(reason: Error): void {
+    const state = this.#state
+    if (state.kind === 'closed') return
+    this.#destroy()
+    if ('controller' in state) state.controller.handler.onResponseError(reason)
+  }
+
+  /** Called by the parser. */
+  onResponseStart(head: ResponseHead): void {
+    const state = this.#state
+    if (state.kind !== 'active') return
+    state.response = head
+    state.controller.handler.onResponseStart(head)
+  }
+
+  /** Called by the parser. */
+  onResponseData(chunk: Buffer): void {
+    const state = this.#state
+    if (state.kind !== 'active') return
+    const { controller, pooledBuffer } = state
+    if (chunk.length > smallBytes && pooledBuffer !== undefined && this.#readBuffer === pooledBuffer.buffer) {
+      const release = pooledBuffer.retain()
+      controller.handler.onResponseData(chunk, release)
+      this.flowChanged()
+    } else {
+      controller.handler.onResponseData(this.#allocatesReads ? chunk : Buffer.from(chunk), undefined)
+    }
+  }
+
+  /** Called by the parser. */
+  onResponseEnd(last: Buffer | undefined): void {
+    const state = this.#state
+    if (state.kind !== 'active') return
+    const keepAliveMs = state.response?.keepAliveMs ?? 0
+    if (state.sending === 'done' && this.#socket.writableLength === 0 && keepAliveMs > 0) {
+      release(state)
+      this.#state = { kind: 'idle', until: performance.now() + keepAliveMs }
+      this.flowChanged()
+      this.#owner.onIdle(this)
+    } else {
+      this.#destroy()
+    }
+    state.controller.handler.onResponseEnd(last)
+  }
+
+  readonly #onConnect = (): void => {
+    clearTimeout(this.#connectTimer)
+    const state = this.#state
+    if (state.kind === 'connecting') this.#start(state.controller)
+  }
+
+  /** Has no effect on a request that was aborted meanwhile. */
+  #start(controller: RequestController): void {
+    const before = this.#state
+    if ((before.kind !== 'connecting' && before.kind !== 'scheduled') || before.controller !== controller)
+      return
+    const state: Active = {
+      kind: 'active',
+      controller,
+      parser: new ResponseParser(this),
+      sending: 'body',
+      stopBody: undefined,
+      response: undefined,
+      pooledBuffer: undefined,
+    }
+    this.#state = state
+    this.#lastActivityAt = performance.now()
+    try {
+      const head = serializeRequestHead(controller.request, this.#owner.host)
+      controller.handler.onRequestStart()
+      if (this.#state === state) this.#write(state, head)
+    } catch (error) {
+      this.close(toError(error))
+    }
+  }
+
+  #write(state: Active, head: SerializedHead): void {
+    const { body, ownsBody = false } = state.controller.request
+    if (body === null || Buffer.isBuffer(body)) {
+      state.sending = 'done'
+      new MessageWriter(this.#socket, head.text, false).end(body ?? '')
+      return
+    }
+    state.stopBody = sendBody(
+      this.#socket,
+      head,
+      { body, ownsBody },
+      {
+        onProgress: () => (this.#lastActivityAt = performance.now()),
+        onSent: () => {
+          state.sending = 'done'
+          state.stopBody = undefined
+          this.#lastActivityAt = performance.now()
+        },
+        onError: (error) => this.close(error),
+      },
+    )
+  }
+
+  /** Called by a plain socket before each read. */
+  readonly #nextReadBuffer = (): Buffer => {
+    const state = this.#state
+    this.#readBuffer = (state.kind === 'active' ? state.pooledBuffer?.buffer : undefined) ?? sharedReadBuffer
+    return this.#readBuffer
+  }
+
+  readonly #onRead = (size: number): boolean => {
+    this.#onData(this.#readBuffer.subarray(0, size))
+    const state = this.#state
+    // A full read suggests a large body: switch to a pooled buffer.
+    if (size === sharedReadBuffer.length && state.kind === 'active' && state.response !== undefined)
+      state.pooledBuffer ??= new PooledBuffer(() => this.flowChanged())
+    return true
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    const state = this.#state
+    if (state.kind !== 'active') {
+      this.close(new TransportError('BAD_RESPONSE', 'there is a response without a request'))
+      return
+    }
+    this.#lastActivityAt = performance.now()
+    try {
+      state.parser.parse(bytes)
+    } catch (error) {
+      this.close(toError(error))
+    }
+  }
+
+  readonly #onEnd = (): void => {
+    const state = this.#state
+    try {
+      if (state.kind === 'active') state.parser.finish()
+    } catch (error) {
+      this.close(toError(error))
+    }
+    this.close(new TransportError('CONNECTION_CLOSED', 'the upstream closed the connection'))
+  }
+
+  #destroy(): void {
+    const state = this.#state
+    this.#state = closed
+    clearTimeout(this.#connectTimer)
+    if ('controller' in state) release(state)
+    this.#socket.on('error', () => undefined)
+    this.#socket.destroy()
+    this.#owner.onClose(this)
+  }
+}
+
+export function idleTimeout(): TransportError {
+  return new TransportError('CLIENT_CLOSED', 'the connection was idle')
+}
+
+/** Detaches the connection from a request that is over. */
+function release(state: Extract<State, { controller: RequestController }>): void {
+  state.controller.attach(undefined)
+  if (state.kind !== 'active') return
+  state.parser.stop()
+  state.stopBody?.()
+  state.pooledBuffer?.close()
+}

@@ -1,0 +1,53 @@
+import { toError } from '../../lib/errors/to-error.ts'
+import type { Http1Client } from './http1-client.ts'
+import type { OutgoingRequest } from './outgoing-request.ts'
+
+/** A response that was read into memory. */
+export interface BufferedResponse {
+  readonly status: number
+  readonly body: Buffer
+}
+
+/** Sends a request and reads its response into memory. Rejects for a body of more than `maxBytes`, and on abort. */
+export function readResponse(
+  client: Http1Client,
+  request: OutgoingRequest,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<BufferedResponse> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    let status = 0
+    const abort = (): void => controller.abort(toError(signal.reason))
+    const settle = (): void => signal.removeEventListener('abort', abort)
+    const controller = client.dispatch(request, {
+      onRequestStart: () => undefined,
+      onResponseStart: (head) => (status = head.status),
+      onResponseData(chunk, release) {
+        bytes += chunk.length
+        if (bytes > maxBytes) controller.abort(tooLarge(maxBytes))
+        else chunks.push(release === undefined ? chunk : Buffer.from(chunk))
+        release?.()
+      },
+      onResponseEnd(last) {
+        settle()
+        if (last !== undefined) chunks.push(last)
+        bytes += last?.length ?? 0
+        // Copies `last` before its memory is reused.
+        if (bytes > maxBytes) reject(tooLarge(maxBytes))
+        else resolve({ status, body: Buffer.concat(chunks) })
+      },
+      onResponseError(error) {
+        settle()
+        reject(error)
+      },
+    })
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
+  })
+}
+
+function tooLarge(maxBytes: number): Error {
+  return new Error(`the response is larger than ${maxBytes} bytes`)
+}

@@ -1,0 +1,98 @@
+import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
+import { badResponse } from './transport-error.ts'
+
+/** The head of a response. */
+export interface ResponseHead {
+  readonly status: number
+  /** Lower-case names and values in turn. */
+  readonly headers: string[]
+  /** Length in bytes, the chunked coding, or (errors only) the end of the connection. */
+  readonly body: number | 'chunked' | 'until closed'
+  /** Milliseconds that the connection may stay idle before its next request; 0 if it cannot be reused. */
+  readonly keepAliveMs: number
+}
+
+const maxHeaders = 256
+/** Used if the upstream announces no keep-alive timeout. */
+const defaultKeepAliveMs = 4_000
+const maxKeepAliveMs = 600_000
+/** A connection is not reused so close to the end of its keep-alive timeout. */
+const keepAliveMarginMs = 2_000
+
+const statusLine = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: |$)/
+
+/**
+ * Parses the head of a response, without the empty line at its end (RFC 9112). Throws TransportError for every
+ * deviation from the grammar, and wherever parsers differ on where the response ends.
+ */
+export function parseResponseHead(text: string): ResponseHead {
+  if (!headGrammar.test(text)) throw badResponse('the head of the response has invalid characters')
+  const lineEnd = text.indexOf('\r\n')
+  const match = statusLine.exec(lineEnd === -1 ? text : text.slice(0, lineEnd))
+  if (match === null) throw badResponse('the response does not start with a status line of HTTP/1.1')
+  const status = Number(match[2])
+  const headers =
+    lineEnd === -1
+      ? []
+      : parseHeaderFields(text, lineEnd + 2, (has) => badResponse(`the response has ${has}`), maxHeaders)
+  const { body, keepAliveMs } = parseFraming(status, match[1] === '1', headers)
+  return { status, headers, body, keepAliveMs }
+}
+
+type Framing = Pick<ResponseHead, 'body' | 'keepAliveMs'>
+
+function parseFraming(status: number, isHttp11: boolean, headers: readonly string[]): Framing {
+  let length: string | undefined
+  let coding: string | undefined
+  let keepAliveMs = isHttp11 ? defaultKeepAliveMs : 0
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? ''
+    const value = headers[index + 1] ?? ''
+    switch (name) {
+      case 'content-length':
+        if (length !== undefined || !contentLengthGrammar.test(value))
+          throw badResponse('the content-length of the response is repeated or invalid')
+        length = value
+        break
+      case 'transfer-encoding':
+        if (coding !== undefined || value.toLowerCase() !== 'chunked')
+          throw badResponse('the response has a transfer coding that is not chunked alone')
+        coding = value
+        break
+      case 'connection':
+        if (hasCloseOption(value)) keepAliveMs = 0
+        break
+      case 'keep-alive':
+        if (keepAliveMs > 0) keepAliveMs = parseKeepAlive(value)
+    }
+  }
+  if (coding !== undefined && (length !== undefined || !isHttp11))
+    throw badResponse('the end of the response is ambiguous')
+  if (status === 204 || status === 304) {
+    const isPlain = status === 304 || (coding === undefined && Number(length ?? 0) === 0)
+    return { body: 0, keepAliveMs: isPlain ? keepAliveMs : 0 }
+  }
+  if (coding !== undefined) return { body: 'chunked', keepAliveMs }
+  if (length !== undefined) return { body: Number(length), keepAliveMs }
+  // A killed upstream closes the connection, too, and node does not report whether TLS was closed with close_notify.
+  if (isSuccess(status))
+    throw badResponse('the response has neither a content-length nor chunks, and may be truncated')
+  return { body: 'until closed', keepAliveMs: 0 }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+function hasCloseOption(value: string): boolean {
+  return value
+    .toLowerCase()
+    .split(',')
+    .some((option) => option.trim() === 'close')
+}
+
+function parseKeepAlive(value: string): number {
+  const seconds = /(?:^|[,;\s])timeout=([0-9]{1,9})/i.exec(value)?.[1]
+  if (seconds === undefined) return defaultKeepAliveMs
+  return Math.min(maxKeepAliveMs, Math.max(0, Number(seconds) * 1000 - keepAliveMarginMs))
+}

@@ -1,0 +1,163 @@
+import { ChunkedDecoder } from '../codec/chunked-decoder.ts'
+import { parseResponseHead, type ResponseHead } from './response-head.ts'
+import { badResponse, TransportError } from './transport-error.ts'
+
+/** Receives the response that is parsed. */
+export interface ResponseParserHandler {
+  onResponseStart(head: ResponseHead): void
+  /** The chunk is a slice of the bytes that were parsed, not a copy. */
+  onResponseData(chunk: Buffer): void
+  /** `last` is the last chunk if it is small and in the bytes that were parsed last; it is not reported as data then. */
+  onResponseEnd(last: Buffer | undefined): void
+}
+
+/** Larger last chunks are reported as data. */
+const smallBytes = 16 * 1024
+
+const maxHeadBytes = 64 * 1024
+/** Interim responses (1xx) before the final one. */
+const maxInterim = 8
+const headStart = Buffer.from('HTTP/1.')
+const headEnd = Buffer.from('\r\n\r\n')
+
+/**
+ * Parses one response incrementally. Throws TransportError for an invalid response, and for bytes behind it: in both
+ * cases `onResponseEnd` is not called, and the connection cannot be reused.
+ */
+export class ResponseParser {
+  readonly #handler: ResponseParserHandler
+  #part: 'head' | 'length' | 'chunked' | 'until closed' | 'complete' | 'stopped' = 'head'
+  #left = 0
+  #last: Buffer | undefined
+  #decoder: ChunkedDecoder | undefined
+  #interim = 0
+  /** Buffer for an incomplete head, and how much of it is used. */
+  #partialHead: Buffer | undefined
+  #partialBytes = 0
+
+  constructor(handler: ResponseParserHandler) {
+    this.#handler = handler
+  }
+
+  /** No further callback is called. */
+  stop(): void {
+    this.#part = 'stopped'
+  }
+
+  parse(bytes: Buffer): void {
+    let at = 0
+    while (at < bytes.length) {
+      switch (this.#part) {
+        case 'head':
+          at = this.#parseHead(bytes, at)
+          break
+        case 'length':
+          at = this.#parseLength(bytes, at)
+          break
+        case 'chunked':
+          at = this.#parseChunks(bytes, at)
+          break
+        case 'until closed':
+          this.#handler.onResponseData(at === 0 ? bytes : bytes.subarray(at))
+          return
+        case 'complete':
+          throw badResponse('there are bytes behind the end of the response')
+        case 'stopped':
+          return
+      }
+    }
+    if (this.#part === 'complete') this.#end()
+  }
+
+  /** The upstream has closed its side. Throws TransportError if the response is incomplete. */
+  finish(): void {
+    if (this.#part === 'stopped') return
+    if (this.#part !== 'until closed')
+      throw new TransportError('CONNECTION_CLOSED', 'the connection ended before the response')
+    this.#end()
+  }
+
+  #end(): void {
+    this.#part = 'stopped'
+    this.#handler.onResponseEnd(this.#last)
+  }
+
+  #parseChunks(bytes: Buffer, from: number): number {
+    const decoder = (this.#decoder ??= new ChunkedDecoder(badResponse))
+    const at = decoder.decode(bytes, from, this.#onChunk)
+    if (decoder.isComplete && !this.#isStopped()) this.#part = 'complete'
+    return at
+  }
+
+  readonly #onChunk = (chunk: Buffer): boolean => {
+    this.#handler.onResponseData(chunk)
+    return !this.#isStopped()
+  }
+
+  #isStopped(): boolean {
+    return this.#part === 'stopped'
+  }
+
+  #parseLength(bytes: Buffer, from: number): number {
+    const end = Math.min(bytes.length, from + this.#left)
+    this.#left -= end - from
+    const chunk = bytes.subarray(from, end)
+    if (this.#left > 0) {
+      this.#handler.onResponseData(chunk)
+      return end
+    }
+    this.#part = 'complete'
+    if (end === bytes.length && chunk.length <= smallBytes) this.#last = chunk
+    else this.#handler.onResponseData(chunk)
+    return end
+  }
+
+  #parseHead(bytes: Buffer, from: number): number {
+    if (this.#partialHead !== undefined) return this.#parsePartialHead(this.#partialHead, bytes, from)
+    const end = bytes.indexOf(headEnd, from)
+    if (end === -1) {
+      this.#partialHead = Buffer.allocUnsafe(maxHeadBytes)
+      return this.#parsePartialHead(this.#partialHead, bytes, from)
+    }
+    if (end - from > maxHeadBytes) throw headTooLarge()
+    this.#endHead(bytes.toString('latin1', from, end))
+    return end + headEnd.length
+  }
+
+  #parsePartialHead(partial: Buffer, bytes: Buffer, from: number): number {
+    const before = this.#partialBytes
+    const copied = bytes.copy(partial, before, from)
+    this.#partialBytes += copied
+    const known = partial.subarray(0, this.#partialBytes)
+    const compared = Math.min(headStart.length, known.length)
+    if (known.compare(headStart, 0, compared, 0, compared) !== 0)
+      throw badResponse('the response is not of HTTP/1.1')
+    const end = known.indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
+    if (end === -1) {
+      if (this.#partialBytes === maxHeadBytes) throw headTooLarge()
+      return from + copied
+    }
+    this.#partialHead = undefined
+    this.#partialBytes = 0
+    this.#endHead(known.toString('latin1', 0, end))
+    return from + end + headEnd.length - before
+  }
+
+  #endHead(text: string): void {
+    const head = parseResponseHead(text)
+    if (head.status < 200) {
+      this.#interim += 1
+      if (head.status === 101) throw badResponse('the upstream switches protocols without being asked')
+      if (this.#interim > maxInterim) throw badResponse('too many interim responses')
+      return
+    }
+    this.#left = typeof head.body === 'number' ? head.body : 0
+    if (typeof head.body !== 'number') this.#part = head.body
+    else this.#part = this.#left === 0 ? 'complete' : 'length'
+    this.#handler.onResponseStart(head)
+  }
+}
+
+function headTooLarge(): TransportError {
+  return badResponse('the head of the response is too large')
+}

@@ -1,0 +1,30 @@
+/** Why no complete response was received; recorded in logs and audit records. */
+export type TransportErrorCode =
+  | 'CONNECT_TIMEOUT'
+  | 'HEADERS_TIMEOUT'
+  | 'BODY_TIMEOUT'
+  | 'CONNECTION_CLOSED'
+  | 'BAD_RESPONSE'
+  | 'BAD_REQUEST'
+  | 'CLIENT_CLOSED'
+
+/** A request failed because of its connection. */
+export class TransportError extends Error {
+  override readonly name = 'TransportError'
+  readonly code: TransportErrorCode
+
+  constructor(code: TransportErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** A request exceeded its total timeout. */
+export class RequestTimeout extends Error {
+  override readonly name = 'RequestTimeout'
+}
+
+/** The response violates the grammar of HTTP/1.1, or is ambiguous. */
+export function badResponse(message: string): TransportError {
+  return new TransportError('BAD_RESPONSE', message)
+}

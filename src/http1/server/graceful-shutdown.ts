@@ -1,0 +1,52 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Http1Server } from './http1-server.ts'
+
+export interface GracefulShutdownOptions {
+  readonly server: Pick<Http1Server, 'connectionCount' | 'destroyAll' | 'drain' | 'isBusy' | 'stopAccepting'>
+  /** Milliseconds for load balancers to notice that the server stops. */
+  readonly drainDelayMs: number
+  /** Milliseconds for pending requests. */
+  readonly graceMs: number
+  /** Whether requests are being processed whose connections may be closed already. */
+  readonly isProcessing: () => boolean
+  /** Aborts what is still being processed after the grace period. */
+  readonly abort: () => void
+  /** The grace period is over, and requests are still pending. */
+  readonly onGraceExpired: () => void
+}
+
+/** Time for bytes that clients have sent and the process has not read yet. */
+const lingerMs = 250
+const maxAbortMs = 10_000
+const pollMs = 10
+
+/**
+ * Stops a server without resetting a connection that has a request: drains connections, then accepts no new ones, waits
+ * for pending requests, and closes the rest.
+ */
+export async function shutDownGracefully(options: GracefulShutdownOptions): Promise<void> {
+  const { server, isProcessing } = options
+  server.drain()
+  await pause(options.drainDelayMs)
+  await waitUntil(() => server.connectionCount() === 0, lingerMs)
+  const closed = server.stopAccepting()
+  const isIdle = (): boolean => !server.isBusy() && !isProcessing()
+  await waitUntil(() => isIdle() && server.connectionCount() === 0, lingerMs)
+  if (!(await waitUntil(isIdle, options.graceMs))) options.onGraceExpired()
+  server.destroyAll()
+  if (isProcessing()) {
+    options.abort()
+    await waitUntil(() => !isProcessing(), maxAbortMs)
+  }
+  await closed
+}
+
+/** Polls the condition. Resolves with whether it became true in time. */
+async function waitUntil(condition: () => boolean, timeoutMs: number): Promise<boolean> {
+  const end = performance.now() + timeoutMs
+  while (!condition()) {
+    if (performance.now() >= end) return false
+    await pause(pollMs)
+  }
+  return true
+}

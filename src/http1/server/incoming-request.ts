@@ -1,0 +1,131 @@
+import type { Socket } from 'node:net'
+import type { RequestHead } from './request-head.ts'
+
+/** Consumes the body of a request. Nothing is called after `onRequestEnd` or `onRequestError`. */
+export interface RequestBodyHandler {
+  /** The handler may keep the chunk: nothing else is read into its memory. */
+  onRequestData(chunk: Buffer): void
+  onRequestEnd(): void
+  /** The connection was closed, or the body is malformed. */
+  onRequestError(): void
+}
+
+/** The parts of a connection that are used by a request. */
+export interface RequestConnection {
+  readonly socket: Socket
+  readonly remoteAddress: string
+  /** Continues to read the body if it is wanted now. */
+  flowChanged(): void
+}
+
+/** A request: its head, and its body, which is read from the connection only while a handler consumes it. */
+export class IncomingRequest {
+  readonly head: RequestHead
+  readonly socket: Socket
+  /** IP address of the peer. */
+  readonly remoteAddress: string
+  /** When the head was received, on the clock of performance.now(). */
+  readonly receivedAt: number
+  readonly #connection: RequestConnection
+  #state: 'receiving' | 'complete' | 'aborted'
+  #handler: RequestBodyHandler | undefined
+  #isPaused = false
+
+  constructor(head: RequestHead, receivedAt: number, connection: RequestConnection) {
+    this.head = head
+    this.socket = connection.socket
+    this.remoteAddress = connection.remoteAddress
+    this.receivedAt = receivedAt
+    this.#connection = connection
+    this.#state = head.body === 0 || head.body === 'unknown' ? 'complete' : 'receiving'
+  }
+
+  /** Whether all of it has been read. */
+  get isComplete(): boolean {
+    return this.#state === 'complete'
+  }
+
+  /** Whether the rest of it cannot be read any more. */
+  get isAborted(): boolean {
+    return this.#state === 'aborted'
+  }
+
+  /** Whether a handler accepts the next bytes of the body now. */
+  get wantsBody(): boolean {
+    return this.#handler !== undefined && !this.#isPaused
+  }
+
+  /** The value of a header (lower-case name); undefined if it is missing or repeated. */
+  singleHeader(name: string): string | undefined {
+    const { headers } = this.head
+    let single: string | undefined
+    for (let index = 0; index < headers.length; index += 2) {
+      if (headers[index] !== name) continue
+      if (single !== undefined) return undefined
+      single = headers[index + 1] ?? ''
+    }
+    return single
+  }
+
+  /** All headers by name; repeated values are joined by commas. */
+  headersByName(): Record<string, string> {
+    const { headers } = this.head
+    const byName = new Map<string, string>()
+    for (let index = 0; index < headers.length; index += 2) {
+      const name = headers[index] ?? ''
+      const value = headers[index + 1] ?? ''
+      const before = byName.get(name)
+      byName.set(name, before === undefined ? value : `${before}, ${value}`)
+    }
+    return Object.fromEntries(byName)
+  }
+
+  /** Lets the handler consume the rest of the body, instead of the one before; its end is reported even if it is past. */
+  consume(handler: RequestBodyHandler): void {
+    this.#handler = undefined
+    this.#isPaused = false
+    if (this.#state === 'complete') handler.onRequestEnd()
+    else if (this.#state === 'aborted') handler.onRequestError()
+    else {
+      this.#handler = handler
+      this.#connection.flowChanged()
+    }
+  }
+
+  /** Detaches the handler, if it is attached: the body is not read until another one consumes it. */
+  detach(handler: RequestBodyHandler): void {
+    if (this.#handler === handler) this.#handler = undefined
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#connection.flowChanged()
+  }
+
+  /** Called by the connection. */
+  receive(chunk: Buffer): void {
+    this.#handler?.onRequestData(chunk)
+  }
+
+  /** Called by the connection: the body has ended. */
+  complete(): void {
+    if (this.#state === 'receiving') this.#end('complete')?.onRequestEnd()
+  }
+
+  /** Called by the connection: the rest of the body cannot be read. */
+  abort(): void {
+    if (this.#state === 'receiving') this.#end('aborted')?.onRequestError()
+  }
+
+  #end(state: 'complete' | 'aborted'): RequestBodyHandler | undefined {
+    this.#state = state
+    const handler = this.#handler
+    this.#handler = undefined
+    return handler
+  }
+}

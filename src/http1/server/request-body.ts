@@ -1,0 +1,235 @@
+import { Readable } from 'node:stream'
+import type { IncomingRequest, RequestBodyHandler } from './incoming-request.ts'
+import type { OutgoingResponse } from './outgoing-response.ts'
+
+export interface RequestBodyOptions {
+  /** Milliseconds that the body may stay away while it is being read. */
+  readonly timeoutMs: number
+  /** Bytes at this rate restore the time that was used up. */
+  readonly minBytesPerSecond: number
+  /** The error that reading fails with. */
+  readonly error: (reason: 'timeout' | 'aborted') => Error
+}
+
+/** Sees the chunks of a body as they arrive. An error that it throws destroys the stream. */
+export interface RequestBodyWatcher {
+  chunk(bytes: Buffer): void
+  /** Called before the last chunk is passed on. */
+  readonly end?: () => void
+}
+
+const highWaterMark = 64 * 1024
+const startBytes = 16 * 1024
+
+/**
+ * Reads the body of a request, as a stream or into memory, with a timeout that counts only the time in which data is
+ * wanted and none arrives. Sends `100 Continue` with the first read, if the client waits for it.
+ */
+export class RequestBody {
+  readonly #request: IncomingRequest
+  readonly #response: OutgoingResponse
+  readonly #options: RequestBodyOptions
+  #stream: Readable | undefined
+  #watcher: RequestBodyWatcher | undefined
+  #reader: TimedReader | undefined
+  #received = 0
+  #onStarted: ((error?: Error | null) => void) | undefined
+
+  constructor(request: IncomingRequest, response: OutgoingResponse, options: RequestBodyOptions) {
+    this.#request = request
+    this.#response = response
+    this.#options = options
+  }
+
+  /** Destroying the stream leaves the connection open. */
+  get stream(): Readable {
+    return (this.#stream ??= this.#openStream())
+  }
+
+  /** To be called before the stream is read. */
+  watch(watcher: RequestBodyWatcher): void {
+    this.#watcher = watcher
+  }
+
+  /** Reads the body into memory; `onBytes` is called with the length of each chunk. Rejects with the stream's errors. */
+  readAll(onBytes?: (bytes: number) => void): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = []
+      const reader = this.#read({
+        onData(chunk) {
+          onBytes?.(chunk.length)
+          chunks.push(chunk)
+          return true
+        },
+        onEnd() {
+          const [first] = chunks
+          resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks))
+        },
+        onError(error) {
+          reader.stop()
+          reject(error)
+        },
+      })
+      this.#reader = reader
+      reader.read()
+    })
+  }
+
+  /** Resolves when 16 KiB of the body or all of it have arrived. Rejects with the stream's errors. */
+  started(): Promise<void> {
+    const { stream } = this
+    if (stream.errored) return Promise.reject(stream.errored)
+    if (this.#received >= startBytes || this.#request.isComplete) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#onStarted = (error) => (error ? reject(error) : resolve())
+      stream.read(0)
+    })
+  }
+
+  /** Stops reading. */
+  release(): void {
+    this.#stream?.destroy()
+    this.#reader?.stop()
+  }
+
+  #read(consumer: Consumer): TimedReader {
+    return new TimedReader(this.#request, this.#response, this.#options, consumer)
+  }
+
+  #openStream(): Readable {
+    const stream = new Readable({
+      highWaterMark,
+      read: () => reader.read(),
+      destroy: (error, callback) => {
+        reader.stop()
+        this.#onStarted?.(error)
+        callback(error)
+      },
+    })
+    // The stream may fail before anything reads it; a later reader gets the error, too.
+    stream.on('error', () => undefined)
+    let last: Buffer | undefined
+    /** Whether it did not throw. */
+    const succeeds = (watch: () => void): boolean => {
+      try {
+        watch()
+        return true
+      } catch (error) {
+        stream.destroy(error instanceof Error ? error : new Error(String(error)))
+        return false
+      }
+    }
+    const reader = this.#read({
+      onData: (chunk) => {
+        if (!succeeds(() => this.#watcher?.chunk(chunk))) return false
+        this.#received += chunk.length
+        if (this.#received >= startBytes) this.#onStarted?.()
+        if (this.#watcher?.end === undefined) return stream.push(chunk)
+        const before = last
+        last = chunk
+        return before === undefined || stream.push(before)
+      },
+      onEnd: () => {
+        if (!succeeds(() => this.#watcher?.end?.())) return
+        if (last !== undefined) stream.push(last)
+        stream.push(null)
+        this.#onStarted?.()
+      },
+      onError: (error) => void stream.destroy(error),
+    })
+    return stream
+  }
+}
+
+/** Receives a body from a timed reader. */
+interface Consumer {
+  /** Returns whether it accepts more at once; otherwise it calls `read` later. */
+  onData(chunk: Buffer): boolean
+  onEnd(): void
+  onError(error: Error): void
+}
+
+/** Reads the body of a request on demand, with a timeout. */
+class TimedReader implements RequestBodyHandler {
+  readonly #request: IncomingRequest
+  readonly #response: OutgoingResponse
+  readonly #options: RequestBodyOptions
+  readonly #consumer: Consumer
+  /** Milliseconds left, without the current wait. */
+  #leftMs: number
+  #waitingSince: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(
+    request: IncomingRequest,
+    response: OutgoingResponse,
+    options: RequestBodyOptions,
+    consumer: Consumer,
+  ) {
+    this.#request = request
+    this.#response = response
+    this.#options = options
+    this.#consumer = consumer
+    this.#leftMs = options.timeoutMs
+  }
+
+  /** Starts or continues to read. */
+  read(): void {
+    if (this.#isStopped) return
+    this.#waitingSince ??= performance.now()
+    if (this.#timer === undefined) this.#start()
+    else this.#request.resume()
+  }
+
+  stop(): void {
+    if (this.#isStopped) return
+    this.#end()
+    this.#request.detach(this)
+  }
+
+  onRequestData(chunk: Buffer): void {
+    const now = performance.now()
+    const { timeoutMs, minBytesPerSecond } = this.#options
+    const restoredMs = (chunk.length * 1000) / minBytesPerSecond
+    this.#leftMs = Math.min(timeoutMs, this.#remainingMs(now) + restoredMs)
+    const wantsMore = this.#consumer.onData(chunk)
+    this.#waitingSince = wantsMore ? now : undefined
+    if (!wantsMore) this.#request.pause()
+  }
+
+  onRequestEnd(): void {
+    this.#end()
+    this.#consumer.onEnd()
+  }
+
+  onRequestError(): void {
+    this.#end()
+    this.#consumer.onError(this.#options.error('aborted'))
+  }
+
+  #start(): void {
+    this.#timer = setTimeout(this.#checkTimeout, this.#options.timeoutMs).unref()
+    if (this.#request.head.expectsContinue && !this.#request.isComplete) this.#response.writeContinue()
+    this.#request.consume(this)
+  }
+
+  #end(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  #remainingMs(now: number): number {
+    return this.#leftMs - (this.#waitingSince === undefined ? 0 : now - this.#waitingSince)
+  }
+
+  readonly #checkTimeout = (): void => {
+    // If the process was suspended, bytes of the client may be unread: they are read first.
+    setImmediate(() => {
+      if (this.#isStopped) return
+      const remainingMs = this.#remainingMs(performance.now())
+      if (remainingMs <= 0) this.#consumer.onError(this.#options.error('timeout'))
+      else this.#timer = setTimeout(this.#checkTimeout, remainingMs).unref()
+    })
+  }
+}

@@ -1,0 +1,24 @@
+/** Why the bytes on a connection are not a request, or not the rest of one. */
+export type RequestErrorReason =
+  | 'request_timeout'
+  | 'headers_too_large'
+  | 'idle_timeout'
+  | 'incomplete_request'
+  | 'malformed_request'
+  | 'tls_on_plain_port'
+
+/** The bytes on a connection are not a request. The message is for logs, not for clients. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError'
+  readonly reason: RequestErrorReason
+
+  constructor(reason: RequestErrorReason, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+/** The bytes violate the grammar of HTTP/1.1. */
+export function malformed(message: string): RequestError {
+  return new RequestError('malformed_request', message)
+}

@@ -1,0 +1,113 @@
+import { METHODS } from 'node:http'
+import { contentLengthGrammar, headGrammar, parseHeaderFields } from '../codec/header-fields.ts'
+import { malformed } from './request-error.ts'
+
+/** The head of a request. */
+export interface RequestHead {
+  readonly method: string
+  /** Raw request target (RFC 9112, section 3.2). */
+  readonly target: string
+  /** HTTP version, as in `1.1`. */
+  readonly version: string
+  /** Lower-case names and values in turn. */
+  readonly headers: readonly string[]
+  /**
+   * Length in bytes, or the chunked coding. `unknown` for other transfer codings and HTTP versions: the request must be
+   * refused, and nothing after it can be read.
+   */
+  readonly body: number | 'chunked' | 'unknown'
+  /** Whether the client allows further requests on the connection. */
+  readonly keepAlive: boolean
+  /** Whether the client sends the body only after `100 Continue` (RFC 9110, section 10.1.1). */
+  readonly expectsContinue: boolean
+}
+
+const methods: ReadonlySet<string> = new Set(METHODS)
+const requestLine = /^([A-Z-]+) ([\x21-\x7e]+) HTTP\/([0-9]\.[0-9])$/
+/**
+ * Origin form and asterisk form (RFC 9112, section 3.2). An absolute target names a host besides the `host` header, and
+ * parsers differ on which one counts.
+ */
+const targetForm = /^[/*]/
+/** Parsers differ on whether a tab is whitespace around the value (RFC 9112, section 5) or a part of it. */
+const framingWithTab = /\r\n(?:content-length|transfer-encoding):[^\r]*\t/i
+/** Every prefix of a request line. */
+const requestLinePrefix =
+  /^[A-Z-]{1,32}(?: (?:[\x21-\x7e]+(?: (?:H(?:T(?:T(?:P(?:\/(?:[0-9](?:\.[0-9]?)?)?)?)?)?)?)?)?)?)?\r?$/
+
+/**
+ * Parses the head of a request, without the empty line at its end (RFC 9112). Throws RequestError for every deviation
+ * from the grammar, and wherever parsers differ on where the request ends.
+ */
+export function parseRequestHead(text: string): RequestHead {
+  if (!headGrammar.test(text)) throw malformed('the head has invalid characters')
+  if (text.includes('\t') && framingWithTab.test(text))
+    throw malformed('there is a tab in the content-length or transfer-encoding')
+  const found = text.indexOf('\r\n')
+  const lineEnd = found === -1 ? text.length : found
+  const { method, target, version } = parseRequestLine(text.slice(0, lineEnd))
+  const headers = parseHeaderFields(text, lineEnd + 2, (has) => malformed(`the request has ${has}`))
+  const { body, keepAlive, expectsContinue } = parseFraming(version, headers)
+  // Spreading the parts into one object took longer than parsing them.
+  return { method, target, version, headers, body, keepAlive, expectsContinue }
+}
+
+/** Throws RequestError if the line is neither a request line with `\r\n` at its end nor a prefix of one. */
+export function assertRequestLinePrefix(line: string): void {
+  if (line.endsWith('\r\n')) parseRequestLine(line.slice(0, -2))
+  else if (!requestLinePrefix.test(line)) throw noRequestLine()
+}
+
+function parseRequestLine(line: string): Pick<RequestHead, 'method' | 'target' | 'version'> {
+  const match = requestLine.exec(line)
+  if (match === null) throw noRequestLine()
+  const [, method = '', target = '', version = ''] = match
+  if (!methods.has(method)) throw malformed('the method is unknown')
+  // The authority form of CONNECT is of no use to a server that refuses the method.
+  if (method !== 'CONNECT' && !targetForm.test(target)) throw malformed('the target is not a path')
+  return { method, target, version }
+}
+
+function noRequestLine(): Error {
+  return malformed('the head does not start with a request line')
+}
+
+type Framing = Pick<RequestHead, 'body' | 'keepAlive' | 'expectsContinue'>
+
+function parseFraming(version: string, headers: readonly string[]): Framing {
+  let length: string | undefined
+  let coding: string | undefined
+  let connection = ''
+  let expectsContinue = false
+  for (let index = 0; index < headers.length; index += 2) {
+    const value = headers[index + 1] ?? ''
+    switch (headers[index] ?? '') {
+      case 'content-length':
+        if (length !== undefined || !contentLengthGrammar.test(value))
+          throw malformed('the content-length is repeated or invalid')
+        length = value
+        break
+      case 'transfer-encoding':
+        coding = coding === undefined ? value.toLowerCase() : 'several'
+        break
+      case 'connection':
+        connection += `,${value}`
+        break
+      case 'expect':
+        expectsContinue = version === '1.1' && value.toLowerCase() === '100-continue'
+    }
+  }
+  if (coding !== undefined && length !== undefined)
+    throw malformed('there is both a content-length and a transfer-encoding')
+  const isKnown = version === '1.1' || (version === '1.0' && coding === undefined)
+  const isUnknown = !isKnown || (coding !== undefined && coding !== 'chunked')
+  const body = isUnknown ? 'unknown' : coding === undefined ? Number(length ?? 0) : 'chunked'
+  return { body, keepAlive: !isUnknown && isPersistent(version, connection), expectsContinue }
+}
+
+/** RFC 9112, section 9.3; `connection` is the value of all headers of that name. */
+function isPersistent(version: string, connection: string): boolean {
+  if (connection === '') return version === '1.1'
+  const options = connection.split(',').map((option) => option.trim().toLowerCase())
+  return !options.includes('close') && (version === '1.1' || options.includes('keep-alive'))
+}

@@ -1,0 +1,162 @@
+import { ChunkedDecoder } from '../codec/chunked-decoder.ts'
+import { malformed, RequestError } from './request-error.ts'
+import { assertRequestLinePrefix, parseRequestHead, type RequestHead } from './request-head.ts'
+
+/** Receives the requests that are parsed. */
+export interface RequestParserHandler {
+  onRequestStart(head: RequestHead): void
+  /** The chunk is a slice of the bytes that were parsed, not a copy. */
+  onRequestData(chunk: Buffer): void
+  /** Called for requests with a body only. */
+  onRequestEnd(): void
+}
+
+const headEnd = Buffer.from('\r\n\r\n')
+const carriageReturn = 0x0d
+const lineFeed = 0x0a
+const tlsHandshake = 0x16
+const usualHeadBytes = 2 * 1024
+
+/**
+ * Parses the requests of a connection incrementally. Each call parses one part (a head, or a chunk of a body), so that
+ * the handler can pause between two parts.
+ */
+export class RequestParser {
+  readonly #handler: RequestParserHandler
+  readonly #maxHeadBytes: number
+  #part: 'head' | 'length' | 'chunked' = 'head'
+  #left = 0
+  #decoder: ChunkedDecoder | undefined
+  /** Buffer for an incomplete head, and how much of it is used. */
+  #partialHead: Buffer | undefined
+  #partialBytes = 0
+  /** Whether the request line of the incomplete head has been checked. */
+  #hasRequestLine = false
+
+  constructor(handler: RequestParserHandler, maxHeadBytes: number) {
+    this.#handler = handler
+    this.#maxHeadBytes = maxHeadBytes
+  }
+
+  /**
+   * Parses from an offset to the end of the next part, or of the bytes. Returns the offset where it stopped. Throws
+   * RequestError; the parser cannot be used any more then.
+   */
+  parse(bytes: Buffer, from: number): number {
+    if (this.#part === 'head') return this.#parseHead(bytes, from)
+    return this.#part === 'length' ? this.#parseLength(bytes, from) : this.#parseChunk(bytes, from)
+  }
+
+  #parseLength(bytes: Buffer, from: number): number {
+    const end = Math.min(bytes.length, from + this.#left)
+    this.#left -= end - from
+    this.#handler.onRequestData(bytes.subarray(from, end))
+    if (this.#left === 0) this.#endBody()
+    return end
+  }
+
+  #parseChunk(bytes: Buffer, from: number): number {
+    const decoder = (this.#decoder ??= new ChunkedDecoder(malformed))
+    const end = decoder.decode(bytes, from, this.#onChunk)
+    if (decoder.isComplete) this.#endBody()
+    return end
+  }
+
+  readonly #onChunk = (chunk: Buffer): boolean => {
+    this.#handler.onRequestData(chunk)
+    return false
+  }
+
+  #endBody(): void {
+    this.#part = 'head'
+    this.#decoder = undefined
+    this.#handler.onRequestEnd()
+  }
+
+  #parseHead(bytes: Buffer, from: number): number {
+    if (this.#partialHead !== undefined) return this.#parsePartialHead(this.#partialHead, bytes, from)
+    const start = skipEmptyLines(bytes, from)
+    if (start === bytes.length) return start
+    const end = bytes.indexOf(headEnd, start)
+    if (end === -1) {
+      this.#assertHeadPrefix(this.#append(bytes.subarray(start)))
+      return bytes.length
+    }
+    this.#endHead(bytes, start, end)
+    return end + headEnd.length
+  }
+
+  #parsePartialHead(partial: Buffer, bytes: Buffer, from: number): number {
+    const before = this.#partialBytes
+    // The second half of an empty line before the head.
+    if (before === 1 && partial[0] === carriageReturn && bytes[from] === lineFeed) {
+      this.#dropPartialHead()
+      return from + 1
+    }
+    const known = this.#append(bytes.subarray(from))
+    const end = known.indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
+    if (end === -1) {
+      this.#assertHeadPrefix(known)
+      return bytes.length
+    }
+    this.#dropPartialHead()
+    this.#endHead(known, 0, end)
+    return from + end + headEnd.length - before
+  }
+
+  #dropPartialHead(): void {
+    this.#partialHead = undefined
+    this.#partialBytes = 0
+  }
+
+  /** Appends to the incomplete head; returns all of it. */
+  #append(bytes: Buffer): Buffer {
+    const length = this.#partialBytes + bytes.length
+    if (this.#partialHead === undefined || this.#partialHead.length < length) {
+      const larger = Buffer.allocUnsafe(Math.max(usualHeadBytes, 2 * length))
+      this.#partialHead?.copy(larger, 0, 0, this.#partialBytes)
+      this.#partialHead = larger
+    }
+    bytes.copy(this.#partialHead, this.#partialBytes)
+    this.#partialBytes = length
+    return this.#partialHead.subarray(0, length)
+  }
+
+  /** Throws if no valid head can start with these bytes. */
+  #assertHeadPrefix(known: Buffer): void {
+    if (!this.#hasRequestLine) this.#hasRequestLine = assertRequestLine(known)
+    // The last bytes may belong to the empty line behind the head.
+    assertHeadSize(known.length - (headEnd.length - 1), this.#maxHeadBytes)
+  }
+
+  #endHead(bytes: Buffer, start: number, end: number): void {
+    this.#hasRequestLine = false
+    assertHeadSize(end - start, this.#maxHeadBytes)
+    const head = parseRequestHead(bytes.toString('latin1', start, end))
+    if (head.body === 'chunked') this.#part = 'chunked'
+    else if (typeof head.body === 'number' && head.body > 0) this.#part = 'length'
+    this.#left = Number(head.body)
+    this.#handler.onRequestStart(head)
+  }
+}
+
+/** The offset behind empty lines, which may precede a request (RFC 9112, section 2.2). */
+function skipEmptyLines(bytes: Buffer, from: number): number {
+  let at = from
+  while (bytes[at] === carriageReturn && bytes[at + 1] === lineFeed) at += 2
+  return at
+}
+
+/** Throws if no request line can start with these bytes. Returns whether it is complete. */
+function assertRequestLine(bytes: Buffer): boolean {
+  if (bytes[0] === tlsHandshake) throw new RequestError('tls_on_plain_port', 'TLS on a port without TLS')
+  // The first half of an empty line.
+  if (bytes.length === 1 && bytes[0] === carriageReturn) return false
+  const end = bytes.indexOf(lineFeed)
+  assertRequestLinePrefix(bytes.toString('latin1', 0, end === -1 ? bytes.length : end + 1))
+  return end !== -1
+}
+
+function assertHeadSize(bytes: number, max: number): void {
+  if (bytes > max) throw new RequestError('headers_too_large', `a head of more than ${max} bytes`)
+}

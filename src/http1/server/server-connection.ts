@@ -1,0 +1,316 @@
+import type { Socket } from 'node:net'
+import { closeGracefully } from '../../lib/net/close-gracefully.ts'
+import { trackReadMemory } from '../codec/read-memory.ts'
+import { closeWithError, type ErrorResponse } from './error-response.ts'
+import { IncomingRequest, type RequestConnection } from './incoming-request.ts'
+import { OutgoingResponse, type ResponseConnection } from './outgoing-response.ts'
+import { RequestError } from './request-error.ts'
+import type { RequestHead } from './request-head.ts'
+import { RequestParser, type RequestParserHandler } from './request-parser.ts'
+import type { RequestScheduler } from './request-queue.ts'
+
+/** In milliseconds. */
+export interface ConnectionTimeouts {
+  /** From the start of a connection or of a request to the end of the head. */
+  readonly headersTimeoutMs: number
+  /** Between a response and the next request. */
+  readonly keepAliveTimeoutMs: number
+  /** How long a client may read nothing of a response. */
+  readonly sendTimeoutMs: number
+  /** The next response on a connection of this age is its last one. */
+  readonly maxConnectionAgeMs: number
+}
+
+/** Receives the requests of its connections. */
+export interface ConnectionHandler {
+  readonly maxHeadBytes: number
+  readonly timeouts: ConnectionTimeouts
+  readonly scheduler: RequestScheduler
+  /** Whether every response is the last one of its connection. */
+  readonly isDraining: boolean
+  onRequest(request: IncomingRequest, response: OutgoingResponse): void
+  /** The connection is closed, after the error response if there is one. */
+  onRequestError(error: RequestError, remoteAddress: string): void
+  /** Undefined to close the connection without a response. */
+  errorResponse(error: RequestError): ErrorResponse | undefined
+  /** The connection is closed because the client reads nothing of its response. */
+  onSendTimeout(remoteAddress: string): void
+  onClose(connection: ServerConnection): void
+}
+
+/** Times are those of performance.now(). */
+type State =
+  /** Accepted; nothing has been received. */
+  | { readonly kind: 'opened'; readonly since: number }
+  /** The previous response is complete, and nothing of the next request has been received. */
+  | { readonly kind: 'idle'; readonly since: number }
+  /** Bytes of a request have been received; the scheduler has not started it. */
+  | { readonly kind: 'queued'; readonly since: number }
+  | { readonly kind: 'readingHead'; readonly since: number }
+  | { readonly kind: 'serving'; readonly request: IncomingRequest; readonly response: OutgoingResponse }
+  /** The response is complete, the body of the request is not. */
+  | { readonly kind: 'draining'; readonly request: IncomingRequest }
+  /** The rest of the request is malformed; its response had started, and is the last one. Input is discarded. */
+  | { readonly kind: 'finishing'; readonly response: OutgoingResponse }
+  /** Closed, or about to be when the last bytes have been written. Input is discarded. */
+  | { readonly kind: 'closing' }
+
+const closing: State = { kind: 'closing' }
+
+/** Part of the maximum age that is subtracted at random, so that connections of one moment do not expire together. */
+const ageJitter = 0.1
+
+/** A downstream connection. Serves one request at a time; pipelined bytes stay unread until the response is complete. */
+export class ServerConnection implements RequestConnection, ResponseConnection, RequestParserHandler {
+  readonly socket: Socket
+  readonly remoteAddress: string
+  readonly keepAliveSeconds: number
+  #state: State
+  readonly #handler: ConnectionHandler
+  readonly #parser: RequestParser
+  /** Bytes that have been received and not parsed. */
+  #unparsed: Buffer | undefined
+  #receivedAt = performance.now()
+  readonly #expiresAt: number
+
+  constructor(socket: Socket, handler: ConnectionHandler) {
+    const { keepAliveTimeoutMs, maxConnectionAgeMs, sendTimeoutMs } = handler.timeouts
+    this.socket = socket
+    this.remoteAddress = socket.remoteAddress ?? ''
+    this.keepAliveSeconds = Math.floor(keepAliveTimeoutMs / 1000)
+    this.#state = { kind: 'opened', since: this.#receivedAt }
+    this.#handler = handler
+    this.#parser = new RequestParser(this, handler.maxHeadBytes)
+    this.#expiresAt = this.#receivedAt + maxConnectionAgeMs * (1 - ageJitter * Math.random())
+    socket.setTimeout(sendTimeoutMs)
+    socket
+      .on('data', this.#onData)
+      .on('drain', this.#onDrain)
+      .on('timeout', this.#onTimeout)
+      .on('end', this.#onEnd)
+      // `close` follows.
+      .on('error', () => undefined)
+      .on('close', this.#onClose)
+  }
+
+  /** Whether a request is pending or being served. */
+  get isBusy(): boolean {
+    const { kind } = this.#state
+    return kind === 'queued' || kind === 'serving' || kind === 'finishing'
+  }
+
+  get isExpired(): boolean {
+    return performance.now() >= this.#expiresAt
+  }
+
+  /** Makes the current response the last one, unless its head says otherwise already. */
+  drain(): void {
+    const state = this.#state
+    if (state.kind === 'serving' && !state.response.hasHead) state.response.keepAlive = false
+  }
+
+  /** Serves no further request: closes the connection now, or after the current response. */
+  revoke(): void {
+    const state = this.#state
+    if (state.kind === 'serving') state.response.keepAlive = false
+    else if (state.kind !== 'finishing' && state.kind !== 'closing') this.#abort()
+  }
+
+  /** Closes the connection at once; an incomplete response does not look complete to the client. */
+  destroy(): void {
+    const state = this.#state
+    if (state.kind === 'serving' || state.kind === 'finishing') state.response.destroy()
+    this.#abort()
+  }
+
+  /** Closes the connection if no request is pending or being served. Returns whether it did. */
+  closeIfIdle(): boolean {
+    const isIdle = !this.isBusy && this.#state.kind !== 'closing'
+    if (isIdle) this.#abort()
+    return isIdle
+  }
+
+  /** Closes the connection if a timeout has expired. */
+  checkTimeouts(now: number): void {
+    const state = this.#state
+    const { headersTimeoutMs, keepAliveTimeoutMs } = this.#handler.timeouts
+    if (state.kind === 'opened' && now - state.since > headersTimeoutMs)
+      this.#reject(new RequestError('idle_timeout', 'no request on a new connection'))
+    else if (state.kind === 'readingHead' && now - state.since > headersTimeoutMs)
+      this.#reject(new RequestError('request_timeout', 'the head was not received in time'))
+    else if (state.kind === 'idle' && now - state.since > keepAliveTimeoutMs) this.#abort()
+  }
+
+  /** Called by requests. */
+  flowChanged(): void {
+    this.#parse()
+  }
+
+  /** Called by responses. */
+  responseEnded(): void {
+    const state = this.#state
+    if (state.kind === 'finishing') this.#close()
+    if (state.kind !== 'serving') return
+    const { request, response } = state
+    if (!response.keepAlive || this.socket.destroyed) this.#close()
+    else if (request.isComplete) this.#becomeIdle()
+    else this.#state = { kind: 'draining', request }
+  }
+
+  /** Called by the parser. */
+  onRequestStart(head: RequestHead): void {
+    const request = new IncomingRequest(head, this.#receivedAt, this)
+    const response = new OutgoingResponse(request, this)
+    if (this.#handler.isDraining) response.keepAlive = false
+    this.#state = { kind: 'serving', request, response }
+    this.#handler.onRequest(request, response)
+  }
+
+  /** Called by the parser. */
+  onRequestData(chunk: Buffer): void {
+    const state = this.#state
+    if (state.kind === 'serving' || state.kind === 'draining') state.request.receive(chunk)
+  }
+
+  /** Called by the parser. */
+  onRequestEnd(): void {
+    const before = this.#state
+    if (before.kind === 'serving' || before.kind === 'draining') before.request.complete()
+    if (this.#state.kind === 'draining') this.#becomeIdle()
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    const { kind } = this.#state
+    if (kind === 'finishing' || kind === 'closing') return
+    this.#receivedAt = performance.now()
+    trackReadMemory(bytes)
+    this.#unparsed = this.#unparsed === undefined ? bytes : Buffer.concat([this.#unparsed, bytes])
+    if (kind === 'queued') this.socket.pause()
+    else if (kind === 'opened' || kind === 'idle') this.#enqueue()
+    else this.#parse()
+  }
+
+  #enqueue(): void {
+    const state = this.#state
+    this.#state = { kind: 'queued', since: state.kind === 'opened' ? state.since : this.#receivedAt }
+    this.#handler.scheduler.schedule(this.#startRequest)
+  }
+
+  readonly #startRequest = (): void => {
+    const state = this.#state
+    if (state.kind !== 'queued') return
+    this.#state = { kind: 'readingHead', since: state.since }
+    this.#parse()
+  }
+
+  /** Parses what has been received, as far as it is wanted. The socket is paused while bytes are left. */
+  #parse(): void {
+    try {
+      while (this.#unparsed !== undefined && this.#canParse()) this.#parseNext(this.#unparsed)
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error
+      this.#reject(error)
+    }
+    if (this.#unparsed !== undefined && this.#state.kind === 'idle') this.#enqueue()
+    const isBlocked = this.#unparsed !== undefined
+    if (isBlocked === this.socket.isPaused()) return
+    if (isBlocked) this.socket.pause()
+    else this.socket.resume()
+  }
+
+  #canParse(): boolean {
+    const state = this.#state
+    if (state.kind === 'serving' || state.kind === 'draining')
+      return !state.request.isComplete && state.request.wantsBody
+    return state.kind === 'readingHead'
+  }
+
+  /** Nothing is left to parse meanwhile, so that handlers which resume the request do not parse recursively. */
+  #parseNext(bytes: Buffer): void {
+    this.#unparsed = undefined
+    const end = this.#parser.parse(bytes, 0)
+    const { kind } = this.#state
+    if (end < bytes.length && kind !== 'finishing' && kind !== 'closing') this.#unparsed = bytes.subarray(end)
+  }
+
+  #becomeIdle(): void {
+    // A pipelined request counts as received when it can be served.
+    this.#receivedAt = performance.now()
+    this.#state = { kind: 'idle', since: this.#receivedAt }
+    this.#parse()
+  }
+
+  #reject(error: RequestError): void {
+    this.#handler.onRequestError(error, this.remoteAddress)
+    const state = this.#state
+    if (state.kind === 'draining') {
+      this.#close()
+      return
+    }
+    if (state.kind === 'serving') {
+      this.#unparsed = undefined
+      this.#state = { kind: 'finishing', response: state.response }
+      state.request.abort()
+      // The client would take an error response for the response to its next request.
+      if (state.response.hasHead) return
+    }
+    this.#stop()
+    if (state.kind === 'serving') state.response.connectionClosed()
+    const response = this.#handler.errorResponse(error)
+    if (response === undefined) this.socket.destroy()
+    else closeWithError(this.socket, response)
+  }
+
+  /** Closes the connection when the last bytes have been written. */
+  #close(): void {
+    this.#stop()
+    if (this.socket.isPaused()) this.socket.resume()
+    closeGracefully(this.socket)
+  }
+
+  #abort(): void {
+    this.#stop()
+    this.socket.destroy()
+  }
+
+  #stop(): void {
+    const state = this.#state
+    this.#state = closing
+    this.#unparsed = undefined
+    if (state.kind === 'queued') this.#handler.scheduler.cancel(this.#startRequest)
+    if (state.kind === 'serving' || state.kind === 'draining') state.request.abort()
+  }
+
+  readonly #onDrain = (): void => {
+    const state = this.#state
+    if (state.kind === 'serving' || state.kind === 'finishing') state.response.onDrain.call()
+  }
+
+  /** A client that has closed its side does not get the rest of its response either. */
+  readonly #onEnd = (): void => {
+    if (this.#state.kind === 'queued') {
+      this.#handler.scheduler.cancel(this.#startRequest)
+      this.#startRequest()
+    }
+    const state = this.#state
+    if (state.kind === 'finishing' || state.kind === 'closing') return
+    const isIncomplete = state.kind === 'readingHead' || ('request' in state && !state.request.isComplete)
+    if (isIncomplete)
+      this.#reject(new RequestError('incomplete_request', 'the connection ended before the request'))
+    else this.socket.end()
+  }
+
+  readonly #onTimeout = (): void => {
+    const { kind } = this.#state
+    if ((kind !== 'serving' && kind !== 'finishing') || this.socket.writableLength === 0) return
+    this.#handler.onSendTimeout(this.remoteAddress)
+    this.destroy()
+  }
+
+  readonly #onClose = (): void => {
+    const state = this.#state
+    this.#stop()
+    if (state.kind === 'serving' || state.kind === 'finishing') state.response.connectionClosed()
+    this.#handler.onClose(this)
+  }
+}

@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises'
+
+/** The last words of the label of a PEM block (RFC 7468). */
+type PemContent = 'CERTIFICATE' | 'PRIVATE KEY' | 'X509 CRL'
+
+/**
+ * Reads a PEM file. Throws if it cannot be read, has no block with that content, or has a block without an end. A file
+ * that is just being written is empty at first, and node:tls takes empty text for an option that is not set: a server
+ * would have no certificate, or trust every public authority.
+ */
+export async function readPemFile(file: string, content: PemContent): Promise<string> {
+  const text = await readFile(file, 'utf8')
+  const begun = [...text.matchAll(/^-----BEGIN ([A-Z0-9 ]+)-----/gm)].map(([, label]) => label ?? '')
+  const ended = text.match(/^-----END [A-Z0-9 ]+-----/gm)?.length ?? 0
+  const hasContent = begun.some((label) => label.endsWith(content))
+  if (!hasContent || begun.length !== ended)
+    throw new Error(`expected a whole PEM file with a ${content}: ${file}`)
+  return text
+}

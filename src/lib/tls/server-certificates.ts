@@ -1,0 +1,30 @@
+import { constants } from 'node:crypto'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { readPemFile } from './pem-file.ts'
+
+/** PEM files of a TLS server, and whether it asks clients for a certificate. */
+export interface ServerCertificateFiles {
+  readonly certFile: string
+  readonly keyFile: string
+  readonly clientAuth: 'none' | 'optional' | 'required'
+  readonly clientCaFile?: string | undefined
+  readonly clientCrlFile?: string | undefined
+}
+
+/** Throws if a file cannot be read or is incomplete, or if certificate and key do not belong together. */
+export async function readServerCertificates(files: ServerCertificateFiles): Promise<SecureContextOptions> {
+  const { certFile, keyFile, clientCaFile, clientCrlFile } = files
+  const context: SecureContextOptions = {
+    minVersion: 'TLSv1.2',
+    cert: await readPemFile(certFile, 'CERTIFICATE'),
+    key: await readPemFile(keyFile, 'PRIVATE KEY'),
+    ...(clientCaFile !== undefined && {
+      ca: await readPemFile(clientCaFile, 'CERTIFICATE'),
+    }),
+    ...(clientCrlFile !== undefined && { crl: await readPemFile(clientCrlFile, 'X509 CRL') }),
+    // A resumed session is not verified again: a revoked client certificate would stay valid.
+    ...(files.clientAuth !== 'none' && { secureOptions: constants.SSL_OP_NO_TICKET }),
+  }
+  createSecureContext(context)
+  return context
+}

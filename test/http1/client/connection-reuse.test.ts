@@ -1,0 +1,189 @@
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import { eventually } from '../../gateway/waiting.ts'
+import { says, scripted, type Script } from './scripted-upstream.ts'
+
+const good = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
+
+it('one exchange after another goes over the same connection', async () => {
+  const upstream = await scripted(says(good))
+  for (let count = 0; count < 5; count += 1) await upstream.get()
+  expect(upstream.sockets).toHaveLength(1)
+})
+
+it('exchanges at a time go over a connection each, and later ones over the one that was used last', async () => {
+  const upstream = await scripted(says(good))
+  await Promise.all([upstream.get(), upstream.get(), upstream.get()])
+  expect(upstream.sockets).toHaveLength(3)
+  const used = new Set<unknown>()
+  upstream.script = (socket) => {
+    used.add(socket)
+    socket.write(good)
+  }
+  for (let count = 0; count < 5; count += 1) await upstream.get()
+  expect(used.size).toBe(1)
+})
+
+it.each<[what: string, answer: string]>([
+  ['that says close', 'HTTP/1.1 200 OK\r\nConnection: x, Close\r\ncontent-length: 2\r\n\r\n{}'],
+  ['of HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\n{}'],
+  [
+    'that keeps it for a moment only',
+    'HTTP/1.1 200 OK\r\nkeep-alive: max=9, timeout=2\r\ncontent-length: 2\r\n\r\n{}',
+  ],
+  ['of no content that has a length', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n'],
+])('a connection is not used again after an answer %s', async (_what, answer) => {
+  const upstream = await scripted(says(answer))
+  for (let count = 1; count <= 3; count += 1) {
+    await upstream.get()
+    expect(upstream.client.connectionCount()).toBe(0)
+    expect(upstream.sockets).toHaveLength(count)
+  }
+})
+
+it.each<[what: string, Script]>([
+  ['says something', says('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfalse')],
+  ['says a single byte', says('\n')],
+  ['ends it', (socket) => socket.end()],
+  ['resets it', (socket) => socket.resetAndDestroy()],
+])('a connection is closed when the upstream %s while it is idle', async (_what, whenIdle) => {
+  const upstream = await scripted(
+    says('HTTP/1.1 200 OK\r\nkeep-alive: timeout=600\r\ncontent-length: 2\r\n\r\n{}'),
+  )
+  await upstream.get()
+  const [first] = upstream.sockets
+  if (first === undefined) throw new Error('there is no connection')
+  whenIdle(first, '')
+  await eventually(() => expect(upstream.client.connectionCount()).toBe(0))
+  expect(String((await upstream.get()).body)).toBe('{}')
+})
+
+it('an idle connection is closed before the upstream would close it', async () => {
+  const upstream = await scripted(
+    says('HTTP/1.1 200 OK\r\nkeep-alive: timeout=3\r\ncontent-length: 0\r\n\r\n'),
+    { bodyTimeoutMs: 400 },
+  )
+  await upstream.get()
+  expect(upstream.client.connectionCount()).toBe(1)
+  await eventually(() => expect(upstream.client.connectionCount()).toBe(0))
+})
+
+it('where a fresh connection is wanted, an idle one makes room for it', async () => {
+  const upstream = await scripted(says(good))
+  await upstream.get()
+  await new Promise<void>((resolve, reject) => {
+    const handler = {
+      onRequestStart: () => undefined,
+      onResponseStart: () => undefined,
+      onResponseData: () => undefined,
+      onResponseEnd: () => resolve(),
+      onResponseError: reject,
+    }
+    upstream.client.dispatch({ method: 'GET', path: '/', headers: [], body: null }, handler, true)
+  })
+  expect(upstream.sockets).toHaveLength(2)
+  expect(upstream.client.connectionCount()).toBe(1)
+})
+
+it('a connection whose request was answered before it was sent whole is closed', async () => {
+  const upstream = await scripted((socket) => {
+    socket.pause()
+    socket.write(good)
+  })
+  const body = new Readable({
+    read() {
+      this.push(Buffer.alloc(64 * 1024))
+    },
+  })
+  expect(String((await upstream.send({ method: 'POST', body })).body)).toBe('{}')
+  expect(body.destroyed).toBe(true)
+  expect(upstream.client.connectionCount()).toBe(0)
+  const buffer = Buffer.alloc(16 * 1024 * 1024)
+  expect(String((await upstream.send({ method: 'POST', body: buffer })).body)).toBe('{}')
+  expect(upstream.client.connectionCount()).toBe(0)
+})
+
+it.each<[what: string, Script]>([
+  ['before its answer', () => undefined],
+  ['in the middle of its answer', says('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n{')],
+])('an exchange that is given up %s closes its connection, and ends once', async (_what, script) => {
+  const upstream = await scripted(script)
+  const ends: unknown[] = []
+  const request = { method: 'GET', path: '/', headers: [], body: null } as const
+  const exchange = upstream.client.dispatch(request, {
+    onRequestStart: () => undefined,
+    onResponseStart: () => undefined,
+    onResponseData: () => undefined,
+    onResponseEnd: () => ends.push('end'),
+    onResponseError: (error) => ends.push(error),
+  })
+  await eventually(() => expect(upstream.sockets[0]?.bytesRead).toBeGreaterThan(0))
+  const reason = new Error('enough')
+  exchange.abort(reason)
+  exchange.abort(new Error('again'))
+  exchange.resume()
+  expect(ends).toEqual([reason])
+  await eventually(() => expect(upstream.sockets[0]?.destroyed).toBe(true))
+  upstream.script = says(good)
+  expect(String((await upstream.get()).body)).toBe('{}')
+  expect(ends).toEqual([reason])
+})
+
+it('to stop an exchange that is over does nothing to the next one on its connection', async () => {
+  const upstream = await scripted(says(good))
+  const request = { method: 'GET', path: '/', headers: [], body: null } as const
+  let failed = 0
+  const over = await new Promise<{ abort(reason: Error): void; pause(): void }>((resolve) => {
+    const exchange = upstream.client.dispatch(request, {
+      onRequestStart: () => undefined,
+      onResponseStart: () => undefined,
+      onResponseData: () => undefined,
+      onResponseEnd: () => resolve(exchange),
+      onResponseError: () => (failed += 1),
+    })
+  })
+  upstream.script = (socket) => setTimeout(() => socket.write(good), 50)
+  const next = upstream.get()
+  over.pause()
+  over.abort(new Error('late'))
+  expect(String((await next).body)).toBe('{}')
+  expect(failed).toBe(0)
+  expect(upstream.sockets).toHaveLength(1)
+})
+
+it.each([
+  ['a line end in a value', { headers: ['a', 'b\r\nc: d'] }],
+  ['a line end in a name', { headers: ['a\n', 'b'] }],
+  ['a NUL in a value', { headers: ['a', 'b\0'] }],
+  ['a character beyond latin1', { headers: ['a', '\u010a'] }],
+  ['a second host', { headers: ['host', 'elsewhere'] }],
+  ['a coding of its own', { headers: ['transfer-encoding', 'gzip'] }],
+  ['a length that is none', { headers: ['content-length', '5x'], body: Readable.from([Buffer.alloc(5)]) }],
+  ['a blank in its target', { path: '/a b' }],
+  ['a line end in its target', { path: '/a\r\nb' }],
+  ['no slash before its target', { path: 'http://elsewhere/' }],
+  [
+    'fewer bytes than its length',
+    { body: Readable.from([Buffer.alloc(4)]), headers: ['content-length', '5'] },
+  ],
+  [
+    'more bytes than its length',
+    { body: Readable.from([Buffer.alloc(6)]), headers: ['content-length', '5'] },
+  ],
+])('a request with %s is not sent as it is', async (_what, request) => {
+  const upstream = await scripted((socket, text) => {
+    if (text.endsWith('\r\n\r\n\0\0\0\0\0') || !text.includes('content-length')) socket.write(good)
+  })
+  await expect(upstream.send({ method: 'POST', ...request })).rejects.toMatchObject({ code: 'BAD_REQUEST' })
+  expect(upstream.client.connectionCount()).toBe(0)
+})
+
+it('a client that is closed breaks off what is under way, and takes no more', async () => {
+  const upstream = await scripted(() => undefined)
+  const pending = upstream.get()
+  await eventually(() => expect(upstream.sockets).toHaveLength(1))
+  upstream.client.close()
+  await expect(pending).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+  await expect(upstream.get()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+  expect(upstream.sockets).toHaveLength(1)
+})

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { standstill } from '../../gateway/waiting.ts'
+import { scripted, type Scripted } from './scripted-upstream.ts'
+
+const mebibyte = 1024 * 1024
+const bodies = Array.from({ length: 4 }, () => randomBytes(3 * mebibyte + 17))
+
+/**
+ * Resolves with the end of an answer, which is read as slowly as may be: what is lent is looked at long after it came,
+ * and all else at the very end.
+ */
+function readLate({ client }: Scripted, index: number): Promise<{ readonly body: Promise<Buffer> }> {
+  return new Promise((resolve, reject) => {
+    const chunks: Promise<Buffer>[] = []
+    client.dispatch(
+      { method: 'GET', path: `/${index}`, headers: [], body: null },
+      {
+        onRequestStart: () => undefined,
+        onResponseStart: () => undefined,
+        onResponseData: (chunk, release) =>
+          chunks.push(release ? late(chunk, release) : Promise.resolve(chunk)),
+        onResponseEnd(last) {
+          if (last !== undefined) chunks.push(Promise.resolve(Buffer.from(last)))
+          resolve({ body: Promise.all(chunks).then((all) => Buffer.concat(all)) })
+        },
+        onResponseError: reject,
+      },
+    )
+  })
+}
+
+async function late(chunk: Buffer, release: () => void): Promise<Buffer> {
+  for (let turns = 0; turns < 20; turns += 1) await turn()
+  const seen = Buffer.from(chunk)
+  release()
+  return seen
+}
+
+function writeSized(socket: Socket, body: Buffer): void {
+  socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`)
+  socket.write(body)
+}
+
+/** In chunks of any size, also such as are smaller than what stands between them. */
+function writeChunked(socket: Socket, body: Buffer): void {
+  const written: Buffer[] = [Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')]
+  for (let at = 0, size = 1; at < body.length; at += size, size = (size * 7) % 99_991) {
+    const chunk = body.subarray(at, at + size)
+    written.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'))
+  }
+  socket.write(Buffer.concat([...written, Buffer.from('0\r\n\r\n')]))
+}
+
+it.each([
+  ['with a length', writeSized],
+  ['in chunks', writeChunked],
+])('what is handed out of an answer %s stays as it was until it is given back', async (_what, write) => {
+  const upstream = await scripted((socket, text) =>
+    write(socket, bodies[Number(text.slice('GET /'.length).split(' ')[0])] ?? Buffer.alloc(0)),
+  )
+  const areExact = bodies.map(async (body, index) => {
+    const found: Promise<Buffer>[] = []
+    // The next answer begins while the last chunks of this one are still lent.
+    for (let round = 0; round < 4; round += 1) found.push((await readLate(upstream, index)).body)
+    return (await Promise.all(found)).every((read) => read.equals(body))
+  })
+  expect(await Promise.all(areExact)).toEqual(bodies.map(() => true))
+  expect(upstream.sockets).toHaveLength(bodies.length)
+})
+
+it('while nothing is given back, no more than one buffer is read', async () => {
+  const { client } = await scripted((socket) => writeSized(socket, Buffer.alloc(64 * mebibyte)))
+  const lent: (() => void)[] = []
+  let bytes = 0
+  let isKept = true
+  const ended = new Promise<void>((resolve, reject) => {
+    client.dispatch(
+      { method: 'GET', path: '/', headers: [], body: null },
+      {
+        onRequestStart: () => undefined,
+        onResponseStart: () => undefined,
+        onResponseData(chunk, release) {
+          bytes += chunk.length
+          if (isKept && release !== undefined) lent.push(release)
+          else release?.()
+        },
+        onResponseEnd: () => resolve(),
+        onResponseError: reject,
+      },
+    )
+  })
+  for (let round = 0; round < 5; round += 1) {
+    const before = bytes
+    await standstill(() => bytes, 200)
+    // What comes before it is known to be much is copied.
+    expect(bytes - before).toBeLessThan(1.2 * mebibyte)
+    for (const release of lent.splice(0)) release()
+  }
+  isKept = false
+  for (const release of lent.splice(0)) release()
+  await ended
+  expect(bytes).toBe(64 * mebibyte)
+})

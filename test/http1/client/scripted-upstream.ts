@@ -1,0 +1,59 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { createHttp1Client, type Http1Client } from '../../../src/http1/client/http1-client.ts'
+import { readResponse, type BufferedResponse } from '../../../src/http1/client/read-response.ts'
+import type { OutgoingRequest } from '../../../src/http1/client/outgoing-request.ts'
+
+/** What an upstream does with each request; its text is what has come of it in one chunk. */
+export type Script = (socket: Socket, text: string) => unknown
+
+/** An upstream that writes bytes as told, and a client of it. */
+export interface Scripted {
+  readonly client: Http1Client
+  /** All connections that were ever opened. */
+  readonly sockets: Socket[]
+  script: Script
+  get(path?: string): Promise<BufferedResponse>
+  send(request: Partial<OutgoingRequest>): Promise<BufferedResponse>
+}
+
+/** Starts both, for one test. */
+export async function scripted(script: Script, patience: object = {}): Promise<Scripted> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes) => pair.script(socket, bytes.toString('latin1')))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const timeouts = {
+    connectTimeoutMs: 20_000,
+    headersTimeoutMs: 20_000,
+    bodyTimeoutMs: 20_000,
+    totalTimeoutMs: 20_000,
+    ...patience,
+  }
+  const client = createHttp1Client({ url, tls: {}, timeouts })
+  onTestFinished(() => {
+    client.close()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const send: Scripted['send'] = (request) =>
+    readResponse(
+      client,
+      { method: 'GET', path: '/', headers: [], body: null, ...request },
+      64 * 1024 * 1024,
+      AbortSignal.timeout(20_000),
+    )
+  const pair: Scripted = { client, sockets, script, send, get: (path = '/') => send({ path }) }
+  return pair
+}
+
+/** Writes these bytes for each request. */
+export function says(bytes: string): Script {
+  return (socket) => socket.write(bytes, 'latin1')
+}

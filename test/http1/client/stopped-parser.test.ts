@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { ResponseParser, type ResponseParserHandler } from '../../../src/http1/client/response-parser.ts'
+
+const ok = 'HTTP/1.1 200 OK\r\n'
+const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`
+const large = 'a'.repeat(20_000)
+
+it.each([
+  ['chunks', `${chunked}1\r\na\r\n1\r\nb\r\n0\r\n\r\n`],
+  ['one chunk', `${chunked}1\r\na\r\n0\r\n\r\n`],
+  ['one chunk, and garbage', `${chunked}1\r\na\r\nX`],
+  ['a length', `${ok}content-length: ${large.length}\r\n\r\n${large}`],
+  ['a length, and garbage', `${ok}content-length: ${large.length}\r\n\r\n${large}X`],
+  ['a length that has not come whole', `${ok}content-length: 2\r\n\r\na`],
+  ['neither', 'HTTP/1.1 500 Internal Server Error\r\n\r\na'],
+])('a reader of an answer with %s that is stopped in `data` says nothing more', (_what, bytes) => {
+  for (const [stopsIn, expected] of [
+    ['head', ['head']],
+    ['data', ['head', 'data']],
+  ] as const) {
+    const told: string[] = []
+    const tell = (what: string): void => {
+      told.push(what)
+      if (what === stopsIn) reader.stop()
+    }
+    const sink: ResponseParserHandler = {
+      onResponseStart: () => tell('head'),
+      onResponseData: () => tell('data'),
+      onResponseEnd: () => tell('end'),
+    }
+    const reader = new ResponseParser(sink)
+    reader.parse(Buffer.from(bytes))
+    reader.parse(Buffer.from('b'))
+    reader.finish()
+    expect(told).toEqual(expected)
+  }
+})

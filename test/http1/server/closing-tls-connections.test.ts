@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Http1ServerOptions } from '../../../src/http1/server/http1-server.ts'
+import { hasOpenssl, makeAuthority } from '../../identity/certificates.ts'
+import { eventually } from '../../gateway/waiting.ts'
+import { respondText, bodyOf, runServer } from './running-server.ts'
+
+const post = 'POST / HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\n'
+
+describe.skipIf(!hasOpenssl())('ends of connections under TLS (skipped where there is no openssl)', () => {
+  let folder = ''
+  let tls: Http1ServerOptions['tls']
+  let ca = ''
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ends-under-tls-'))
+    const authority = await makeAuthority(folder, 'own')
+    const { cert, key } = await authority.issue('gateway', 'IP:127.0.0.1')
+    tls = {
+      clientCertificate: 'none',
+      context: { cert, key },
+    }
+    ca = authority.cert
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  function runEcho() {
+    return runServer(
+      (request, answer) => {
+        bodyOf(request).then(
+          (body) => respondText(answer, body.toString('latin1')),
+          () => undefined,
+        )
+      },
+      { tls },
+    )
+  }
+
+  /** A client that leaves the other direction open when it ends its own. */
+  function openTls(url: string) {
+    const socket: TLSSocket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), ca })
+    socket.allowHalfOpen = true
+    onTestFinished(() => void socket.destroy())
+    const found = { socket, text: '', isEnded: false }
+    socket.setEncoding('latin1').on('data', (text: string) => (found.text += text))
+    socket.on('error', () => undefined).on('end', () => (found.isEnded = true))
+    return found
+  }
+
+  it('a client that ends in the middle of a body is told so', async () => {
+    const { url, server, errors } = await runEcho()
+    const client = openTls(url)
+    client.socket.end(`${post}ab`)
+    await eventually(() => expect(client.isEnded).toBe(true))
+    expect(client.text).toMatch(/^HTTP\/1\.1 400 [^]*error: incomplete_request$/)
+    expect(errors).toEqual(['incomplete_request'])
+    await eventually(() => expect(server.connectionCount()).toBe(0))
+  })
+
+  it('a client that ends behind its answer is closed without a word', async () => {
+    const { url, server, errors } = await runEcho()
+    const client = openTls(url)
+    client.socket.write(`${post}abc`)
+    await eventually(() => expect(client.text).toMatch(/abc$/))
+    client.socket.end()
+    await eventually(() => expect(client.isEnded).toBe(true))
+    expect(client.text.match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
+    expect(errors).toEqual([])
+    await eventually(() => expect(server.connectionCount()).toBe(0))
+  })
+
+  it('a large answer is whole before its connection ends', async () => {
+    const large = 'x'.repeat(5 * 1024 * 1024)
+    const { url, server } = await runServer((_, answer) => respondText(answer, large), { tls })
+    const client = openTls(url)
+    client.socket.write('GET / HTTP/1.1\r\nconnection: close\r\n\r\n')
+    await eventually(() => expect(client.isEnded).toBe(true))
+    expect(client.text.length - client.text.indexOf('\r\n\r\n') - 4).toBe(large.length)
+    await eventually(() => expect(server.connectionCount()).toBe(0))
+  })
+})

@@ -1,0 +1,143 @@
+import { expect, it } from 'vitest'
+import { openRaw } from '../../gateway/raw-connection.ts'
+import { bodyOf, runServer, respondText, type RunningServer } from './running-server.ts'
+
+// All of these go on with nothing: whoever waited for more would hold a connection, and guess in the end.
+
+function runEcho(headersTimeoutMs = 60_000): Promise<RunningServer> {
+  return runServer(
+    (request, answer) => {
+      bodyOf(request).then(
+        (body) => respondText(answer, body.toString('latin1')),
+        () => undefined,
+      )
+    },
+    { timeouts: { headersTimeoutMs } },
+  )
+}
+
+const head = 'POST / HTTP/1.1\r\nhost: g\r\n'
+const chunked = `${head}transfer-encoding: chunked\r\n\r\n`
+
+it.each([
+  ['a first byte that begins no method', '\0'],
+  ['a blank before the method', ' '],
+  ['a bare line feed before the method', '\n'],
+  ['a carriage return alone before the method', '\rG'],
+  ['an empty line that goes wrong', '\r\n\rG'],
+  ['a method in small letters', 'get'],
+  ['a method that never ends', 'G'.repeat(33)],
+  ['a method that is none', 'GETS / HTTP/1.1\r\n'],
+  ['two blanks behind the method', 'GET  '],
+  ['a tabulator behind the method', 'GET\t'],
+  ['NUL in the target', 'GET /\0'],
+  ['DEL in the target', 'GET /\x7f'],
+  ['a target without a version', 'GET /\r\n'],
+  ['two blanks behind the target', 'GET /  '],
+  ['a version in small letters', 'GET / http'],
+  ['a version of three parts', 'GET / HTTP/1.1.'],
+  ['a version of two digits', 'GET / HTTP/1.10'],
+  ['a blank behind the version', 'GET / HTTP/1.1 '],
+  ['a request line that ends with a line feed alone', 'GET / HTTP/1.1\n'],
+  ['a request line that ends with a carriage return alone', 'GET / HTTP/1.1\rh'],
+  ['NUL in a header', `${head}x: \0\r\n\r\n`],
+  ['a line feed alone in a header', `${head}x: a\nb: c\r\n\r\n`],
+  ['a carriage return alone in a header', `${head}x: a\rb: c\r\n\r\n`],
+  ['a size of a chunk that is none', `${chunked}g`],
+  ['a blank before the size of a chunk', `${chunked} `],
+  ['an endless size of a chunk', `${chunked}0000000000001`],
+  ['a line feed alone behind the size of a chunk', `${chunked}1\n`],
+  ['a carriage return alone behind the size of a chunk', `${chunked}1\ra`],
+  ['NUL in an extension of a chunk', `${chunked}1;\0`],
+  ['an endless extension of a chunk', `${chunked}1;${'a'.repeat(255)}`],
+  ['text behind a chunk', `${chunked}1\r\nab`],
+  ['a line feed alone behind a chunk', `${chunked}1\r\na\n`],
+  ['NUL in a trailer', `${chunked}0\r\nx: \0`],
+  ['a trailer without a name', `${chunked}0\r\n: a\r\n`],
+  ['a folded trailer', `${chunked}0\r\na: b\r\n c\r\n`],
+  ['endless trailers', `${chunked}0\r\n${'a: b\r\n'.repeat(2_731)}`],
+])('%s is answered with 400, and the connection closed', async (_what, bytes) => {
+  const { url, errors } = await runEcho()
+  const connection = openRaw(url)
+  connection.write(Buffer.from(bytes, 'latin1'))
+  expect(await connection.end()).toMatch(
+    /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nconnection: close\r\n[^]*error: malformed_request$/,
+  )
+  expect(connection.received().match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
+  expect(errors).toEqual(['malformed_request'])
+})
+
+it.each([
+  ['whole', `${head}x: ${'y'.repeat(8_192)}\r\n\r\n`],
+  ['that never ends', `${head}x: ${'y'.repeat(8_192)}`],
+  ['of one line that never ends', `GET /${'y'.repeat(8_192)}`],
+])('a head that is too large, %s, is answered with 431, and the connection closed', async (_what, bytes) => {
+  const { url, errors } = await runEcho()
+  const connection = openRaw(url)
+  connection.write(bytes)
+  expect(await connection.end()).toMatch(
+    /^HTTP\/1\.1 431 [^]*\r\nconnection: close\r\n[^]*error: headers_too_large$/,
+  )
+  expect(errors).toEqual(['headers_too_large'])
+})
+
+it.each([
+  ['an empty line that does not end', '\r'],
+  ['a line that does not end', 'GET / HTTP/1.1\r'],
+  ['a head that does not end', `${head}\r`],
+])('%s is waited for, and answered with 408 in the end', async (_what, bytes) => {
+  const { url, errors } = await runEcho(200)
+  const connection = openRaw(url)
+  connection.write(bytes)
+  expect(await connection.end()).toMatch(
+    /^HTTP\/1\.1 408 [^]*\r\nconnection: close\r\n[^]*error: request_timeout$/,
+  )
+  expect(errors).toEqual(['request_timeout'])
+})
+
+it.each([
+  ['a line', 'GET / HTT'],
+  ['a head', `${head}x`],
+  ['a body', `${head}content-length: 2\r\n\r\na`],
+  ['a chunk', `${chunked}2\r\na`],
+  ['chunks', `${chunked}1\r\na\r\n`],
+  ['trailers', `${chunked}0\r\na: b\r\n`],
+])('a client that ends in the middle of %s is told so, and the connection closed', async (_what, bytes) => {
+  const { url, errors } = await runEcho()
+  const connection = openRaw(url)
+  connection.socket.end(bytes)
+  expect(await connection.end()).toMatch(
+    /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*error: incomplete_request$/,
+  )
+  expect(errors).toEqual(['incomplete_request'])
+})
+
+it('a client that ends without a word, or behind an answer, is not told anything', async () => {
+  const { url, errors } = await runEcho()
+  const silent = openRaw(url)
+  silent.socket.end()
+  expect(await silent.end()).toBe('')
+  const answered = openRaw(url)
+  answered.write('GET / HTTP/1.1\r\n\r\n')
+  await answered.until(/200 OK/)
+  answered.socket.end()
+  expect((await answered.end()).match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
+  expect(errors).toEqual([])
+})
+
+it('TLS that is spoken to a plain port is known as such', async () => {
+  const { url, errors } = await runEcho()
+  const connection = openRaw(url)
+  connection.write(Buffer.from('1603010200010001fc0303', 'hex'))
+  expect(await connection.end()).toMatch(/^HTTP\/1\.1 400 /)
+  expect(errors).toEqual(['tls_on_plain_port'])
+})
+
+it('what stands behind a fault is no request', async () => {
+  const { url, errors } = await runEcho()
+  const connection = openRaw(url)
+  connection.write(`${chunked}zz\r\nGET /smuggled HTTP/1.1\r\nhost: g\r\n\r\n`)
+  connection.write('GET /smuggled HTTP/1.1\r\nhost: g\r\n\r\n')
+  expect((await connection.end()).match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
+  expect(errors).toEqual(['malformed_request'])
+})

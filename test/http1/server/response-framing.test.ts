@@ -1,0 +1,249 @@
+import { once } from 'node:events'
+import { request as requestOf } from 'node:http'
+import { expect, it } from 'vitest'
+import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
+import type { Http1Server } from '../../../src/http1/server/http1-server.ts'
+import { openRaw } from '../../gateway/raw-connection.ts'
+import { runServer } from './running-server.ts'
+
+const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
+const text = ['content-type', 'text/plain']
+
+interface Framing {
+  readonly sent: string
+  readonly status?: number
+  readonly length?: number
+  readonly body: string
+  /** What the head says of the body and the connection, and what stands behind the head. */
+  readonly found: RegExp
+}
+
+const kept = 'connection: keep-alive\\r\\nkeep-alive: timeout=60\\r\\ndate: [^\\r]+ GMT\\r\\n\\r\\n'
+const closed = 'connection: close\\r\\ndate: [^\\r]+ GMT\\r\\n\\r\\n'
+
+it.each<[what: string, Framing]>([
+  [
+    'with a length',
+    { sent: get, length: 3, body: 'abc', found: new RegExp(`content-length: 3\\r\\n${kept}abc$`) },
+  ],
+  [
+    'without a length: in chunks',
+    {
+      sent: get,
+      body: 'abc',
+      found: new RegExp(`plain\\r\\ntransfer-encoding: chunked\\r\\n${kept}3\\r\\nabc\\r\\n0\\r\\n\\r\\n$`),
+    },
+  ],
+  [
+    'empty and without a length: in chunks',
+    {
+      sent: get,
+      body: '',
+      found: new RegExp(`plain\\r\\ntransfer-encoding: chunked\\r\\n${kept}0\\r\\n\\r\\n$`),
+    },
+  ],
+  [
+    'to HTTP/1.0 and without a length: until the end',
+    {
+      sent: 'GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n',
+      body: 'abc',
+      found: new RegExp(`plain\\r\\n${closed}abc$`),
+    },
+  ],
+  [
+    'to HTTP/1.0 with a length',
+    { sent: 'GET / HTTP/1.0\r\n\r\n', length: 3, body: 'abc', found: new RegExp(`3\\r\\n${closed}abc$`) },
+  ],
+  [
+    'to HTTP/1.0 that wants to go on',
+    {
+      sent: 'GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\n',
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`3\\r\\n${kept}abc$`),
+    },
+  ],
+  [
+    'to HEAD, with the length of what is not sent',
+    {
+      sent: 'HEAD / HTTP/1.1\r\n\r\n',
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`content-length: 3\\r\\n${kept}$`),
+    },
+  ],
+  [
+    'of status 204, without the length of what is not sent',
+    {
+      sent: get,
+      status: 204,
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`No Content\\r\\n[^]*plain\\r\\n${kept}$`),
+    },
+  ],
+  [
+    'of status 304, without the length of what is not sent',
+    {
+      sent: get,
+      status: 304,
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`Not Modified\\r\\n[^]*plain\\r\\n${kept}$`),
+    },
+  ],
+  [
+    'to a client that closes',
+    {
+      sent: 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`3\\r\\n${closed}abc$`),
+    },
+  ],
+  [
+    'to a client that closes and does not, in two headers',
+    {
+      sent: 'GET / HTTP/1.1\r\nconnection: close\r\nconnection: keep-alive\r\n\r\n',
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`3\\r\\n${closed}abc$`),
+    },
+  ],
+  [
+    'to HTTP of an unknown version',
+    {
+      sent: 'GET / HTTP/1.2\r\nconnection: keep-alive\r\n\r\n',
+      length: 3,
+      body: 'abc',
+      found: new RegExp(`3\\r\\n${closed}abc$`),
+    },
+  ],
+])('an answer %s', async (_what, { sent, status = 200, length, body, found }) => {
+  for (const isComplete of [true, false]) {
+    const { url } = await runServer((_, answer) => {
+      answer.writeHead(status, length === undefined ? text : [...text, 'content-length', String(length)])
+      if (isComplete) return answer.end(body)
+      if (body !== '') answer.write(Buffer.from(body))
+      return answer.end()
+    })
+    const connection = openRaw(url)
+    connection.write(sent)
+    expect(await connection.until(found)).toMatch(/^HTTP\/1\.1 /)
+    if (found.source.includes('close')) {
+      await connection.end()
+    } else {
+      connection.write(sent)
+      expect(await connection.until(/(?:HTTP\/1\.1 \d[^]*){2}/)).toMatch(found)
+      expect(connection.isClosed()).toBe(false)
+    }
+  }
+})
+
+it.each<[what: string, respond: (answer: OutgoingResponse) => void]>([
+  ['ends too early', (answer) => answer.end('abcd')],
+  [
+    'ends too early behind a piece',
+    (answer) => {
+      answer.write(Buffer.from('ab'))
+      answer.end('cd')
+    },
+  ],
+  ['ends too late', (answer) => answer.end('abcdef')],
+  ['is too long in one piece', (answer) => void answer.write(Buffer.from('abcdef'))],
+  [
+    'is too long in the second piece',
+    (answer) => {
+      answer.write(Buffer.from('abcd'))
+      answer.write(Buffer.from('ef'))
+    },
+  ],
+])('a body that %s never looks whole', async (_what, respond) => {
+  const { url } = await runServer((_, answer) => {
+    answer.writeHead(200, ['content-length', '5'])
+    respond(answer)
+    expect(answer.isDestroyed).toBe(true)
+  })
+  const connection = openRaw(url)
+  connection.write(get + get)
+  expect(await connection.end()).not.toMatch(/\r\n\r\nabcde|HTTP\/1\.1[^]*HTTP\/1\.1 /)
+})
+
+it('an answer in chunks that is cut off has no end', async () => {
+  const { url } = await runServer((_, answer) => {
+    answer.writeHead(200, text)
+    answer.write(Buffer.from('abc'), () => answer.destroy())
+  })
+  const connection = openRaw(url)
+  connection.write(get)
+  expect(await connection.end()).toMatch(/\r\n\r\n3\r\nabc\r\n$/)
+})
+
+it.each<[how: string, breakOff: (answer: OutgoingResponse, server: Http1Server) => void]>([
+  ['cut off', (answer) => answer.destroy()],
+  ['under way at the end of its server', (_, server) => server.destroyAll()],
+])('an answer that ends with its connection is reset if it is %s', async (_how, breakOff) => {
+  const begun: OutgoingResponse[] = []
+  const { url, server } = await runServer((_, answer) => {
+    answer.writeHead(200, text)
+    answer.write(Buffer.from('abc'))
+    begun.push(answer)
+  })
+  const connection = openRaw(url)
+  const failed = once(connection.socket, 'error')
+  connection.write('GET / HTTP/1.0\r\n\r\n')
+  await connection.until(/abc$/)
+  for (const answer of begun) breakOff(answer, server)
+  expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
+})
+
+it.each([
+  ['a', 'b\r\nc: d'],
+  ['a', 'b\nc'],
+  ['a', 'b\rc'],
+  ['a', 'b\0'],
+  ['a', '\u0100'],
+  ['a\r\nb', 'c'],
+  ['a:', 'c'],
+  ['', 'c'],
+])('a header %j: %j never gets out', async (name, value) => {
+  const { url } = await runServer((_, answer) => {
+    expect(() => answer.writeHead(200, ['content-length', '0', name, value])).toThrow('cannot be sent')
+    expect(answer.hasHead).toBe(false)
+    answer.writeHead(500, ['content-length', '0'])
+    answer.end()
+  })
+  const connection = openRaw(url)
+  connection.write('GET / HTTP/1.0\r\n\r\n')
+  expect(await connection.end()).toMatch(
+    /^HTTP\/1\.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\ndate: [^\r]+\r\n\r\n$/,
+  )
+})
+
+const sizes = [1, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 300_000]
+
+it.each(['content-length', 'chunks'])(
+  'bodies of all sizes are byte for byte what was sent, with %s',
+  async (framing) => {
+    const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7919) % 256))
+    const { url } = await runServer(({ head }, answer) => {
+      const [how, size] = head.target.slice(1).split('/')
+      const body = bytes.subarray(0, Number(size))
+      answer.writeHead(200, framing === 'chunks' ? [] : ['content-length', String(size)])
+      if (how === 'text') return answer.end(body.toString('latin1'))
+      if (how === 'buffer') return answer.end(body)
+      for (let at = 0; at < body.length - 5; at += 10_007)
+        answer.write(body.subarray(at, Math.min(at + 10_007, body.length - 5)))
+      return answer.end(body.subarray(Math.max(0, body.length - 5)))
+    })
+    for (const how of ['text', 'buffer', 'pieces']) {
+      for (const size of sizes) {
+        const request = requestOf(`${url}/${how}/${size}`).end()
+        const [response] = await once(request, 'response')
+        const pieces: Buffer[] = []
+        for await (const piece of response) pieces.push(piece)
+        expect(Buffer.concat(pieces).equals(bytes.subarray(0, size)), `${how} of ${size}`).toBe(true)
+      }
+    }
+  },
+)

@@ -1,0 +1,90 @@
+import { onTestFinished } from 'vitest'
+import {
+  createHttp1Server,
+  type ConnectionErrorReason,
+  type Http1Server,
+  type Http1ServerOptions,
+} from '../../../src/http1/server/http1-server.ts'
+import type { IncomingRequest } from '../../../src/http1/server/incoming-request.ts'
+import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
+import type { RequestErrorReason } from '../../../src/http1/server/request-error.ts'
+import { RequestQueue } from '../../../src/http1/server/request-queue.ts'
+
+interface ServerSetup extends Partial<Pick<Http1ServerOptions, 'maxHeadBytes' | 'scheduler' | 'tls'>> {
+  readonly timeouts?: Partial<Http1ServerOptions['timeouts']>
+}
+
+/** A server that listens, and the errors of its connections. */
+export interface RunningServer {
+  readonly server: Http1Server
+  readonly url: string
+  readonly errors: ConnectionErrorReason[]
+}
+
+/** So long that no test waits for them. */
+const longTimeouts: Http1ServerOptions['timeouts'] = {
+  headersTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 60_000,
+  sendTimeoutMs: 60_000,
+  maxConnectionAgeMs: 60_000,
+}
+
+const statuses: Readonly<Record<RequestErrorReason, number | undefined>> = {
+  request_timeout: 408,
+  headers_too_large: 431,
+  idle_timeout: undefined,
+  incomplete_request: 400,
+  malformed_request: 400,
+  tls_on_plain_port: 400,
+}
+
+/** A server whose requests are served by `onRequest`. It ends with the test. */
+export async function runServer(
+  onRequest: (request: IncomingRequest, response: OutgoingResponse) => void,
+  { maxHeadBytes = 8 * 1024, timeouts, scheduler = new RequestQueue(), tls }: ServerSetup = {},
+): Promise<RunningServer> {
+  const errors: ConnectionErrorReason[] = []
+  const server = createHttp1Server(
+    {
+      maxHeadBytes,
+      maxConnections: 1_000,
+      maxConnectionsPerAddress: undefined,
+      timeouts: { ...longTimeouts, ...timeouts },
+      scheduler,
+      tls,
+    },
+    {
+      onRequest,
+      onConnectionError: (reason) => void errors.push(reason),
+      errorResponse({ reason }) {
+        const status = statuses[reason]
+        if (status === undefined) return undefined
+        return { status, headers: ['content-type', 'text/plain'], body: `error: ${reason}` }
+      },
+    },
+  )
+  const port = await server.listen({ host: '127.0.0.1', port: 0 })
+  onTestFinished(async () => {
+    server.destroyAll()
+    if (server.isListening) await server.stopAccepting()
+  })
+  return { server, url: `http://127.0.0.1:${port}`, errors }
+}
+
+/** Reads the whole body. Rejects if it is aborted. */
+export function bodyOf(request: IncomingRequest): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    request.consume({
+      onRequestData: (chunk) => void chunks.push(Buffer.from(chunk)),
+      onRequestEnd: () => resolve(Buffer.concat(chunks)),
+      onRequestError: () => reject(new Error('the body was aborted')),
+    })
+  })
+}
+
+/** Responds with latin1 text. */
+export function respondText(response: OutgoingResponse, text: string): void {
+  response.writeHead(200, ['content-length', String(text.length)])
+  response.end(text)
+}
