@@ -127,7 +127,7 @@ const several = (...changes: object[]): object => ({
   upstreams: changes.map((change, index) => ({ ...least.upstream, name: `upstream-${index}`, ...change })),
 })
 const refused: [why: string, changes: object, message: RegExp][] = [
-  ['nobody could call', { identity: {} }, /identity: nobody could call/],
+  ['no way to authenticate', { identity: {} }, /identity: no way to authenticate/],
   ['two credentials', { upstream: { ...least.upstream, credential } }, /expected either value or file/],
   ['no credential', { upstream: { ...least.upstream, credential: {} } }, /expected either value or file/],
   ['another scheme', { upstream: { url: 'ftp://catalog' } }, /upstream\.url: /],
@@ -152,22 +152,22 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   [
     'a cluster with the name of an issuer',
     withIdentity({ issuers: [corp], kubernetes: { ...kubernetes, name: 'corp' } }),
-    /identity\.kubernetes\.name: another source/,
+    /identity\.kubernetes\.name: duplicate name/,
   ],
   [
     'certificates with the name of an issuer',
     withIdentity({ issuers: [corp], clientCertificates: { name: 'corp' } }),
-    /identity\.clientCertificates\.name: another source/,
+    /identity\.clientCertificates\.name: duplicate name/,
   ],
   [
     'certificates that nobody is asked for',
     withIdentity({ clientCertificates: { name: 'mesh' } }),
-    /identity\.clientCertificates: expected listen\.tls\.clientCertificate to be/,
+    /identity\.clientCertificates: expected listen\.tls\.clientAuth to be/,
   ],
   [
     'assertions that nothing signs',
     { upstream: { ...least.upstream, identity: 'assertion' } },
-    /upstream\.identity: expected identity\.assertion with the key/,
+    /upstream\.identity: expected identity\.assertion with the signing key/,
   ],
   [
     'two credentials in one header',
@@ -203,7 +203,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   [
     'a certificate without its key',
     { upstream: { ...least.upstream, clientCertificate: { certFile: 'a.pem' } } },
-    /clientCertificate\.key: /,
+    /clientCertificate\.keyFile: /,
   ],
   [
     'two upstreams for the rest',
@@ -224,7 +224,7 @@ const refused: [why: string, changes: object, message: RegExp][] = [
   [
     'a namespace that is no id',
     several({}, { namespaces: [['a/b']] }),
-    /upstreams\.1\.namespaces\.0: expected names/,
+    /upstreams\.1\.namespaces\.0: expected a list of names/,
   ],
   [
     'two upstreams of one name',

@@ -115,11 +115,11 @@ it('mistakes in the environment name the variable', () => {
     CATALOG_GATEWAY__LISTEN: '{}',
   }
   expect(mistakesIn('', environment).toSorted()).toEqual([
-    expect.stringMatching(/^environment: CATALOG_GATEWAY__BOGUS is no setting/),
-    expect.stringMatching(/^environment: CATALOG_GATEWAY__DIALECTS is no YAML$/),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__BOGUS is not a setting/),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__DIALECTS is not valid YAML$/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.name: /),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.nmae: unknown setting$/),
-    expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN is no setting/),
+    expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN is not a setting/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__LISTEN__PORT: listen\.port: /),
   ])
 })
@@ -128,14 +128,14 @@ it('a file in which a setting has no place is not silently mended by the environ
   const environment = { CATALOG_GATEWAY__LISTEN__PORT: '1' }
   expect(mistakesIn('listen: 7', environment)).toContainEqual(
     expect.stringMatching(
-      /^environment: CATALOG_GATEWAY__LISTEN__PORT cannot be set: listen holds no settings/,
+      /^environment: CATALOG_GATEWAY__LISTEN__PORT cannot be set: listen is not a section/,
     ),
   )
   expect(mistakesIn('[1]', environment)).not.toEqual([])
 })
 
 it.for(['a: [1', 'name: a\nname: b', '{ a', '\tname: x'])(
-  'what is no YAML is told with its line: %j',
+  'what is not valid YAML is told with its line: %j',
   (text) => {
     expect(mistakesIn(text)[0]).toMatch(/^settings\.yaml:\d+: ./)
   },

@@ -14,7 +14,7 @@ it.each([
 ])('the target %s is refused', async (target) => {
   await attacked.isRefused(
     { target },
-    { kind: 'InvalidInput', says: /must be percent-encoded|not well-formed/ },
+    { kind: 'InvalidInput', says: /must be percent-encoded|malformed HTTP/ },
   )
 })
 

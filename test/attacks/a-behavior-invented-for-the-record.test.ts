@@ -8,7 +8,7 @@ const attacked = attackedGateway({ users: ['ci'], policies: [allowing('lake')] }
 
 it('a drop states no behavior, and its record holds none', async () => {
   const attack = { as: 'ci', target: '/v1/table/lake$t/drop' }
-  const says = 'DropTable takes no member "behavior" of the body; omit it'
+  const says = 'DropTable does not accept member "behavior" of the body; omit it'
   await attacked.isRefused({ ...attack, body: '{"behavior":"restrict"}' }, { kind: 'InvalidInput', says })
   await attacked.passes({ ...attack, body: '{"reason":"restrict"}' })
   const intents = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')

@@ -16,7 +16,7 @@ const contradictions: [what: string, target: string, end: string | Buffer, says:
   ['another id with an escape in its name', query, ',"\\u0069d":["production","orders"]}', /"id" is \["prod/],
   ['an id of another type', query, ',"id":"sandbox$orders"}', /expected a list of strings/],
   ['an id in other letters', query, ',"ID":["production"]}', /is ambiguous; write "id"/],
-  ['a second id', query, ',"id":["sandbox","orders"],"id":["production"]}', /"id" stands twice/],
+  ['a second id', query, ',"id":["sandbox","orders"],"id":["production"]}', /duplicate key "id"/],
   ['the id of another query', query, ',"query":{"id":["production","orders"]}}', /"query.id" is \["prod/],
   ['an identity in the query', query, ',"query":{"k":1,"identity":{}}}', /"query.identity" is not accepted/],
   ['a context in the query', query, ',"query":{"context":{"a":"b"}}}', /"query.context" is not accepted/],

@@ -15,18 +15,22 @@ it.each([
   [
     'drop',
     '{"behavior":"Cascade","branch":"ci/x"}',
-    'DropNamespace takes no member "branch" of the body; omit it',
+    'DropNamespace does not accept member "branch" of the body; omit it',
   ],
   [
     'drop',
     '{"behavior":"Cascade","query":{"branch":"ci/x"}}',
-    'DropNamespace takes no member "query.branch"',
+    'DropNamespace does not accept member "query.branch"',
   ],
-  ['create', '{"mode":"Overwrite","branch":"ci/x"}', 'CreateNamespace takes no member "branch" of the body'],
+  [
+    'create',
+    '{"mode":"Overwrite","branch":"ci/x"}',
+    'CreateNamespace does not accept member "branch" of the body',
+  ],
   [
     'create',
     '{"mode":"Overwrite","behavior":"restrict"}',
-    'CreateNamespace takes no member "behavior" of the body',
+    'CreateNamespace does not accept member "behavior" of the body',
   ],
 ])('%s with %s is refused', async (action, body, says) => {
   const target = `/v1/namespace/required/${action}`
@@ -37,7 +41,10 @@ it.each(['?branch=ci/x', '?behavior=restrict', '?mode=Skip'])(
   'a cascade with %s is refused',
   async (query) => {
     const attack = { as: 'ci', target: `/v1/namespace/required/drop${query}`, body: '{"behavior":"Cascade"}' }
-    await attacked.isRefused(attack, { kind: 'InvalidInput', says: 'DropNamespace takes no query parameter' })
+    await attacked.isRefused(attack, {
+      kind: 'InvalidInput',
+      says: 'DropNamespace does not accept query parameter',
+    })
   },
 )
 

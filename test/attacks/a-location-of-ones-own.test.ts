@@ -30,7 +30,11 @@ it('so does a header, and storage options need ChooseStorage', async () => {
 
 it.each([
   ['another spelling', { Location: location }, /is ambiguous; write "location"/],
-  ['a mode that is none', { location, mode: 'replace' }, /has no mode "replace"; it knows create, overwrite/],
+  [
+    'a mode that is none',
+    { location, mode: 'replace' },
+    /"replace" is not a mode of \w+; expected one of create, overwrite/,
+  ],
 ])('%s is refused', async (_what, body, says) => {
   await attacked.isRefused(
     { as: 'owner', target: '/v1/table/sandbox$orders/register', body },

@@ -21,7 +21,7 @@ it.each([
   ['/v1/table/placed$t/register', '{}', location, 'the member "location" of the body'],
   ['/v1/table/placed$t/drop', '{}', location, undefined],
 ])('%s with %s and %s is refused', async (target, body, line, belongs) => {
-  const says = belongs === undefined ? /takes no header ".*"; omit it/ : `send it as ${belongs}`
+  const says = belongs === undefined ? /does not accept header ".*"; omit it/ : `send it as ${belongs}`
   await attacked.isRefused({ as: 'ci', target, body, lines: [line] }, { kind: 'InvalidInput', says })
 })
 

@@ -31,14 +31,18 @@ it.each(['overwrite', 'Overwrite', '"Overwrite"'])('mode %s in a body needs it t
 })
 
 it.each([
-  ['create', 'mode=replace', /has no mode "replace"; it knows create, existok, overwrite/],
+  ['create', 'mode=replace', /"replace" is not a mode of \w+; expected one of create, existok, overwrite/],
   ['create', 'mode=overwrite%20', /has no mode/],
   ['create', 'mode=%00overwrite', /NUL|mode/],
   ['create', 'mode=append', /has no mode "append"/],
-  ['insert', 'mode=create', /has no mode "create"; it knows append, overwrite/],
+  ['insert', 'mode=create', /"create" is not a mode of \w+; expected one of append, overwrite/],
   ['insert', 'mode=append&mode=overwrite', /"mode" is repeated/],
   ['insert', 'Mode=overwrite', /has no query parameter "Mode"/],
-  ['merge_insert', 'on=id&mode=overwrite', /MergeInsertIntoTable takes no query parameter "mode"; omit it/],
+  [
+    'merge_insert',
+    'on=id&mode=overwrite',
+    /MergeInsertIntoTable does not accept query parameter "mode"; omit it/,
+  ],
 ])('%s with %s is refused', async (operation, query, says) => {
   await attacked.isRefused(
     { target: `/v1/table/sandbox$orders/${operation}?${query}`, ...arrow },

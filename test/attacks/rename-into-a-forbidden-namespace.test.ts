@@ -28,8 +28,8 @@ it.each([
 
 it.each<[what: string, body: object | undefined, says: RegExp]>([
   ['two destinations', { ...name, new_namespace_id: ['sandbox'], new_namespace: ['production'] }, /differ/],
-  ['no destination', {}, /needs "new_table_name"/],
-  ['no body', undefined, /needs "new_table_name"/],
+  ['no destination', {}, /requires "new_table_name"/],
+  ['no body', undefined, /requires "new_table_name"/],
   ['an empty name', { new_table_name: '' }, /new_table_name is empty/],
   ['a name that is a path', { new_table_name: '../production/orders' }, /cannot hold/],
   ['a name with the delimiter', { new_table_name: 'inner$vault' }, /"inner\$vault"/],

@@ -88,7 +88,7 @@ it('the commands read the journal, and verify says so, or that there is none', a
   const verified = await audit('verify')
   expect(verified.status).toBe(0)
   expect(verified.output).toContain(`good: ${linesIn(whole)} records in 1 chains`)
-  const lacks = `journal: ${basename(part.path)} lacks ${part.to - part.from} bytes, which were read in the journal`
+  const lacks = `journal: ${basename(part.path)} lacks ${part.to - part.from} bytes, which the journal contains`
   expect(verified.output).toContain(lacks)
   expect((await audit('query')).output.match(/ intent /g)).toHaveLength(3)
   expect((await audit('export', '--format', 'json')).output.trimEnd().split('\n')).toHaveLength(

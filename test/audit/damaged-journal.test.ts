@@ -106,7 +106,7 @@ it('a journal of another log is passed over', async () => {
   const [{ folder }, other] = [await killedFolder(), await killedFolder()]
   await cp(join(other.folder, journalName), join(folder, journalName))
   const { repairs, found, report } = await restarted(folder)
-  expect(repairs).toMatchObject([{ file: other.file, damage: expect.stringMatching(/^it is not there/) }])
+  expect(repairs).toMatchObject([{ file: other.file, damage: expect.stringMatching(/^the file is missing/) }])
   expect([found, report.ok]).toEqual([requests, true])
 })
 
@@ -116,7 +116,7 @@ it('a journal of lines that do not continue the chain is passed over', async () 
   await forge(path, (all) => all.map((line) => line.replace('gateway-0', 'gateway-9')))
   if (part) await losses['is gone'](part, part.from)
   const { repairs, found } = await restarted(folder)
-  expect(repairs[0]?.damage).toMatch(/prev is another hash$/)
+  expect(repairs[0]?.damage).toMatch(/prev is not the hash of the record before it$/)
   expect(found).toEqual([])
 })
 

@@ -63,7 +63,7 @@ it('all mistakes of the settings are told at once, where they stand', async () =
     `${file}:5: policies: expected either folder or bundle`,
     'identity: ',
     'audit: ',
-    'environment: CATALOG_GATEWAY__BOGUS is no setting',
+    'environment: CATALOG_GATEWAY__BOGUS is not a setting',
   ]) {
     expect(messages).toContain(expected)
   }

@@ -129,7 +129,7 @@ it('each entry of a batch is held to what it says itself', async () => {
   })
   expectError(await send([entry], { branch: 'ci/7' }), {
     kind: 'InvalidInput',
-    says: 'BatchCreateTableVersions takes no member "branch" of the body; omit it',
+    says: 'BatchCreateTableVersions does not accept member "branch" of the body; omit it',
   })
   expect(shared.upstream.arrivals).toHaveLength(1)
 })

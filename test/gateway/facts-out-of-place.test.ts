@@ -78,7 +78,7 @@ function refusal(operation: OperationName, { fact }: Decisive, place: string): s
   const [belongs] = documentedFacts[operation][fact] ?? []
   const where =
     belongs?.startsWith('properties.') === true ? placeInWords(belongs) : `the ${placeInWords(belongs ?? '')}`
-  return `${operation} takes no ${placeInWords(place)}; ${belongs === undefined ? 'omit it' : `send it as ${where}`}`
+  return `${operation} does not accept ${placeInWords(place)}; ${belongs === undefined ? 'omit it' : `send it as ${where}`}`
 }
 
 /** A JSON text whose names may be repeated. */

@@ -17,7 +17,7 @@ it.each([
   ['transfer-encoding', 'it is a hop-by-hop header'],
   ['content-type', 'the gateway sets it for the body'],
   ['x-request-id', 'the gateway sets it'],
-  ['x-catalog-assertion', 'the gateway writes the headers of the interface'],
+  ['x-catalog-assertion', 'the gateway sets the headers of the catalog API'],
   ['x-catalog-ctx-tenant', 'the context is sent by itself'],
   ['x-lancedb-database', 'expected the setting `database`'],
   ['x-lancedb-user-id', 'expected the setting `database`'],
@@ -47,7 +47,7 @@ it.each([
   ['Set-Cookie', 'callers authenticate to the gateway'],
   ['www-authenticate', 'callers authenticate to the gateway'],
   ['location', 'redirects are not followed'],
-  ['x-catalog-policy-revision', 'the gateway writes the headers of the interface'],
+  ['x-catalog-policy-revision', 'the gateway sets the headers of the catalog API'],
   ['connection', 'it is a hop-by-hop header'],
   ['content-type', 'it passes always'],
 ])('of upstreams: %s', (name, says) => {

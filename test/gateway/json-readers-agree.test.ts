@@ -183,7 +183,7 @@ it.each<[what: string, says: RegExp, document: Buffer]>([
   ],
   [
     'the names of an object that is open',
-    /the names in the body take more memory/,
+    /the names in the body take too much memory/,
     Buffer.from(`{${Array.from({ length: 140_000 }, (_, index) => `"${index}":{}`).join(',')}}`),
   ],
 ])('%s is held in bounded memory, however it comes', (_what, says, document) => {

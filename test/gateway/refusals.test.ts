@@ -14,7 +14,12 @@ it.each<[what: string, method: 'GET' | 'POST' | 'PUT' | 'OPTIONS', target: strin
   ['an unknown path', 'POST', '/v1/table/orders/explode', { ...notFound, says: 'orders/explode"' }],
   ['another prefix', 'POST', '/v2/table/orders/describe', { ...notFound, says: '/v2/' }],
   ['upper case', 'POST', '/v1/Table/orders/describe', { ...notFound, says: '/v1/Table/' }],
-  ['another method', 'GET', describe, { ...wrongMethod, says: 'DescribeTable takes POST, not "GET"' }],
+  [
+    'another method',
+    'GET',
+    describe,
+    { ...wrongMethod, says: 'method "GET" is not allowed for DescribeTable; use POST' },
+  ],
   ['PUT', 'PUT', describe, { ...wrongMethod, says: 'DescribeTable takes POST, not "PUT"' }],
   ['OPTIONS', 'OPTIONS', '/v1/table', { ...wrongMethod, says: 'ListAllTables takes GET, not "OPTIONS"' }],
   ['a long target', 'GET', `/${'v'.repeat(16_384)}`, { kind: 'InvalidInput', status: 414, says: '16384' }],

@@ -57,5 +57,5 @@ it('faults of all its files are told at once, and one key in two files is a faul
 
 it('a folder without files of keys', async () => {
   const { mount } = await mountSecret()
-  await expect(openAuthenticator({ apiKeys: { file: mount, pepper } })).rejects.toThrow('holds no .yaml')
+  await expect(openAuthenticator({ apiKeys: { file: mount, pepper } })).rejects.toThrow('has no .yaml')
 })

@@ -82,7 +82,7 @@ describe('ids', () => {
   })
 
   it('cannot be written with a delimiter that one of their parts holds', () => {
-    expect(() => formatIdentifier(['a$b'], '$')).toThrow(/holds "\$"/)
+    expect(() => formatIdentifier(['a$b'], '$')).toThrow(/contains "\$"/)
     expect(() => formatIdentifier(['a:', 'b'], '::')).toThrow(/cannot be written/)
     expect(formatIdentifier(['a$b'], '.')).toBe('a$b')
   })
@@ -131,7 +131,7 @@ describe('messages about names', () => {
   it('say what is wrong, and with which name', () => {
     expect(() => assertName('', 'the name of the index')).toThrow('the name of the index is empty')
     expect(() => assertName('..', 'the name')).toThrow('the name is "..", which is a path segment')
-    expect(() => assertName('a/b', 'the name')).toThrow('the name, "a/b", holds "/"')
+    expect(() => assertName('a/b', 'the name')).toThrow('the name, "a/b", contains "/"')
   })
 
   it('cut what is longer than 80 characters', () => {

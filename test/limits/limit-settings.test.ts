@@ -8,16 +8,16 @@ const rate = { name: 'one', per: 'principal', perSecond: 1 } as const
 const bytes = { name: 'two', per: 'namespace', direction: 'up' } as const
 
 it.each([
-  [{ rates: [rate, rate] }, 'there are two limits of the name "one"'],
+  [{ rates: [rate, rate] }, 'duplicate limit name "one"'],
   [
     { rates: [rate], concurrency: [{ ...rate, perSecond: undefined, maxRequests: 1 }] },
-    'two limits of the name "one"',
+    'duplicate limit name "one"',
   ],
   [{ rates: [{ ...rate, operations: ['QueryTabel'] }] }, 'expected an operation, or a group of them'],
   [{ rates: [{ ...rate, operations: ['credentials'] }] }, 'expected an operation, or a group of them'],
   [{ rates: [{ ...rate, name: 'What I like' }] }, 'expected lower-case letters, digits and dashes'],
-  [{ bytes: [bytes] }, 'expected either perSecond or perDay'],
-  [{ bytes: [{ ...bytes, perSecond: 1, perDay: 1 }] }, 'expected either perSecond or perDay'],
+  [{ byteQuotas: [bytes] }, 'expected either perSecond or perDay'],
+  [{ byteQuotas: [{ ...bytes, perSecond: 1, perDay: 1 }] }, 'expected either perSecond or perDay'],
 ])('%j is refused: %s', (limits, message) => {
   const { error } = limitsSchema.safeParse(JSON.parse(JSON.stringify(limits)))
   expect(error?.issues.map((issue) => issue.message)).toEqual([expect.stringContaining(message)])
@@ -25,7 +25,7 @@ it.each([
 
 it('without settings there are no limits that tell callers apart', () => {
   const { rates, byteQuotas, concurrency, failedAuthentications } = limitsSchema.parse({})
-  expect({ rates, bytes: byteQuotas, concurrency, failedAuthentications }).toEqual({
+  expect({ rates, byteQuotas, concurrency, failedAuthentications }).toEqual({
     rates: [],
     byteQuotas: [],
     concurrency: [],

@@ -119,7 +119,7 @@ ${head}rules:
     '9:17 unknown field "rules[0].subjects.user"; did you mean "users"?',
     '10:5 unknown field "rules[0].operation"; did you mean "operations"?',
     '20:18 rules[0].operations[0]: unknown operation or group "InsertInTable"; did you mean "InsertIntoTable"?',
-    '21:5 rules[1]: the rule of line 17 is "r" too',
+    '21:5 rules[1]: duplicate rule id "r", also in line 17',
     '26:1 the document is a list; expected fields: apiVersion, kind, metadata, mode, namespace, inherit, final, onDeny, commits, rules, tests',
   ])
 })
@@ -214,7 +214,7 @@ it('follows no alias, so that nothing can be multiplied', () => {
   )
 })
 
-it('names the first broken place of a text that is no YAML, however deep it goes', () => {
+it('names the first broken place of a text that is not valid YAML, however deep it goes', () => {
   expect(faults(`${head}rules: [`)).toHaveLength(1)
   expect(faults('['.repeat(100_000))).toHaveLength(1)
   expect(faults(`${head}rules: !!set {}\n`)).toEqual(['5:8 Unresolved tag: tag:yaml.org,2002:set'])

@@ -38,7 +38,7 @@ it.each([
   ['CreateTableVersion', 'allows CreateTableVersion: '],
 ])('a rule that allows %s without required folders is a warning', (operation, message) => {
   expect(found([policy([rule(['read', 'write', operation], { when: 'branch.like("ci/*")' })])])).toEqual([
-    `warning manifest p/r ${message}a manifest replaces rows, columns and indexes by anything; ` +
+    `warning manifest p/r ${message}a manifest can replace all rows, columns and indexes; ` +
       'require "folders" of commits here or above',
   ])
 })

@@ -65,5 +65,5 @@ it('a policy with mode shadow has no part in the revision, and takes no name twi
   expect([withShadows.set.size, withShadows.documents.length]).toEqual([2, 2])
 
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('a', 'robin')) })
-  await expect(readPolicies(folder)).rejects.toThrow('the policy in a.yaml:3 is "a" too')
+  await expect(readPolicies(folder)).rejects.toThrow('duplicate policy name "a", also in a.yaml:3')
 })

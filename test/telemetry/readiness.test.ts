@@ -31,7 +31,7 @@ it('a gateway is not ready before it had keys of an issuer, and stays so when th
     status: 503,
     body: {
       status: 'not ready',
-      problems: { keys: 'no JWKS loaded yet: tokens cannot be verified' },
+      problems: { jwks: 'no JWKS loaded yet: tokens cannot be verified' },
     },
   })
   expect(await seriesOf(gateway, 'catalog_gateway_ready')).toMatchObject({

@@ -12,7 +12,7 @@ it.each([
   [
     'a password in the URL',
     [{ ...http, url: 'https://u:p@siem.example/' }],
-    'what authenticates is `credential`',
+    'set `credential` to authenticate',
   ],
   ['an authority without TLS', [{ ...http, url: 'http://a/', caFile: 'ca.pem' }], 'expected an https'],
   [
@@ -20,7 +20,7 @@ it.each([
     [{ ...http, url: 'http://a/', clientCertificate: { certFile: 'a.pem', keyFile: 'a.key' } }],
     'expected an https',
   ],
-  ['a header of HTTP itself', [{ ...http, headers: [{ name: 'host', value: 'a' }] }], 'does not set itself'],
+  ['a header of HTTP itself', [{ ...http, headers: [{ name: 'host', value: 'a' }] }], 'does not set'],
   ['a header without a value', [{ ...http, headers: [{ name: 'x-a' }] }], 'expected either value or file'],
   [
     'a header with a line break',

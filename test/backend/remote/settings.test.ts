@@ -34,8 +34,8 @@ it('settings of both, of neither and of an impossible remote catalog are refused
     [`${remote}\nstore: { postgres: { url: "postgresql://a/b" } }`, 'store: a remote catalog has a store'],
     ['catalog: { remote: {} }', 'catalog.remote.url'],
     ['catalog: { remote: { url: "ftp://a" } }', 'catalog.remote.url'],
-    ['catalog: { remote: { url: "http://u:p@a" } }', 'what authenticates is `credential`'],
-    ['catalog: { remote: { url: "http://a?b" } }', 'what authenticates is `credential`'],
+    ['catalog: { remote: { url: "http://u:p@a" } }', 'set `credential` to authenticate'],
+    ['catalog: { remote: { url: "http://a?b" } }', 'set `credential` to authenticate'],
     ['catalog: { remote: { url: "http://a", delimiter: "" } }', 'catalog.remote.delimiter'],
     ['catalog: { remote: { url: "http://a", credential: {} } }', 'expected either value or file'],
     [

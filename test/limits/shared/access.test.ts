@@ -77,6 +77,6 @@ it.skipIf(isWithout)(
 )
 
 it('a file that is missing is found before anything is shared', async () => {
-  const settings = { address: 'redis://127.0.0.1:1', passwordFile: '/nowhere/password' }
+  const settings = { url: 'redis://127.0.0.1:1', passwordFile: '/nowhere/password' }
   await expect(sharing(settings)).rejects.toThrow('ENOENT')
 })

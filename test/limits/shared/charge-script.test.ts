@@ -11,7 +11,7 @@ it.skipIf(isWithoutRedis)(
   'buckets are charged and filled by the clock of the server, and end when they are full',
   async () => {
     const redis = await startRedis()
-    const settings = sharedSchema.parse({ address: `redis://127.0.0.1:${redis.port}` })
+    const settings = sharedSchema.parse({ url: `redis://127.0.0.1:${redis.port}` })
     const connection = await openConnection(settings, () => undefined, new AbortController().signal)
     onTestFinished(() => connection.close())
     const charge = async (key: string, ms: number): Promise<number> =>

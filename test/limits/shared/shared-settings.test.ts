@@ -7,16 +7,16 @@ import { sharedSchema, withAbsoluteSharedPaths } from '../../../src/limits/share
 const address = 'rediss://limits.example:6379'
 
 it.each([
-  [{ address: 'http://limits.example' }, 'address', 'Invalid URL'],
-  [{ address: 'redis://user:password@limits.example' }, 'address', 'no more than port and database'],
-  [{ address: 'redis://limits.example/two' }, 'address', 'no more than port and database'],
-  [{ address: 'redis://limits.example?db=2' }, 'address', 'no more than port and database'],
-  [{ address: 'redis:///2' }, 'address', 'a host'],
-  [{ address: 'redis://limits.example', tls: {} }, 'tls', 'expected a rediss address'],
-  [{ address, username: 'gateway' }, 'username', 'expected a passwordFile'],
-  [{ address, prefix: '{a} b' }, 'prefix', 'expected letters, digits'],
-  [{ address, onFailure: 'both' }, 'onFailure', 'expected one of'],
-  [{ address, timeoutMs: 0 }, 'timeoutMs', 'Too small'],
+  [{ url: 'http://limits.example' }, 'url', 'Invalid URL'],
+  [{ url: 'redis://user:password@limits.example' }, 'url', 'optionally port and database'],
+  [{ url: 'redis://limits.example/two' }, 'url', 'optionally port and database'],
+  [{ url: 'redis://limits.example?db=2' }, 'url', 'optionally port and database'],
+  [{ url: 'redis:///2' }, 'url', 'with host'],
+  [{ url: 'redis://limits.example', tls: {} }, 'tls', 'expected a rediss URL'],
+  [{ url: address, username: 'gateway' }, 'username', 'expected passwordFile'],
+  [{ url: address, keyPrefix: '{a} b' }, 'keyPrefix', 'expected letters, digits'],
+  [{ url: address, onFailure: 'both' }, 'onFailure', 'expected one of'],
+  [{ url: address, timeoutMs: 0 }, 'timeoutMs', 'Too small'],
 ])('%j is refused at %s: %s', (settings, path, message) => {
   const { error } = sharedSchema.safeParse(settings)
   expect(error?.issues.map(({ path, message }) => [path.join('.'), message])).toEqual([
@@ -27,8 +27,8 @@ it.each([
 it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/12'])(
   '%s is an address',
   (address) => {
-    expect(sharedSchema.parse({ address })).toEqual({
-      address,
+    expect(sharedSchema.parse({ url: address })).toEqual({
+      url: address,
       onFailure: 'open',
       timeoutMs: 500,
       keyPrefix: 'catalog-gateway',
@@ -39,7 +39,7 @@ it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/1
 it('every file is found from where the settings lie', () => {
   const clientCertificate = { certFile: 'own.pem', keyFile: 'own.key' }
   const tls = { caFile: 'ca.pem', clientCertificate }
-  const settings = sharedSchema.parse({ address, passwordFile: 'password', tls })
+  const settings = sharedSchema.parse({ url: address, passwordFile: 'password', tls })
   expect(withAbsoluteSharedPaths(settings, (path) => `/etc/${path}`)).toMatchObject({
     passwordFile: '/etc/password',
     tls: {

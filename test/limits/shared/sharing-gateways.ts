@@ -25,7 +25,7 @@ export function sharingSetup(port: number, limits: Limits, shared: Shared = {}):
     policies: [{ ...everything, rules: everything.rules.map((rule) => ({ ...rule, subjects })) }],
     adjust: (settings) => ({
       ...settings,
-      limits: limitsSchema.parse({ ...limits, shared: { address, timeoutMs: 10_000, ...shared } }),
+      limits: limitsSchema.parse({ ...limits, shared: { url: address, timeoutMs: 10_000, ...shared } }),
     }),
   }
 }

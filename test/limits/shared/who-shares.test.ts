@@ -10,7 +10,10 @@ import { perSecond, type Shared } from './sharing-gateways.ts'
 async function bucketOf(port: number, name: string, settings: BucketSettings, shared: Shared = {}) {
   const address = `redis://127.0.0.1:${port}`
   const observer = { exchanged: () => undefined, failed: () => undefined }
-  const limits = await shareLimits(sharedSchema.parse({ address, timeoutMs: 10_000, ...shared }), observer)
+  const limits = await shareLimits(
+    sharedSchema.parse({ url: address, timeoutMs: 10_000, ...shared }),
+    observer,
+  )
   onTestFinished(() => limits.close())
   const buckets = limits.makeBuckets(name, settings)
   await limits.start()
