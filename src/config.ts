@@ -1,29 +1,29 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import { auditSchema, withAbsoluteAuditPaths } from './audit/settings.ts'
+import { auditSchema, resolveAuditPaths } from './audit/settings.ts'
 import { limitsSchema, listenSchema, timeoutsSchema, type TlsSettings } from './config/listen-settings.ts'
-import { withAbsoluteFiles } from './gateway/upstream/upstream-files.ts'
+import { resolveUpstreamPaths } from './gateway/upstream/upstream-files.ts'
 import {
   upstreamSchema,
   upstreamsSchema,
   type UpstreamSettings,
 } from './gateway/upstream/upstream-settings.ts'
-import { callerIdentityMistake } from './gateway/upstream/caller-headers.ts'
+import { findCallerIdentityProblem } from './gateway/upstream/caller-headers.ts'
 import { identitySchema, withAbsoluteIdentityPaths } from './identity/settings.ts'
-import { withAbsoluteSharedPaths } from './limits/shared/shared-settings.ts'
+import { resolveSharedLimitsPaths } from './limits/shared/shared-settings.ts'
 import { policySettingsSchema, withAbsolutePolicyPaths } from './policy/settings.ts'
 import { readSettings } from './settings.ts'
 import { logSchema } from './telemetry/log.ts'
 import { metricsSchema } from './telemetry/metrics-settings.ts'
-import { tracesSchema, withAbsoluteTracesPaths } from './telemetry/traces-settings.ts'
-import { unsafeNames, unsafeSettings } from './unsafe-settings.ts'
+import { tracesSchema, resolveTracesPaths } from './telemetry/traces-settings.ts'
+import { unsafeNames, findUnsafeSettings } from './unsafe-settings.ts'
 
 const port = z.int().min(0).max(65_535)
 const path = z.string().min(1)
 
 /** The settings of `catalog-gateway serve`, as they stand in its YAML file. */
-export const gatewaySchema = z
+export const gatewaySettingsSchema = z
   .strictObject({
     listen: listenSchema.prefault({}),
     admin: z
@@ -81,35 +81,35 @@ export const gatewaySchema = z
   })
   .superRefine((settings, context) => {
     const { upstream, upstreams = [], identity, listen } = settings
-    const mistake = (path: (string | number)[], message: string | undefined): void => {
+    const error = (path: (string | number)[], message: string | undefined): void => {
       if (message !== undefined) context.addIssue({ code: 'custom', path, message })
     }
-    if (upstream) mistake(['upstream', 'identity'], callerIdentityMistake(upstream, identity.assertion))
+    if (upstream) error(['upstream', 'identity'], findCallerIdentityProblem(upstream, identity.assertion))
     for (const [index, each] of upstreams.entries()) {
-      mistake(['upstreams', index, 'identity'], callerIdentityMistake(each, identity.assertion))
+      error(['upstreams', index, 'identity'], findCallerIdentityProblem(each, identity.assertion))
     }
     if (identity.clientCertificates && (listen.tls?.clientAuth ?? 'none') === 'none') {
-      mistake(
+      error(
         ['identity', 'clientCertificates'],
         'expected listen.tls.clientAuth to be optional or required: no client certificate is requested',
       )
     }
     if (settings.workers !== 1) {
       if (settings.admin.console) {
-        mistake(['admin', 'console'], 'the console shows one process only; expected workers: 1')
+        error(['admin', 'console'], 'the console shows one process only; expected workers: 1')
       }
       if (settings.audit.continuity === 'warn') {
-        mistake(
+        error(
           ['audit', 'continuity'],
           'each worker knows only the versions in its own log; expected off, or workers: 1',
         )
       }
     }
-    for (const { path, message } of unsafeSettings(settings)) mistake([...path], message)
+    for (const { path, message } of findUnsafeSettings(settings)) error([...path], message)
   })
 
 /** The settings of a gateway, checked, with every default filled in and every path absolute. */
-export type GatewaySettings = Omit<z.output<typeof gatewaySchema>, 'upstream' | 'upstreams'> & {
+export type GatewaySettings = Omit<z.output<typeof gatewaySettingsSchema>, 'upstream' | 'upstreams'> & {
   /** One without namespaces, and any number with them. */
   readonly upstreams: readonly UpstreamSettings[]
 }
@@ -122,35 +122,41 @@ export async function readGatewaySettings(
   file: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<GatewaySettings> {
-  const settings = readSettings(gatewaySchema, { file, text: await readFile(file, 'utf8'), environment })
-  return withAbsolutePaths(settings, dirname(resolve(file)))
+  const settings = readSettings(gatewaySettingsSchema, {
+    file,
+    text: await readFile(file, 'utf8'),
+    environment,
+  })
+  return resolvePaths(settings, dirname(resolve(file)))
 }
 
 /** Paths in a settings file are relative to the file itself. */
-function withAbsolutePaths(sent: z.output<typeof gatewaySchema>, folder: string): GatewaySettings {
+function resolvePaths(sent: z.output<typeof gatewaySettingsSchema>, folder: string): GatewaySettings {
   const { upstream, upstreams, listing, traces, ...settings } = sent
   const absolute = (path: string): string => resolve(folder, path)
   const { shared } = settings.limits
   return {
     ...settings,
-    limits: { ...settings.limits, ...(shared && { shared: withAbsoluteSharedPaths(shared, absolute) }) },
+    limits: { ...settings.limits, ...(shared && { shared: resolveSharedLimitsPaths(shared, absolute) }) },
     listen: {
       ...settings.listen,
-      ...(settings.listen.tls && { tls: absoluteTls(settings.listen.tls, absolute) }),
+      ...(settings.listen.tls && { tls: resolveTlsPaths(settings.listen.tls, absolute) }),
     },
-    upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) => withAbsoluteFiles(each, absolute)),
+    upstreams: (upstreams ?? (upstream ? [upstream] : [])).map((each) =>
+      resolveUpstreamPaths(each, absolute),
+    ),
     identity: withAbsoluteIdentityPaths(settings.identity, absolute),
     policies: withAbsolutePolicyPaths(settings.policies, absolute),
     audit: {
-      ...withAbsoluteAuditPaths(settings.audit, absolute),
+      ...resolveAuditPaths(settings.audit, absolute),
       continuity: settings.audit.continuity ?? (settings.workers === 1 ? 'warn' : 'off'),
     },
-    ...(traces && { traces: withAbsoluteTracesPaths(traces, absolute) }),
+    ...(traces && { traces: resolveTracesPaths(traces, absolute) }),
     ...(listing && { listing: { tokenKeyFile: absolute(listing.tokenKeyFile) } }),
   }
 }
 
-function absoluteTls(tls: TlsSettings, absolute: (path: string) => string): TlsSettings {
+function resolveTlsPaths(tls: TlsSettings, absolute: (path: string) => string): TlsSettings {
   const { clientCaFile: authority, clientCrlFile: revoked } = tls
   return {
     ...tls,

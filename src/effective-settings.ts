@@ -1,15 +1,15 @@
 import { Document, isNode, isScalar } from 'yaml'
-import { gatewaySchema, type GatewaySettings } from './config.ts'
-import { withoutSecrets } from './hidden-secrets.ts'
-import { settingVariables } from './setting-variables.ts'
+import { gatewaySettingsSchema, type GatewaySettings } from './config.ts'
+import { redactSecrets } from './hidden-secrets.ts'
+import { listSettingVariables } from './setting-variables.ts'
 
 /**
  * The settings in force as YAML that means the same to `serve`, with every default, and a comment on what the
  * environment says. For secrets stands what `serve` refuses.
  */
-export function effectiveSettings(settings: GatewaySettings, environment: NodeJS.ProcessEnv): string {
-  const document = new Document(withoutSecrets(gatewaySchema, asWritten(settings)))
-  for (const { name, path } of settingVariables(gatewaySchema).values()) {
+export function formatEffectiveSettings(settings: GatewaySettings, environment: NodeJS.ProcessEnv): string {
+  const document = new Document(redactSecrets(gatewaySettingsSchema, toFileForm(settings)))
+  for (const { name, path } of listSettingVariables(gatewaySettingsSchema).values()) {
     if (environment[name] === undefined) continue
     const node = document.getIn(path, true)
     if (isScalar(node)) node.comment = ` ${name}`
@@ -19,7 +19,7 @@ export function effectiveSettings(settings: GatewaySettings, environment: NodeJS
 }
 
 /** One upstream without namespaces is written as `upstream`, several as `upstreams`. */
-function asWritten({ upstreams, ...settings }: GatewaySettings): object {
+function toFileForm({ upstreams, ...settings }: GatewaySettings): object {
   const [only] = upstreams
   return only === undefined || upstreams.length > 1
     ? { ...settings, upstreams }

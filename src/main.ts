@@ -4,8 +4,8 @@ import { CommandFailure } from './commands/failure.ts'
 import { version } from './version.ts'
 
 /** Exit statuses: 0 good, 1 found wrong, 2 bad usage. */
-const foundWrong = 1
-const badUsage = 2
+const exitFoundWrong = 1
+const exitBadUsage = 2
 
 /** In the order of `--help`. */
 const commands = new Map<string, () => Promise<Command>>([
@@ -38,21 +38,21 @@ try {
 
 /** Only the command that is asked for is loaded, so that it starts at once; all of them for everything else. */
 function commandsFor(name: string | undefined): readonly (() => Promise<Command>)[] {
-  const asked = name === undefined ? undefined : commands.get(name)
-  return asked === undefined ? [...commands.values()] : [asked]
+  const requested = name === undefined ? undefined : commands.get(name)
+  return requested === undefined ? [...commands.values()] : [requested]
 }
 
 /** A reader that has seen enough, such as `head`, is no error; and a server goes on without its output. */
 function outputFailed({ code }: NodeJS.ErrnoException): void {
-  if (code === 'EPIPE' || process.exitCode === foundWrong) return
+  if (code === 'EPIPE' || process.exitCode === exitFoundWrong) return
   process.stderr.write(`standard output cannot be written (${code})\n`)
-  process.exitCode = foundWrong
+  process.exitCode = exitFoundWrong
 }
 
 function exitStatus(error: unknown): number {
   // Commander has printed what it had to say: the help that was asked for, or the mistake.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : badUsage
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitBadUsage
   if (error instanceof CommandFailure) process.stderr.write(`${error.message}\n`)
   else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
-  return foundWrong
+  return exitFoundWrong
 }

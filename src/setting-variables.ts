@@ -26,28 +26,28 @@ export interface SchemaNode {
 export interface SettingVariable {
   readonly name: string
   readonly path: readonly string[]
-  readonly isText: boolean
+  readonly isString: boolean
 }
 
 /** The settings as they are written, as JSON Schema. */
-export function schemaNodeOf(schema: z.ZodType): SchemaNode {
+export function toSchemaNode(schema: z.ZodType): SchemaNode {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as SchemaNode
 }
 
 /** The name of the variable of a setting: `timeouts.connectMs` is `..TIMEOUTS__CONNECT_MS`. */
-export function variableName(path: readonly string[]): string {
+export function environmentVariableName(path: readonly string[]): string {
   const words = path.map((key) => key.replaceAll(/[A-Z]/g, '_$&').toUpperCase())
   return environmentPrefix + words.join('__')
 }
 
 /** Every setting by the name of its variable. */
-export function settingVariables(schema: z.ZodType): ReadonlyMap<string, SettingVariable> {
-  return new Map(variablesBelow(schemaNodeOf(schema), []).map((variable) => [variable.name, variable]))
+export function listSettingVariables(schema: z.ZodType): ReadonlyMap<string, SettingVariable> {
+  return new Map(collectVariables(toSchemaNode(schema), []).map((variable) => [variable.name, variable]))
 }
 
-function variablesBelow(node: SchemaNode, path: readonly string[]): readonly SettingVariable[] {
+function collectVariables(node: SchemaNode, path: readonly string[]): readonly SettingVariable[] {
   if (node.properties === undefined) {
-    return [{ name: variableName(path), path, isText: node.type === 'string' }]
+    return [{ name: environmentVariableName(path), path, isString: node.type === 'string' }]
   }
-  return Object.entries(node.properties).flatMap(([key, child]) => variablesBelow(child, [...path, key]))
+  return Object.entries(node.properties).flatMap(([key, child]) => collectVariables(child, [...path, key]))
 }

@@ -1,8 +1,8 @@
 import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } from 'yaml'
 import type { z } from 'zod'
-import { hiddenPaths } from './hidden-secrets.ts'
-import { lineNestedTooDeep, tooDeepMessage } from './interface/yaml-nesting.ts'
-import { environmentPrefix, settingVariables, type SettingVariable } from './setting-variables.ts'
+import { findRedactedPaths } from './hidden-secrets.ts'
+import { findTooDeepLine, tooDeepMessage } from './interface/yaml-nesting.ts'
+import { environmentPrefix, listSettingVariables, type SettingVariable } from './setting-variables.ts'
 
 /** The settings cannot be used; the message lists every mistake, one a line, with file and line. */
 export class SettingsError extends Error {
@@ -18,7 +18,7 @@ export interface SettingsSource {
   readonly environment: NodeJS.ProcessEnv
 }
 
-const hiddenMessage = 'is a placeholder for a secret; expected the secret, or a file that contains it'
+const redactedMessage = 'is a placeholder for a secret; expected the secret, or a file that contains it'
 
 /**
  * Reads settings of that schema from YAML and from the environment, which wins over the file.
@@ -28,34 +28,34 @@ export function readSettings<Schema extends z.ZodType>(
   schema: Schema,
   source: SettingsSource,
 ): z.output<Schema> {
-  const deepLine = lineNestedTooDeep(source.text)
+  const deepLine = findTooDeepLine(source.text)
   if (deepLine !== undefined) throw new SettingsError(`${source.file}:${deepLine}: ${tooDeepMessage}`)
   const lines = new LineCounter()
   const document = parseDocument(source.text, { lineCounter: lines, uniqueKeys: true })
   const syntax = document.errors.map(({ pos, message }) =>
-    at(source.file, lines, pos[0], message.split('\n')[0] ?? ''),
+    formatDiagnostic(source.file, lines, pos[0], message.split('\n')[0] ?? ''),
   )
   if (syntax.length > 0) throw new SettingsError(syntax.join('\n'))
-  const { applied, mistakes } = applyEnvironment(document, schema, source.environment)
-  const content = contentOf(document, source.file) ?? {}
+  const { applied, diagnostics } = applyEnvironment(document, schema, source.environment)
+  const content = toPlainValue(document, source.file) ?? {}
   const result = schema.safeParse(content)
-  const hidden = hiddenPaths(content).map((path) => ({ path, message: hiddenMessage }))
-  if (result.success && mistakes.length + hidden.length === 0) return result.data
-  for (const { path, message } of [...hidden, ...(result.error?.issues ?? []).flatMap(mistakesOf)]) {
+  const hidden = findRedactedPaths(content).map((path) => ({ path, message: redactedMessage }))
+  if (result.success && diagnostics.length + hidden.length === 0) return result.data
+  for (const { path, message } of [...hidden, ...(result.error?.issues ?? []).flatMap(diagnosticsForIssue)]) {
     const what = `${path.join('.') || 'the file'}: ${message}`
     const variable = applied.find((each) => each.path.every((key, index) => key === path[index]))
-    mistakes.push(
+    diagnostics.push(
       variable === undefined
-        ? at(source.file, lines, offsetOf(document, path), what)
+        ? formatDiagnostic(source.file, lines, findOffset(document, path), what)
         : `environment: ${variable.name}: ${what}`,
     )
   }
-  throw new SettingsError(mistakes.join('\n'))
+  throw new SettingsError(diagnostics.join('\n'))
 }
 
 interface AppliedEnvironment {
   readonly applied: readonly SettingVariable[]
-  readonly mistakes: string[]
+  readonly diagnostics: string[]
 }
 
 /** Puts what the environment says into the document. */
@@ -64,32 +64,32 @@ function applyEnvironment(
   schema: z.ZodType,
   environment: NodeJS.ProcessEnv,
 ): AppliedEnvironment {
-  const variables = settingVariables(schema)
+  const variables = listSettingVariables(schema)
   const applied: SettingVariable[] = []
-  const mistakes: string[] = []
+  const diagnostics: string[] = []
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith(environmentPrefix) || value === undefined) continue
     const variable = variables.get(name)
-    const mistake =
+    const error =
       variable === undefined
         ? `is not a setting; names are built as in ${environmentPrefix}UPSTREAM__URL`
         : applyVariable(document, variable, value)
-    if (mistake !== undefined) mistakes.push(`environment: ${name} ${mistake}`)
+    if (error !== undefined) diagnostics.push(`environment: ${name} ${error}`)
     else if (variable !== undefined) applied.push(variable)
   }
-  return { applied, mistakes }
+  return { applied, diagnostics }
 }
 
 /** Says what is wrong where the variable cannot be put into the document. */
 function applyVariable(
   document: Document,
-  { path, isText }: SettingVariable,
+  { path, isString }: SettingVariable,
   text: string,
 ): string | undefined {
   let value: unknown = text
-  if (!isText && lineNestedTooDeep(text) !== undefined) return `cannot be read: ${tooDeepMessage}`
+  if (!isString && findTooDeepLine(text) !== undefined) return `cannot be read: ${tooDeepMessage}`
   try {
-    if (!isText) value = parse(text, { logLevel: 'error' })
+    if (!isString) value = parse(text, { logLevel: 'error' })
   } catch {
     return 'is not valid YAML'
   }
@@ -108,7 +108,7 @@ function applyVariable(
 }
 
 /** The document as plain values. Throws SettingsError for an alias of nothing, and for too many of them. */
-function contentOf(document: Document, file: string): unknown {
+function toPlainValue(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 })
   } catch (error) {
@@ -118,7 +118,7 @@ function contentOf(document: Document, file: string): unknown {
   }
 }
 
-function mistakesOf(issue: z.core.$ZodIssue): { path: (string | number)[]; message: string }[] {
+function diagnosticsForIssue(issue: z.core.$ZodIssue): { path: (string | number)[]; message: string }[] {
   const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)))
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...path, key], message: 'unknown setting' }))
@@ -127,7 +127,7 @@ function mistakesOf(issue: z.core.$ZodIssue): { path: (string | number)[]; messa
 }
 
 /** Where the value of that path begins, or that of the nearest parent that is there. */
-function offsetOf(document: Document, path: readonly (string | number)[]): number {
+function findOffset(document: Document, path: readonly (string | number)[]): number {
   for (let length = path.length; length > 0; length -= 1) {
     const parent = document.getIn(path.slice(0, length - 1), true)
     const last = path[length - 1]
@@ -141,6 +141,6 @@ function offsetOf(document: Document, path: readonly (string | number)[]): numbe
   return 0
 }
 
-function at(file: string, lines: LineCounter, offset: number, message: string): string {
+function formatDiagnostic(file: string, lines: LineCounter, offset: number, message: string): string {
   return `${file}:${lines.linePos(offset).line}: ${message}`
 }

@@ -17,7 +17,7 @@ export interface UnsafeSetting {
 }
 
 /** What decides whether the settings are safe. */
-export interface JudgedSettings {
+export interface SafetyRelevantSettings {
   readonly admin: { readonly host: string; readonly console: boolean }
   readonly audit: { readonly modes: Readonly<Record<'commit' | 'data', string>> }
   readonly identity: {
@@ -33,10 +33,15 @@ interface Issuer {
 }
 
 /** What is unsafe about the settings by themselves, and not accepted by name. */
-export function unsafeSettings({ admin, audit, identity, unsafe }: JudgedSettings): readonly UnsafeSetting[] {
+export function findUnsafeSettings({
+  admin,
+  audit,
+  identity,
+  unsafe,
+}: SafetyRelevantSettings): readonly UnsafeSetting[] {
   const found: UnsafeSetting[] = []
   const refuse = (name: UnsafeName, path: readonly (string | number)[], message: string): void => {
-    if (!unsafe.includes(name)) found.push({ path, message: `${message}, ${acceptedAs(name)}` })
+    if (!unsafe.includes(name)) found.push({ path, message: `${message}, ${acceptanceHint(name)}` })
   }
   const { issuers, kubernetes, introspection } = identity
   const issuersByPath = [
@@ -63,7 +68,7 @@ export function unsafeSettings({ admin, audit, identity, unsafe }: JudgedSetting
 }
 
 /** How a message ends that refuses something unsafe. */
-export function acceptedAs(name: UnsafeName): string {
+export function acceptanceHint(name: UnsafeName): string {
   return `or unsafe: [${name}]`
 }
 

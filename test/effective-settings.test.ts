@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../src/config.ts'
-import { effectiveSettings } from '../src/effective-settings.ts'
+import { formatEffectiveSettings } from '../src/effective-settings.ts'
 import { temporaryFolder } from './e2e/built-program.ts'
 
 const least = {
@@ -44,12 +44,12 @@ it.for<[what: string, changes: object]>([
   ],
 ])('what is printed of %s means the same when it is read again', async ([, changes]) => {
   const settings = await read(stringify({ ...least, ...changes }))
-  expect(await read(effectiveSettings(settings, {}))).toEqual(settings)
+  expect(await read(formatEffectiveSettings(settings, {}))).toEqual(settings)
 })
 
 it('a secret is not printed, and what stands for it is refused', async () => {
   const upstream = { ...least.upstream, credential: { value: 'Bearer secret' } }
-  const printed = effectiveSettings(await read(stringify({ ...least, upstream })), {})
+  const printed = formatEffectiveSettings(await read(stringify({ ...least, upstream })), {})
   expect(printed).not.toContain('Bearer secret')
   await expect(read(printed)).rejects.toThrow(/:\d+: upstream\.credential\.value: stands for a secret/)
 })
@@ -60,7 +60,7 @@ it('the lines of what the environment says name its variables', async () => {
     CATALOG_GATEWAY__DIALECTS: '[lance]',
     CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE: 'Bearer secret',
   }
-  const printed = effectiveSettings(await read(stringify(least), environment), environment)
+  const printed = formatEffectiveSettings(await read(stringify(least), environment), environment)
   expect(printed).toContain('port: 4444 # CATALOG_GATEWAY__LISTEN__PORT\n')
   expect(printed).toContain('value: (hidden) # CATALOG_GATEWAY__UPSTREAM__CREDENTIAL__VALUE\n')
   expect(printed).toContain('# CATALOG_GATEWAY__DIALECTS\n')

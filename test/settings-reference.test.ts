@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { settingsReference, settingsWithoutMeaning } from './settings-reference.ts'
+import { settingsReference, settingsWithoutRoute } from './settings-reference.ts'
 
 it('CONFIGURATION.md says what the code says; npm run reference writes it', async () => {
   const file = await readFile(new URL('../CONFIGURATION.md', import.meta.url), 'utf8')
@@ -8,5 +8,5 @@ it('CONFIGURATION.md says what the code says; npm run reference writes it', asyn
 })
 
 it('of every setting is said what it means', () => {
-  expect(settingsWithoutMeaning()).toEqual([])
+  expect(settingsWithoutRoute()).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { backendSettingsSchema } from '../src/backend/configuration.ts'
-import { gatewaySchema } from '../src/config.ts'
-import { schemaNodeOf, variableName, type SchemaNode } from '../src/setting-variables.ts'
+import { gatewaySettingsSchema } from '../src/config.ts'
+import { toSchemaNode, environmentVariableName, type SchemaNode } from '../src/setting-variables.ts'
 import { typeOf } from './setting-types.ts'
 
 /** A setting as the reference shows it. */
@@ -16,7 +16,7 @@ interface ReferenceRow {
 }
 
 const chapters = [
-  { title: 'The gateway: `catalog-gateway serve --config FILE`', schema: gatewaySchema },
+  { title: 'The gateway: `catalog-gateway serve --config FILE`', schema: gatewaySettingsSchema },
   { title: 'The bundled catalog: `catalog-gateway backend --config FILE`', schema: backendSettingsSchema },
 ]
 
@@ -34,16 +34,16 @@ is text: \`CATALOG_GATEWAY__DIALECTS='[lance]'\`. What is in a list (\`[]\` in t
 
 /** The text of CONFIGURATION.md. */
 export function settingsReference(): string {
-  return [introduction, ...chapters.map(({ title, schema }) => chapterOf(title, schemaNodeOf(schema)))].join(
+  return [introduction, ...chapters.map(({ title, schema }) => chapterOf(title, toSchemaNode(schema)))].join(
     '\n',
   )
 }
 
 /** The settings of all commands of which nothing is said. */
-export function settingsWithoutMeaning(): readonly string[] {
+export function settingsWithoutRoute(): readonly string[] {
   return chapters
-    .flatMap(({ schema }) => rowsBelow(schemaNodeOf(schema), '', []))
-    .filter(({ meaning }) => meaning === '')
+    .flatMap(({ schema }) => rowsBelow(toSchemaNode(schema), '', []))
+    .filter(({ meaning: route }) => route === '')
     .map(({ key }) => key)
 }
 
@@ -55,9 +55,9 @@ function chapterOf(title: string, schema: SchemaNode): string {
 }
 
 function tableOf(section: string, rows: readonly ReferenceRow[]): string {
-  const lines = rows.map(({ key, variable, type, fallback, meaning }) => {
+  const lines = rows.map(({ key, variable, type, fallback, meaning: route }) => {
     const name = variable === undefined ? '' : `<br>\`${variable}\``
-    return `| \`${key}\`${name} | ${cell(type)} | ${cell(fallback)} | ${cell(meaning)} |`
+    return `| \`${key}\`${name} | ${cell(type)} | ${cell(fallback)} | ${cell(route)} |`
   })
   const head = [`### ${section}\n`, '| key | type | default | meaning |', '| --- | --- | --- | --- |']
   return [...head, ...lines, ''].join('\n')
@@ -69,7 +69,7 @@ function cell(text: string): string {
 }
 
 /** Where a setting stands; `path` is missing within lists. */
-interface Place {
+interface Location {
   readonly key: string
   readonly path: readonly string[] | undefined
   readonly parent: SchemaNode
@@ -85,17 +85,17 @@ function rowsBelow(
   )
 }
 
-function rowsOf(node: SchemaNode, place: Place): readonly ReferenceRow[] {
-  const { key, path, parent } = place
+function rowsOf(node: SchemaNode, location: Location): readonly ReferenceRow[] {
+  const { key, path, parent } = location
   const section = sectionOf(node)
   if (section !== undefined) {
-    const own = node.description === undefined ? [] : [rowOf(node, { ...place, path: undefined })]
+    const own = node.description === undefined ? [] : [rowOf(node, { ...location, path: undefined })]
     return [...own, ...rowsBelow(section, key, path)]
   }
   const item = node.items && sectionOf(node.items)
-  if (item === undefined) return [rowOf(node, place)]
+  if (item === undefined) return [rowOf(node, location)]
   const [name, shared] = sharedMembers(item, parent) ?? []
-  const own = rowOf(node, place)
+  const own = rowOf(node, location)
   const also = name === undefined ? '' : ` Each has the members of \`${name}\`, and those below.`
   const others = Object.entries(item.properties ?? {}).filter(([member]) => shared?.[member] === undefined)
   return [
@@ -104,14 +104,14 @@ function rowsOf(node: SchemaNode, place: Place): readonly ReferenceRow[] {
   ]
 }
 
-function rowOf(node: SchemaNode, { key, path, parent }: Place): ReferenceRow {
+function rowOf(node: SchemaNode, { key, path, parent }: Location): ReferenceRow {
   const isRequired = parent.required?.includes(key.split('.').at(-1) ?? '') === true
   const { default: value } = node
   const written = typeof value === 'string' ? value : JSON.stringify(value ?? {})
   const fallback = written === '{}' ? '' : `\`${written}\``
   return {
     key,
-    variable: path && variableName(path),
+    variable: path && environmentVariableName(path),
     type: typeOf(node),
     fallback: isRequired ? 'required' : fallback,
     meaning: node.description ?? '',

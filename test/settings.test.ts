@@ -23,7 +23,7 @@ function read(text: string, environment: Record<string, string> = {}): z.output<
 }
 
 /** The mistakes that reading it ends with. */
-function mistakesIn(text: string, environment: Record<string, string> = {}): string[] {
+function errorsIn(text: string, environment: Record<string, string> = {}): string[] {
   try {
     read(text, environment)
   } catch (error) {
@@ -40,13 +40,13 @@ it('an empty file is all defaults', () => {
 
 // So deep, the library that reads YAML ends the process.
 it.each(['[', '{ a: ', '- '])('a file that nests %s without end is one mistake, with its line', (opening) => {
-  expect(mistakesIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
+  expect(errorsIn(`name: deep\ndialects:\n  ${opening.repeat(20_000)}`)).toEqual([
     'settings.yaml:3: nested deeper than 200 levels',
   ])
 })
 
 it('a variable that nests without end is a mistake', () => {
-  expect(mistakesIn('', { CATALOG_GATEWAY__DIALECTS: '['.repeat(20_000) })).toEqual([
+  expect(errorsIn('', { CATALOG_GATEWAY__DIALECTS: '['.repeat(20_000) })).toEqual([
     'environment: CATALOG_GATEWAY__DIALECTS cannot be read: nested deeper than 200 levels',
   ])
 })
@@ -97,7 +97,7 @@ it('variables of others are none of ours', () => {
 
 it('all mistakes are told at once, each with its line', () => {
   const text = ['name: 7', 'listen:', '  hots: x', '  port: many', 'dialects: [lance,', '  wrong]', 'more: 1']
-  expect(mistakesIn(text.join('\n')).toSorted()).toEqual([
+  expect(errorsIn(text.join('\n')).toSorted()).toEqual([
     expect.stringMatching(/^settings\.yaml:1: name: .*expected string/),
     expect.stringMatching(/^settings\.yaml:3: listen\.hots: unknown setting$/),
     expect.stringMatching(/^settings\.yaml:4: listen\.port: .*expected number/),
@@ -114,7 +114,7 @@ it('mistakes in the environment name the variable', () => {
     CATALOG_GATEWAY__BOGUS: '1',
     CATALOG_GATEWAY__LISTEN: '{}',
   }
-  expect(mistakesIn('', environment).toSorted()).toEqual([
+  expect(errorsIn('', environment).toSorted()).toEqual([
     expect.stringMatching(/^environment: CATALOG_GATEWAY__BOGUS is not a setting/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__DIALECTS is not valid YAML$/),
     expect.stringMatching(/^environment: CATALOG_GATEWAY__ISSUERS: issuers\.0\.name: /),
@@ -126,23 +126,23 @@ it('mistakes in the environment name the variable', () => {
 
 it('a file in which a setting has no place is not silently mended by the environment', () => {
   const environment = { CATALOG_GATEWAY__LISTEN__PORT: '1' }
-  expect(mistakesIn('listen: 7', environment)).toContainEqual(
+  expect(errorsIn('listen: 7', environment)).toContainEqual(
     expect.stringMatching(
       /^environment: CATALOG_GATEWAY__LISTEN__PORT cannot be set: listen is not a section/,
     ),
   )
-  expect(mistakesIn('[1]', environment)).not.toEqual([])
+  expect(errorsIn('[1]', environment)).not.toEqual([])
 })
 
 it.for(['a: [1', 'name: a\nname: b', '{ a', '\tname: x'])(
   'what is not valid YAML is told with its line: %j',
   (text) => {
-    expect(mistakesIn(text)[0]).toMatch(/^settings\.yaml:\d+: ./)
+    expect(errorsIn(text)[0]).toMatch(/^settings\.yaml:\d+: ./)
   },
 )
 
 it('an alias of nothing is refused', () => {
-  expect(mistakesIn('name: *nobody')).toEqual([
+  expect(errorsIn('name: *nobody')).toEqual([
     expect.stringMatching(/^settings\.yaml: Unresolved alias.*nobody/),
   ])
 })
@@ -152,7 +152,7 @@ it('a file of any shape is read or refused, and never breaks the reader', () => 
     fc.property(fc.jsonValue(), fc.string(), (value, text) => {
       const environment = { CATALOG_GATEWAY__LISTEN__PORT: text, CATALOG_GATEWAY__UPSTREAM__URL: text }
       for (const content of [stringify(value), text])
-        expect(mistakesIn(content, environment)).toBeInstanceOf(Array)
+        expect(errorsIn(content, environment)).toBeInstanceOf(Array)
     }),
   )
 })

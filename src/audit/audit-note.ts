@@ -1,12 +1,12 @@
-import type { ChainEnd, FileTrouble } from './records.ts'
+import type { ChainEnd, FileTampering } from './records.ts'
 import type { Repair } from './recovery.ts'
 
 /** Something that whoever runs the gateway may want to know. */
-export type AuditNote =
+export type AuditLogEvent =
   /** The log is signed up to here. */
   | { readonly what: 'sealed'; readonly head: ChainEnd }
   /** Somebody else removed, replaced or changed the file that is written. */
-  | { readonly what: 'tampered'; readonly file: string; readonly trouble: FileTrouble }
+  | { readonly what: 'tampered'; readonly file: string; readonly trouble: FileTampering }
   /** A key for the seals was made; its public half should be copied to where the log cannot reach. */
   | { readonly what: 'key made'; readonly publicFile: string }
   /** Old segments were removed, or could not be. */

@@ -1,7 +1,7 @@
-import { chainLine, type ChainPlace } from './chain.ts'
-import { idText } from './json-text.ts'
+import { formatChainLine, type ChainPosition } from './chain.ts'
+import { idToJson } from './json-text.ts'
 import { MerkleRoot } from './merkle.ts'
-import { looseRecord, type LooseRecord } from './loose-records.ts'
+import { createRecord, type UnchainedRecord } from './loose-records.ts'
 import type { SealKey } from './seal-key.ts'
 import type { TableLinks } from './table-links.ts'
 
@@ -13,42 +13,42 @@ export interface SealOptions {
 }
 
 /** Asks for a seal in this place; there is none where nothing stands behind the last one. */
-export function sealHere(): LooseRecord {
-  return looseRecord('seal', { leaves: 0, root: '', within: 0, key: '' })
+export function createSealRequest(): UnchainedRecord {
+  return createRecord('seal', { leaves: 0, root: '', within: 0, key: '' })
 }
 
 /** Where a chain is. */
 export interface ChainState {
-  readonly place: ChainPlace
+  readonly position: ChainPosition
   /** Over the records behind the last seal. */
   readonly unsealed: MerkleRoot
 }
 
 /** The lines of records that become durable together, and where the chain is then. */
-export class Group {
+export class RecordGroup {
   text = ''
-  place: ChainPlace
+  position: ChainPosition
   unsealed: MerkleRoot
   /** The last records of tables, by the id as JSON. */
-  readonly heads = new Map<string, string>()
+  readonly tableHeads = new Map<string, string>()
   readonly #options: SealOptions
-  readonly #links: TableLinks
+  readonly #tableLinks: TableLinks
 
-  constructor(options: SealOptions, links: TableLinks, { place, unsealed }: ChainState) {
+  constructor(options: SealOptions, links: TableLinks, { position, unsealed }: ChainState) {
     this.#options = options
-    this.#links = links
-    this.place = place
+    this.#tableLinks = links
+    this.position = position
     this.unsealed = new MerkleRoot(unsealed)
   }
 
   /** Adds the record, and a seal where one falls due; answers the seq of the record. */
-  add(record: LooseRecord): number {
-    const { seq } = this.place
+  add(record: UnchainedRecord): number {
+    const { seq } = this.position
     if (record.kind === 'seal') {
       if (this.unsealed.leaves > 0) this.#seal()
       return seq
     }
-    this.unsealed.add(this.#line(record))
+    this.unsealed.add(this.#appendLine(record))
     if (this.unsealed.leaves >= this.#options.sealRecords) this.#seal()
     return seq
   }
@@ -56,17 +56,17 @@ export class Group {
   #seal(): void {
     const { key, sealRecords: within } = this.#options
     const { leaves } = this.unsealed
-    this.#line(looseRecord('seal', { leaves, root: this.unsealed.root(), within, key: key.id }), key)
+    this.#appendLine(createRecord('seal', { leaves, root: this.unsealed.root(), within, key: key.id }), key)
     this.unsealed = new MerkleRoot()
   }
 
-  #line(record: LooseRecord, key?: SealKey): string {
-    const tables = record.tables.map(idText)
-    const links = this.#links.linksOf(tables, this.heads)
-    const { line, hash } = chainLine(this.place, record, links, key && ((text) => key.sign(text)))
+  #appendLine(record: UnchainedRecord, key?: SealKey): string {
+    const tables = record.tables.map(idToJson)
+    const links = this.#tableLinks.formatLinks(tables, this.tableHeads)
+    const { line, hash } = formatChainLine(this.position, record, links, key && ((text) => key.sign(text)))
     this.text += line
-    this.place = { chain: this.place.chain, seq: this.place.seq + 1, prev: hash }
-    for (const table of tables) this.heads.set(table, hash)
+    this.position = { chain: this.position.chain, seq: this.position.seq + 1, prev: hash }
+    for (const table of tables) this.tableHeads.set(table, hash)
     return hash
   }
 }

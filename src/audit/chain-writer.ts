@@ -1,21 +1,21 @@
 import { readdir, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { AuditNote } from './audit-note.ts'
-import { noHash } from './chain.ts'
-import { Group, sealHere, type ChainState, type SealOptions } from './chain-group.ts'
-import { looseRecord, type LooseRecord } from './loose-records.ts'
+import type { AuditLogEvent } from './audit-note.ts'
+import { zeroHash } from './chain.ts'
+import { RecordGroup, createSealRequest, type ChainState, type SealOptions } from './chain-group.ts'
+import { createRecord, type UnchainedRecord } from './loose-records.ts'
 import { MerkleRoot } from './merkle.ts'
-import type { ChainEnd, FileTrouble, OpenIntent } from './records.ts'
+import type { ChainEnd, FileTampering, OpenIntent } from './records.ts'
 import { Journal, journalName } from './journal.ts'
-import { openingRecords } from './opening-records.ts'
+import { createOpeningRecords } from './opening-records.ts'
 import type { Recovery } from './recovery.ts'
 import { syncFolder } from '../identity/sync-folder.ts'
 import { SegmentFile } from './segment-file.ts'
-import { newChainId, segmentFileName } from './segment-names.ts'
+import { createChainId, formatSegmentName } from './segment-names.ts'
 import { TableLinks } from './table-links.ts'
 
 /** Where a chain is written, and by whom. */
-export interface ChainOptions extends SealOptions {
+export interface ChainWriterOptions extends SealOptions {
   readonly folder: string
   /** The name of the gateway instance. */
   readonly gateway: string
@@ -24,17 +24,17 @@ export interface ChainOptions extends SealOptions {
   /** A segment that has reached so many bytes, or is so many milliseconds old, is followed by the next one. */
   readonly segmentBytes: number
   readonly segmentMs: number
-  readonly noted?: ((note: AuditNote) => void) | undefined
+  readonly onEvent?: ((note: AuditLogEvent) => void) | undefined
 }
 
 /**
  * What others did to the file is looked for at most so often, in milliseconds, and with every seal that is asked for:
  * a look takes as long as a write, and groups follow each other in less.
  */
-export const lookMs = 20
+export const fileCheckIntervalMs = 20
 
 /** Likewise at the journal: without it, a record is in danger only when the power is cut too. */
-export const journalLookMs = 200
+export const journalCheckIntervalMs = 200
 
 /** The name of a chain that is not complete enough to be one yet. */
 const openingSuffix = '.opening'
@@ -44,26 +44,26 @@ export class ChainWriter {
   readonly chain: string
   /** The intents without an outcome, by seq; kept by whoever appends. */
   readonly unresolved = new Map<number, OpenIntent>()
-  readonly #options: ChainOptions
+  readonly #options: ChainWriterOptions
   readonly #links: TableLinks
   #segment: SegmentFile
   #journal: Journal | undefined
   #index = 0
-  #begunAt = performance.now()
-  #lookedAt = -Infinity
-  #lookedAtJournal = -Infinity
+  #segmentStartedAt = performance.now()
+  #fileCheckedAt = -Infinity
+  #journalCheckedAt = -Infinity
   /** What is durable. */
   #state: ChainState
   /** What was found wrong with files, and is not written yet. */
-  #tampered: LooseRecord[] = []
+  #pendingTamperRecords: UnchainedRecord[] = []
 
-  private constructor(options: ChainOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
+  private constructor(options: ChainWriterOptions, recovery: Recovery, segment: SegmentFile, chain: string) {
     this.#options = options
     this.#segment = segment
     this.#links = new TableLinks(recovery.heads)
     const unsealed = new MerkleRoot()
     for (const hash of recovery.unsealed) unsealed.add(hash)
-    this.#state = { place: { chain, seq: 0, prev: noHash }, unsealed }
+    this.#state = { position: { chain, seq: 0, prev: zeroHash }, unsealed }
     this.chain = chain
   }
 
@@ -71,21 +71,21 @@ export class ChainWriter {
    * Begins a chain after what recovery found. Its file gets its name only when its first records are durable: the
    * start, an outcome for every intent that the chain before left open, and a seal. So those are written once.
    */
-  static async begin(options: ChainOptions, recovery: Recovery): Promise<ChainWriter> {
+  static async create(options: ChainWriterOptions, recovery: Recovery): Promise<ChainWriter> {
     const { folder } = options
     for (const file of await readdir(folder)) {
       if (file.endsWith(openingSuffix)) await unlink(join(folder, file))
     }
-    const chain = newChainId(recovery.nextOrdinal)
-    const path = join(folder, segmentFileName(chain, 0))
+    const chain = createChainId(recovery.nextOrdinal)
+    const path = join(folder, formatSegmentName(chain, 0))
     const segment = await SegmentFile.create(path + openingSuffix)
     const writer = new ChainWriter(options, recovery, segment, chain)
     try {
-      await writer.append([...openingRecords(options, recovery), sealHere()])
+      await writer.append([...createOpeningRecords(options, recovery), createSealRequest()])
       await segment.rename(path)
       await syncFolder(folder)
       // Not before: until here, a crash recovers the chain before once more.
-      await writer.#makeJournal()
+      await writer.#createJournal()
     } catch (error) {
       await segment.discard()
       throw error
@@ -95,7 +95,7 @@ export class ChainWriter {
 
   /** The last durable record. */
   get head(): ChainEnd {
-    const { chain, seq, prev } = this.#state.place
+    const { chain, seq, prev } = this.#state.position
     return { chain, seq: seq - 1, hash: prev }
   }
 
@@ -106,7 +106,7 @@ export class ChainWriter {
 
   /** The name of the file that is written. */
   get file(): string {
-    return segmentFileName(this.chain, this.#index)
+    return formatSegmentName(this.chain, this.#index)
   }
 
   /** The bytes of it that are durable. */
@@ -123,13 +123,13 @@ export class ChainWriter {
    * Appends the records as one group, with the seals that fall due; resolves with their seqs when all are durable.
    * Rejects when they are not, and then the chain is as it was before. One call at a time.
    */
-  async append(records: readonly LooseRecord[]): Promise<number[]> {
+  async append(records: readonly UnchainedRecord[]): Promise<number[]> {
     const before = await this.#leadingRecords(records.at(-1)?.kind === 'seal')
-    const group = this.#group()
+    const group = this.#createGroup()
     const seqs = [...before, ...records].map((record) => group.add(record))
     if (group.text === '') return seqs
     await this.#write(group)
-    this.#tampered = []
+    this.#pendingTamperRecords = []
     return seqs.slice(before.length)
   }
 
@@ -146,86 +146,86 @@ export class ChainWriter {
   }
 
   /** What must stand before the next records: what was found wrong with the file, or the head of a new segment. */
-  async #leadingRecords(isEnd: boolean): Promise<LooseRecord[]> {
+  async #leadingRecords(isEnd: boolean): Promise<UnchainedRecord[]> {
     const { segmentBytes, segmentMs } = this.#options
-    const what = await this.#trouble(isEnd)
+    const what = await this.#findTampering(isEnd)
     if (what !== undefined) {
       const file = this.file
       const restored = what !== 'resized'
       const foreign = restored ? await this.#segment.restore() : undefined
-      this.#options.noted?.({ what: 'tampered', file, trouble: what })
+      this.#options.onEvent?.({ what: 'tampered', file, trouble: what })
       // What was changed in place cannot be put back: it stays as evidence, and the chain goes on in a new file.
       if (!restored) await this.#rotate()
       const named = foreign === undefined ? {} : { foreign: basename(foreign) }
-      this.#tampered.push(looseRecord('tampered', { file, what, restored, ...named }))
+      this.#pendingTamperRecords.push(createRecord('tampered', { file, what, restored, ...named }))
     } else if (
       this.#segment.length >= segmentBytes ||
-      (this.#segment.length > 0 && performance.now() - this.#begunAt >= segmentMs)
+      (this.#segment.length > 0 && performance.now() - this.#segmentStartedAt >= segmentMs)
     ) {
-      const group = this.#group()
-      group.add(sealHere())
+      const group = this.#createGroup()
+      group.add(createSealRequest())
       if (group.text !== '') await this.#write(group)
       await this.#rotate()
     }
     const isNew = this.#index > 0 && this.#segment.length === 0
-    return [...(isNew ? [this.#segmentRecord()] : []), ...this.#tampered]
+    return [...(isNew ? [this.#createSegmentRecord()] : []), ...this.#pendingTamperRecords]
   }
 
   /** What somebody else did to the file, where it is time to look. */
-  async #trouble(isEnd: boolean): Promise<FileTrouble | undefined> {
+  async #findTampering(isEnd: boolean): Promise<FileTampering | undefined> {
     const now = performance.now()
-    const isDue = isEnd || now - this.#lookedAt >= lookMs
+    const isDue = isEnd || now - this.#fileCheckedAt >= fileCheckIntervalMs
     // The file of a chain that is being opened is nobody's to see yet.
-    if (this.#state.place.seq === 0 || !isDue) return undefined
-    if (isEnd || now - this.#lookedAtJournal >= journalLookMs) await this.#keepJournal()
-    const what = await this.#segment.trouble()
-    if (what === undefined) this.#lookedAt = now
+    if (this.#state.position.seq === 0 || !isDue) return undefined
+    if (isEnd || now - this.#journalCheckedAt >= journalCheckIntervalMs) await this.#checkJournal()
+    const what = await this.#segment.findTampering()
+    if (what === undefined) this.#fileCheckedAt = now
     return what
   }
 
-  #group(): Group {
-    return new Group(this.#options, this.#links, this.#state)
+  #createGroup(): RecordGroup {
+    return new RecordGroup(this.#options, this.#links, this.#state)
   }
 
-  async #write(group: Group): Promise<void> {
+  async #write(group: RecordGroup): Promise<void> {
     await this.#segment.append(Buffer.from(group.text))
-    this.#state = { place: group.place, unsealed: group.unsealed }
-    this.#links.commit(group.heads)
-    if (!this.isUnsealed) this.#options.noted?.({ what: 'sealed', head: this.head })
+    this.#state = { position: group.position, unsealed: group.unsealed }
+    this.#links.commit(group.tableHeads)
+    if (!this.isUnsealed) this.#options.onEvent?.({ what: 'sealed', head: this.head })
   }
 
   /** Makes the journal anew when somebody else removed or changed its file. */
-  async #keepJournal(): Promise<void> {
-    const what = await this.#journal?.trouble()
-    this.#lookedAtJournal = performance.now()
+  async #checkJournal(): Promise<void> {
+    const what = await this.#journal?.findTampering()
+    this.#journalCheckedAt = performance.now()
     if (what === undefined) return
     await this.#segment.checkpoint()
     await this.#journal?.close()
     // It may be that of a writer that took this process for dead, and must not lose it: it goes on without.
-    if (what === 'replaced') this.#useJournal(undefined)
-    else await this.#makeJournal()
-    this.#options.noted?.({ what: 'tampered', file: journalName, trouble: what })
+    if (what === 'replaced') this.#setJournal(undefined)
+    else await this.#createJournal()
+    this.#options.onEvent?.({ what: 'tampered', file: journalName, trouble: what })
     const restored = this.#journal !== undefined
-    this.#tampered.push(looseRecord('tampered', { file: journalName, what, restored }))
+    this.#pendingTamperRecords.push(createRecord('tampered', { file: journalName, what, restored }))
   }
 
-  async #makeJournal(): Promise<void> {
+  async #createJournal(): Promise<void> {
     const journal = await Journal.create(this.#options.folder).catch((error: unknown) => {
-      this.#options.noted?.({ what: 'unjournaled', error })
+      this.#options.onEvent?.({ what: 'unjournaled', error })
       return undefined
     })
-    this.#useJournal(journal)
+    this.#setJournal(journal)
   }
 
-  #useJournal(journal: Journal | undefined): void {
+  #setJournal(journal: Journal | undefined): void {
     this.#journal = journal
-    this.#segment.useJournal(journal)
+    this.#segment.setJournal(journal)
   }
 
   async #rotate(): Promise<void> {
     const { folder } = this.#options
     await this.#segment.checkpoint()
-    const next = await SegmentFile.create(join(folder, segmentFileName(this.chain, this.#index + 1)))
+    const next = await SegmentFile.create(join(folder, formatSegmentName(this.chain, this.#index + 1)))
     try {
       await syncFolder(folder)
     } catch (error) {
@@ -233,17 +233,17 @@ export class ChainWriter {
       throw error
     }
     const ended = this.#segment
-    next.useJournal(this.#journal)
+    next.setJournal(this.#journal)
     this.#segment = next
     this.#index += 1
-    this.#begunAt = performance.now()
+    this.#segmentStartedAt = performance.now()
     await ended.close()
   }
 
-  #segmentRecord(): LooseRecord {
-    return looseRecord('segment', {
+  #createSegmentRecord(): UnchainedRecord {
+    return createRecord('segment', {
       unresolved: [...this.unresolved.values()],
-      heads: this.#links.heads(),
+      heads: this.#links.listHeads(),
     })
   }
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { LooseRecord } from './loose-records.ts'
+import type { UnchainedRecord } from './loose-records.ts'
 import type { AuditRecord, RecordHead } from './records.ts'
 
 // The hash chain. A record is one line: a JSON object whose first members are those of `RecordHead` and whose last
@@ -15,14 +15,14 @@ import type { AuditRecord, RecordHead } from './records.ts'
 // by nothing yet; that the log was cut at a seal shows only from outside, by a head that was noted elsewhere.
 
 /** The place of the next record in a chain. */
-export interface ChainPlace {
+export interface ChainPosition {
   readonly chain: string
   readonly seq: number
   readonly prev: string
 }
 
 /** The `prev` of the first record of a chain. */
-export const noHash = '0'.repeat(64)
+export const zeroHash = '0'.repeat(64)
 
 const hashMember = ',"hash":"'
 const signatureMember = ',"signature":"'
@@ -33,15 +33,15 @@ const tailLength = hashMember.length + hashLength + '"}'.length
  * A record in its place of the chain: its line, with the newline, and the hash that the next one refers to.
  * `tables` are its links as JSON, empty where it has none. A seal is signed.
  */
-export function chainLine(
-  place: ChainPlace,
-  record: LooseRecord,
+export function formatChainLine(
+  position: ChainPosition,
+  record: UnchainedRecord,
   tables: string,
   sign?: (text: string) => string,
 ): { line: string; hash: string } {
-  const head = `{"v":1,"kind":"${record.kind}","chain":"${place.chain}","seq":${place.seq}`
+  const head = `{"v":1,"kind":"${record.kind}","chain":"${position.chain}","seq":${position.seq}`
   const links = tables === '' ? '' : `,"tables":${tables}`
-  const text = `${head},"time":"${record.time}","prev":"${place.prev}"${links},${record.members}`
+  const text = `${head},"time":"${record.time}","prev":"${position.prev}"${links},${record.members}`
   const body = sign ? `${text}${signatureMember}${sign(text)}"` : text
   const digest = hash('sha256', body)
   return { line: `${body}${hashMember}${digest}"}\n`, hash: digest }
@@ -66,21 +66,21 @@ export function checkLine(bytes: Buffer): CheckedLine | string {
 }
 
 /** Names a record among those of all chains. */
-export function recordKey(chain: string, seq: number): string {
+export function formatRecordKey(chain: string, seq: number): string {
   return `${chain} ${seq}`
 }
 
 /** What the signature of a seal was made over: the line, less what stands from the signature on. */
-export function signedText(line: Buffer): string {
+export function getSignedText(line: Buffer): string {
   const text = line.toString('utf8')
   return text.slice(0, text.lastIndexOf(signatureMember))
 }
 
 /** What is wrong with the record in that place, in words; undefined where it belongs there. */
-export function misplaced(record: RecordHead, place: ChainPlace): string | undefined {
-  if (record.chain !== place.chain) return `the record belongs to chain ${record.chain}`
-  if (record.seq !== place.seq) return `expected record ${place.seq}, found record ${record.seq}`
-  if (record.prev !== place.prev) return 'prev is not the hash of the record before it'
+export function findMisplacement(record: RecordHead, position: ChainPosition): string | undefined {
+  if (record.chain !== position.chain) return `the record belongs to chain ${record.chain}`
+  if (record.seq !== position.seq) return `expected record ${position.seq}, found record ${record.seq}`
+  if (record.prev !== position.prev) return 'prev is not the hash of the record before it'
   return undefined
 }
 

@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto'
 import { open, rename, rm, stat } from 'node:fs/promises'
-import { ignoreMissing, isCode } from './system-error.ts'
+import { ignoreMissing, hasErrorCode } from './system-error.ts'
 
 /** The codes of a disk or a quota that is full. */
-const fullCodes = ['ENOSPC', 'EDQUOT'] as const
+const diskFullCodes = ['ENOSPC', 'EDQUOT'] as const
 
 /** Whether the write failed because the disk or the quota is full. */
 export function isDiskFull(error: unknown): boolean {
-  return isCode(error, ...fullCodes)
+  return hasErrorCode(error, ...diskFullCodes)
 }
 
 /**
@@ -17,7 +17,7 @@ export function isDiskFull(error: unknown): boolean {
 export class DiskReserve {
   readonly #path: string
   readonly #bytes: number
-  #held = false
+  #isHeld = false
 
   /** Takes no space yet; 0 bytes: never does. */
   constructor(path: string, bytes: number) {
@@ -26,28 +26,28 @@ export class DiskReserve {
   }
 
   /** Whether the space is kept. */
-  get held(): boolean {
-    return this.#held || this.#bytes === 0
+  get isHeld(): boolean {
+    return this.#isHeld || this.#bytes === 0
   }
 
   /** Takes the space, unless it is taken; answers whether it is kept now. Throws for other trouble than a full disk. */
-  async take(): Promise<boolean> {
-    if (this.held) return true
+  async acquire(): Promise<boolean> {
+    if (this.isHeld) return true
     try {
       const there = await stat(this.#path).catch(ignoreMissing)
       if (there?.size !== this.#bytes) await this.#fill()
-      this.#held = true
+      this.#isHeld = true
     } catch (error) {
       await rm(`${this.#path}.filling`, { force: true })
       if (!isDiskFull(error)) throw error
     }
-    return this.held
+    return this.isHeld
   }
 
   /** Gives the space up; answers whether there was any. */
-  async giveUp(): Promise<boolean> {
-    const had = this.#held
-    this.#held = false
+  async release(): Promise<boolean> {
+    const had = this.#isHeld
+    this.#isHeld = false
     if (had) await rm(this.#path, { force: true })
     return had
   }

@@ -3,7 +3,7 @@ import { open, readFile, stat, unlink, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ignoreMissing, isCode } from './system-error.ts'
+import { ignoreMissing, hasErrorCode } from './system-error.ts'
 
 /** How often the holder shows that it lives, and after how long without that a lock of another host is void. */
 const refreshMs = 10_000
@@ -12,12 +12,12 @@ const abandonedMs = 60_000
 /** The right to be the only writer of a folder. */
 export interface FolderLock {
   /** False from the moment that somebody else is seen to have taken it: this process was taken for dead. */
-  held(): boolean
+  isHeld(): boolean
   release(): Promise<void>
 }
 
 /** A process. Containers reuse process ids, and a volume may be seen by several hosts: hence all three. */
-interface Holder {
+interface LockHolder {
   readonly pid: number
   readonly host: string
   /** When the process began, as the kernel of Linux counts; null elsewhere. */
@@ -30,16 +30,20 @@ interface Holder {
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const path = join(folder, 'writer.lock')
-  const self: Holder = { pid: process.pid, host: hostname(), began: (await beginning(process.pid)) ?? null }
+  const self: LockHolder = {
+    pid: process.pid,
+    host: hostname(),
+    began: (await readProcessStart(process.pid)) ?? null,
+  }
   const content = JSON.stringify({ ...self, token: randomBytes(8).toString('hex') })
   for (;;) {
     try {
       await createFile(path, content)
-      return keepLock(path, content)
+      return createLock(path, content)
     } catch (error) {
-      if (!isCode(error, 'EEXIST')) throw error
+      if (!hasErrorCode(error, 'EEXIST')) throw error
     }
-    await removeAbandoned(path, self)
+    await removeAbandonedLock(path, self)
   }
 }
 
@@ -55,40 +59,40 @@ async function createFile(path: string, content: string): Promise<void> {
   }
 }
 
-function keepLock(path: string, content: string): FolderLock {
+function createLock(path: string, content: string): FolderLock {
   let lost = false
   const refresh = async (): Promise<void> => {
     const now = new Date()
-    if ((await readIfThere(path)) === content) await utimes(path, now, now)
+    if ((await readIfPresent(path)) === content) await utimes(path, now, now)
     else lost = true
   }
   // A disk that fails is seen by the next write of the log; the lock stays what it was.
   const timer = setInterval(() => void refresh().catch(() => undefined), refreshMs).unref()
   return {
-    held: () => !lost,
+    isHeld: () => !lost,
     async release() {
       clearInterval(timer)
-      if ((await readIfThere(path)) === content) await unlink(path)
+      if ((await readIfPresent(path)) === content) await unlink(path)
     },
   }
 }
 
 /** Removes the lock of a dead holder; throws for that of a living one. */
-async function removeAbandoned(path: string, self: Holder): Promise<void> {
+async function removeAbandonedLock(path: string, self: LockHolder): Promise<void> {
   // Between finding a lock dead and removing it, nobody else may do so and take the lock: one removes at a time.
   const guard = `${path}.removing`
   try {
     await createFile(guard, '')
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error
-    if (await isOld(guard)) await unlink(guard).catch(ignoreMissing)
+    if (!hasErrorCode(error, 'EEXIST')) throw error
+    if (await isAbandoned(guard)) await unlink(guard).catch(ignoreMissing)
     return pause(20)
   }
   try {
-    const content = await readIfThere(path)
+    const content = await readIfPresent(path)
     if (content === undefined) return
     const holder = parseHolder(content)
-    const alive = holder?.host === self.host ? await isAlive(holder) : !(await isOld(path))
+    const alive = holder?.host === self.host ? await isAlive(holder) : !(await isAbandoned(path))
     if (alive) {
       const name = holder ? `process ${holder.pid} on host ${holder.host}` : 'another process'
       throw new Error(`the audit folder is in use by ${name}`)
@@ -99,25 +103,25 @@ async function removeAbandoned(path: string, self: Holder): Promise<void> {
   }
 }
 
-async function isAlive(holder: Holder): Promise<boolean> {
+async function isAlive(holder: LockHolder): Promise<boolean> {
   try {
     process.kill(holder.pid, 0)
   } catch (error) {
-    if (isCode(error, 'ESRCH')) return false
+    if (hasErrorCode(error, 'ESRCH')) return false
   }
-  return holder.began === null || (await beginning(holder.pid)) === holder.began
+  return holder.began === null || (await readProcessStart(holder.pid)) === holder.began
 }
 
 /** Field 22 of /proc/PID/stat (proc(5)); undefined for a zombie, for no process, and where there is no /proc. */
-async function beginning(pid: number): Promise<string | undefined> {
+async function readProcessStart(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return fields[0] === 'Z' ? undefined : fields[19]
 }
 
-function parseHolder(content: string): Holder | undefined {
+function parseHolder(content: string): LockHolder | undefined {
   try {
-    const value = JSON.parse(content) as Partial<Holder> | null
+    const value = JSON.parse(content) as Partial<LockHolder> | null
     if (typeof value?.pid !== 'number' || typeof value.host !== 'string') return undefined
     return { pid: value.pid, host: value.host, began: value.began ?? null }
   } catch {
@@ -126,11 +130,11 @@ function parseHolder(content: string): Holder | undefined {
   }
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
+async function readIfPresent(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(ignoreMissing)
 }
 
-async function isOld(path: string): Promise<boolean> {
+async function isAbandoned(path: string): Promise<boolean> {
   const modified = (await stat(path).catch(ignoreMissing))?.mtimeMs
   return modified !== undefined && Date.now() - modified >= abandonedMs
 }

@@ -1,5 +1,5 @@
 import { isDiskFull, type DiskReserve } from './disk-reserve.ts'
-import { looseRecord, type LooseRecord } from './loose-records.ts'
+import { createRecord, type UnchainedRecord } from './loose-records.ts'
 import { AuditUnavailable, type UnavailableReason } from './unavailable.ts'
 
 /** Hears what the log does, to count it. Must not throw. */
@@ -13,29 +13,29 @@ export interface AuditObserver {
 }
 
 /** How much may wait. */
-export interface QueueBounds {
+export interface QueueLimits {
   readonly records: number
   /** Of the text of the records. */
   readonly bytes: number
 }
 
 /** A record that waits for the disk. One of the two is called, once; neither may throw. */
-export interface Waiting {
-  readonly record: LooseRecord
+export interface PendingRecord {
+  readonly record: UnchainedRecord
   /** The record is durable. */
-  durable(seq: number): void
+  onDurable(seq: number): void
   /** The record is not in the log. */
-  failed(error: AuditUnavailable): void
+  onFailure(error: AuditUnavailable): void
   /** As what it is counted when it fails: as refused where its caller hears of it. */
   readonly loss: 'refused' | 'dropped' | 'none'
   /** Whether it is written into the reserve of the disk when the rest is full. */
-  readonly essential: boolean
+  readonly isEssential: boolean
   /** Whether nobody waits for it, so that it waits for others to share their write with; see `lingerMs`. */
-  readonly lingers: boolean
+  readonly isAsync: boolean
 }
 
 /** Appends a group, all or nothing; resolves with the seqs of its records. */
-type Append = (records: readonly LooseRecord[]) => Promise<readonly number[]>
+type Append = (records: readonly UnchainedRecord[]) => Promise<readonly number[]>
 
 interface Gap {
   readonly dropped: number
@@ -50,9 +50,9 @@ const retryMs = 1_000
  * What nobody waits for is written with the next record that somebody waits for, or after so many milliseconds, or when
  * so much of it waits: to write a record by itself costs more than all else that is done for it.
  */
-const lingerMs = 20
-const lingerRecords = 1_000
-const lingerBytes = 256 * 1024
+const asyncFlushMs = 20
+const asyncFlushRecords = 1_000
+const asyncFlushBytes = 256 * 1024
 
 /**
  * The queue before the disk. All records that come while a group is on its way to the disk are the next group,
@@ -62,26 +62,26 @@ const lingerBytes = 256 * 1024
  */
 export class GroupCommit {
   readonly #append: Append
-  readonly #bounds: QueueBounds
+  readonly #limits: QueueLimits
   readonly #reserve: DiskReserve
-  readonly #observe: AuditObserver | undefined
-  #queue: Waiting[] = []
+  readonly #observer: AuditObserver | undefined
+  #queue: PendingRecord[] = []
   #bytes = 0
   /** Whether the queue is to be written now. */
   #isDue = false
-  #running: Promise<void> | undefined
-  #lingering: NodeJS.Timeout | undefined
-  #retry: NodeJS.Timeout | undefined
-  #takes: 'all' | 'essential' | 'nothing' = 'all'
+  #flushing: Promise<void> | undefined
+  #asyncFlushTimer: NodeJS.Timeout | undefined
+  #retryTimer: NodeJS.Timeout | undefined
+  #accepts: 'all' | 'essential' | 'nothing' = 'all'
   #failure: Error | undefined
   #gap: Gap | undefined
 
-  constructor(append: Append, bounds: QueueBounds, reserve: DiskReserve, observe: AuditObserver | undefined) {
+  constructor(append: Append, bounds: QueueLimits, reserve: DiskReserve, observe: AuditObserver | undefined) {
     this.#append = append
-    this.#bounds = bounds
+    this.#limits = bounds
     this.#reserve = reserve
-    this.#observe = observe
-    if (!reserve.held) this.#retryLater()
+    this.#observer = observe
+    if (!reserve.isHeld) this.#retryLater()
   }
 
   /** The records that wait. */
@@ -95,63 +95,65 @@ export class GroupCommit {
   }
 
   /** Takes the record, unless that share of the queue is in use. */
-  enqueue(waiting: Waiting, share: number): void {
-    const reason = this.unavailable(share, waiting.essential)
-    if (reason !== undefined) return this.#refuse(waiting, new AuditUnavailable(reason))
-    this.#queue.push(waiting)
-    this.#bytes += waiting.record.members.length
-    if (!waiting.lingers || this.#queue.length >= lingerRecords || this.#bytes >= lingerBytes) this.#start()
-    else this.#linger()
+  enqueue(pending: PendingRecord, queueCapacity: number): void {
+    const reason = this.getUnavailableReason(queueCapacity, pending.isEssential)
+    if (reason !== undefined) return this.#refuse(pending, new AuditUnavailable(reason))
+    this.#queue.push(pending)
+    this.#bytes += pending.record.members.length
+    if (!pending.isAsync || this.#queue.length >= asyncFlushRecords || this.#bytes >= asyncFlushBytes)
+      this.#startFlush()
+    else this.#scheduleAsyncFlush()
   }
 
   /** Why a record that may use that share of the queue would not be taken now. */
-  unavailable(share: number, essential = false): UnavailableReason | undefined {
-    if (this.#takes === 'nothing' || (this.#takes === 'essential' && !essential)) return 'audit_closed'
-    if (!essential && !this.#reserve.held) return 'audit_disk_full'
-    const { records, bytes } = this.#bounds
-    return this.#queue.length >= records * share || this.#bytes >= bytes * share
+  getUnavailableReason(capacity: number, essential = false): UnavailableReason | undefined {
+    if (this.#accepts === 'nothing' || (this.#accepts === 'essential' && !essential)) return 'audit_closed'
+    if (!essential && !this.#reserve.isHeld) return 'audit_disk_full'
+    const { records, bytes } = this.#limits
+    return this.#queue.length >= records * capacity || this.#bytes >= bytes * capacity
       ? 'audit_queue_full'
       : undefined
   }
 
   /** Takes nothing more but what is essential, and writes what waits, with the outcomes that come of it. */
-  async settle(): Promise<void> {
-    this.#takes = 'essential'
+  async drain(): Promise<void> {
+    this.#accepts = 'essential'
     do {
-      this.#start()
-      await this.#running
+      this.#startFlush()
+      await this.#flushing
     } while (this.#queue.length > 0)
   }
 
   /** Writes what waits, and takes nothing more. */
   async close(): Promise<void> {
-    this.#takes = 'nothing'
-    await this.#running
+    this.#accepts = 'nothing'
+    await this.#flushing
     // Once more: what was missing so far, if it can be said now.
-    this.#start()
-    await this.#running
-    clearTimeout(this.#retry)
+    this.#startFlush()
+    await this.#flushing
+    clearTimeout(this.#retryTimer)
   }
 
-  #start(): void {
+  #startFlush(): void {
     this.#isDue = true
-    this.#running ??= this.#drain()
+    this.#flushing ??= this.#flushAll()
   }
 
-  #linger(): void {
-    if (this.#running === undefined) this.#lingering ??= setTimeout(() => this.#start(), lingerMs)
+  #scheduleAsyncFlush(): void {
+    if (this.#flushing === undefined)
+      this.#asyncFlushTimer ??= setTimeout(() => this.#startFlush(), asyncFlushMs)
   }
 
-  async #drain(): Promise<void> {
-    clearTimeout(this.#lingering)
-    this.#lingering = undefined
+  async #flushAll(): Promise<void> {
+    clearTimeout(this.#asyncFlushTimer)
+    this.#asyncFlushTimer = undefined
     while (this.#isDue) {
       // All that arrives in this turn of the event loop goes into one group: what is done for a group is done seldom.
-      await endOfTurn()
+      await yieldToEventLoop()
       await this.#flush()
     }
-    this.#running = undefined
-    if (this.#queue.length > 0) this.#linger()
+    this.#flushing = undefined
+    if (this.#queue.length > 0) this.#scheduleAsyncFlush()
   }
 
   async #flush(): Promise<void> {
@@ -162,86 +164,86 @@ export class GroupCommit {
     try {
       await this.#write(group)
     } catch (error) {
-      if (!(await this.#relieve(error))) return this.#fail(group, error as Error)
+      if (!(await this.#freeReserve(error))) return this.#fail(group, error as Error)
       this.#fail(
-        group.filter(({ essential }) => !essential),
+        group.filter(({ isEssential }) => !isEssential),
         error as Error,
       )
-      const essential = group.filter((waiting) => waiting.essential)
+      const essential = group.filter((waiting) => waiting.isEssential)
       await this.#write(essential).catch((again: Error) => this.#fail(essential, again))
     }
   }
 
-  async #write(group: readonly Waiting[]): Promise<void> {
+  async #write(group: readonly PendingRecord[]): Promise<void> {
     const gap = this.#gap
     const records = group.map(({ record }) => record)
-    if (gap) records.unshift(looseRecord('gap', gap))
+    if (gap) records.unshift(createRecord('gap', gap))
     if (records.length === 0) return
     this.#gap = undefined
-    const begun = performance.now()
+    const started = performance.now()
     try {
       const seqs = (await this.#append(records)).slice(records.length - group.length)
       // What is essential is written where the rest is not.
-      if (this.#reserve.held) this.#failure = undefined
-      this.#observe?.flushed(records.length, (performance.now() - begun) / 1_000)
-      for (const [index, waiting] of group.entries()) waiting.durable(seqs[index] ?? -1)
+      if (this.#reserve.isHeld) this.#failure = undefined
+      this.#observer?.flushed(records.length, (performance.now() - started) / 1_000)
+      for (const [index, waiting] of group.entries()) waiting.onDurable(seqs[index] ?? -1)
     } catch (error) {
-      if (gap) this.#gap = merged(gap, this.#gap)
+      if (gap) this.#gap = mergeGaps(gap, this.#gap)
       throw error
     }
   }
 
   /** Makes room on a full disk for what is essential; answers whether there is any. */
-  async #relieve(error: unknown): Promise<boolean> {
+  async #freeReserve(error: unknown): Promise<boolean> {
     if (!isDiskFull(error)) return false
     try {
-      return await this.#reserve.giveUp()
+      return await this.#reserve.release()
     } catch {
       return false
     }
   }
 
-  #fail(group: readonly Waiting[], error: Error): void {
+  #fail(group: readonly PendingRecord[], error: Error): void {
     this.#failure = error
     for (const waiting of group) this.#refuse(waiting, new AuditUnavailable('audit_write_failed', error))
-    this.#observe?.failed()
+    this.#observer?.failed()
     this.#retryLater()
   }
 
   /** Nobody sends changes to a gateway that is not ready, so it finds out by itself that the disk is good again. */
   #retryLater(): void {
-    clearTimeout(this.#retry)
-    this.#retry = setTimeout(() => void this.#tryAgain(), retryMs).unref()
+    clearTimeout(this.#retryTimer)
+    this.#retryTimer = setTimeout(() => void this.#attemptRetry(), retryMs).unref()
   }
 
-  async #tryAgain(): Promise<void> {
-    const isHeld = await this.#reserve.take().catch((error: Error) => {
+  async #attemptRetry(): Promise<void> {
+    const isHeld = await this.#reserve.acquire().catch((error: Error) => {
       this.#failure = error
       return false
     })
-    if (this.#takes !== 'all') return
+    if (this.#accepts !== 'all') return
     if (!isHeld) return this.#retryLater()
-    if (this.#gap) this.#start()
+    if (this.#gap) this.#startFlush()
     else this.#failure = undefined
   }
 
-  #refuse(waiting: Waiting, error: AuditUnavailable): void {
+  #refuse(waiting: PendingRecord, error: AuditUnavailable): void {
     if (waiting.loss !== 'none') {
       const { time } = waiting.record
       const lost = { dropped: 0, refused: 0, since: time, until: time, [waiting.loss]: 1 }
-      this.#gap = merged(lost, this.#gap)
+      this.#gap = mergeGaps(lost, this.#gap)
     }
-    waiting.failed(error)
+    waiting.onFailure(error)
   }
 }
 
-function endOfTurn(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
   })
 }
 
-function merged(gap: Gap, other: Gap | undefined): Gap {
+function mergeGaps(gap: Gap, other: Gap | undefined): Gap {
   if (other === undefined) return gap
   return {
     dropped: gap.dropped + other.dropped,

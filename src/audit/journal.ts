@@ -3,7 +3,7 @@ import { open, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '../identity/sync-folder.ts'
 import { decodeEntries, encodeEntry, entrySize, type JournalEntry } from './journal-entry.ts'
-import type { FileTrouble } from './records.ts'
+import type { FileTampering } from './records.ts'
 import { readInto } from './read-into.ts'
 import { ignoreMissing } from './system-error.ts'
 import { writeAll } from './write-all.ts'
@@ -92,7 +92,7 @@ export class Journal {
   }
 
   /** What somebody else did to the file; undefined where it is as it was made. */
-  async trouble(): Promise<FileTrouble | undefined> {
+  async findTampering(): Promise<FileTampering | undefined> {
     const named = await stat(this.#path).catch(ignoreMissing)
     if (named === undefined) return 'removed'
     if (named.ino !== this.#inode) return 'replaced'
@@ -106,7 +106,7 @@ export class Journal {
   /** Removes the file too, unless it is another's: for a log that ends in order, with its segment synced. */
   async remove(): Promise<void> {
     await this.close()
-    if ((await this.trouble()) !== 'replaced') await rm(this.#path, { force: true })
+    if ((await this.findTampering()) !== 'replaced') await rm(this.#path, { force: true })
   }
 
   async #overwrite(bytes: Buffer, position: number): Promise<void> {

@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises'
 
 /** The longest line that is read; no record comes near it. */
-const longestLine = 64 * 1024 * 1024
+const maxLineBytes = 64 * 1024 * 1024
 
 /** A line of a file. */
-export interface Line {
+export interface FileLine {
   /** Without the newline. Holds good only until the next line is asked for. */
   readonly bytes: Buffer
   /** Counts from 1. */
@@ -16,7 +16,7 @@ export interface Line {
 }
 
 /** Bytes that belong to a file, whatever stands there. */
-interface Patch {
+interface FilePatch {
   /** Where they begin; at the end of the file at the latest. */
   readonly offset: number
   readonly bytes: Buffer
@@ -26,7 +26,7 @@ interface Patch {
  * The lines of a file, in memory that does not grow with the file, and as if the patch were written. Reading stops at a
  * line over the limit.
  */
-export async function* readLines(path: string, patch?: Patch): AsyncGenerator<Line, void> {
+export async function* readLines(path: string, patch?: FilePatch): AsyncGenerator<FileLine, void> {
   const handle = await open(path)
   try {
     const buffer = Buffer.allocUnsafe(256 * 1024)
@@ -49,7 +49,7 @@ export async function* readLines(path: string, patch?: Patch): AsyncGenerator<Li
         offset += bytes.length + 1
       }
       rest = Buffer.concat([rest, chunk.subarray(begin)])
-      if (rest.length > longestLine) {
+      if (rest.length > maxLineBytes) {
         yield { bytes: rest, number, offset, end: 'limit' }
         return
       }
@@ -61,7 +61,7 @@ export async function* readLines(path: string, patch?: Patch): AsyncGenerator<Li
 }
 
 /** Copies what of the patch belongs into the buffer, which begins at that position; answers where it ends there. */
-function copyPatch({ offset, bytes }: Patch, buffer: Buffer, position: number): number {
+function copyPatch({ offset, bytes }: FilePatch, buffer: Buffer, position: number): number {
   const begin = Math.max(0, position - offset)
   const at = Math.max(0, offset - position)
   return at >= buffer.length || begin >= bytes.length ? 0 : at + bytes.copy(buffer, at, begin)

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const workerFolder = /^worker-([2-9]|[1-9]\d+)$/
+const workerFolderPattern = /^worker-([2-9]|[1-9]\d+)$/
 
 /**
  * Where the log of a worker lies, of which the first has number 1: a log has one writer, so all but the first have a
@@ -12,12 +12,14 @@ export function workerLogFolder(folder: string, worker: number): string {
 }
 
 /** The folders of the logs that workers beyond the first have begun in that folder, by their numbers. */
-export async function workerLogFolders(folder: string): Promise<ReadonlyMap<number, string>> {
-  const numbers = (await readdir(folder)).flatMap((name) => workerFolder.exec(name)?.[1] ?? []).map(Number)
+export async function listWorkerLogFolders(folder: string): Promise<ReadonlyMap<number, string>> {
+  const numbers = (await readdir(folder))
+    .flatMap((name) => workerFolderPattern.exec(name)?.[1] ?? [])
+    .map(Number)
   return new Map(numbers.toSorted((a, b) => a - b).map((number) => [number, workerLogFolder(folder, number)]))
 }
 
 /** The folders of all logs of a gateway, that of the first worker first. Rejects when the folder cannot be read. */
-export async function logFolders(folder: string): Promise<readonly string[]> {
-  return [folder, ...(await workerLogFolders(folder)).values()]
+export async function listLogFolders(folder: string): Promise<readonly string[]> {
+  return [folder, ...(await listWorkerLogFolders(folder)).values()]
 }

@@ -1,4 +1,4 @@
-import type { AuditNote } from './audit-note.ts'
+import type { AuditLogEvent } from './audit-note.ts'
 import type { AuditObserver } from './group-commit.ts'
 import type { AuditModes } from './modes.ts'
 import type { RedactionSettings } from './redaction.ts'
@@ -34,7 +34,7 @@ export interface AuditLogOptions {
   readonly queueBytes?: number
   /** What the records do not hold as it was sent: SQL filters, unless told. */
   readonly redaction?: RedactionSettings
-  readonly observe?: AuditObserver
+  readonly observer?: AuditObserver
   /** Hears what whoever runs the gateway may want to know. Must not throw. */
-  readonly noted?: (note: AuditNote) => void
+  readonly onEvent?: (note: AuditLogEvent) => void
 }

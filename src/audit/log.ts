@@ -1,17 +1,22 @@
 import { dirname, join, resolve } from 'node:path'
 import type { OperationName } from '../interface/operations.ts'
-import { sealHere } from './chain-group.ts'
+import { createSealRequest } from './chain-group.ts'
 import { ChainWriter } from './chain-writer.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import { lockFolder, type FolderLock } from './folder-lock.ts'
-import { GroupCommit, type Waiting } from './group-commit.ts'
+import { GroupCommit, type PendingRecord } from './group-commit.ts'
 import type { AuditLogOptions } from './log-options.ts'
-import { auditClassOf, defaultModes, type AuditModes, type OperationMode } from './modes.ts'
-import { looseRecord, outcomeRecord, resolvedRecord, type LooseRecord } from './loose-records.ts'
+import { getAuditClass, defaultModes, type AuditModes, type OperationMode } from './modes.ts'
+import {
+  createRecord,
+  createOutcomeRecord,
+  createResolvedRecord,
+  type UnchainedRecord,
+} from './loose-records.ts'
 import type {
   ChainEnd,
   IntentEntry,
-  IntentPlace,
+  IntentReference,
   OpenIntent,
   OutcomeEntry,
   RefusalEntry,
@@ -20,7 +25,7 @@ import type {
 } from './records.ts'
 import { recoverFolder, type Recovery } from './recovery.ts'
 import { openRedaction, redactionSchema, type Redaction } from './redaction.ts'
-import { requestRecords, type RequestRecords } from './request-records.ts'
+import { createRequestRecordFactory, type RequestRecordFactory } from './request-records.ts'
 import { planRemoval, removeSegments, type Retention } from './retention.ts'
 import { openSealKey } from './seal-key.ts'
 import { syncFolder } from '../identity/sync-folder.ts'
@@ -50,7 +55,7 @@ export interface AuditStatus {
 }
 
 /** What nobody waits for may use this share of the queue; the rest is kept for changes. */
-const lossyShare = 0.5
+const asyncQueueCapacity = 0.5
 
 /**
  * Opens the log of a folder: takes the lock, recovers what a crash left, and begins a new chain there.
@@ -64,15 +69,16 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   try {
     const recovery = await recoverFolder(folder)
     const { gateway, software, segmentBytes = 64 * 1024 * 1024, segmentMs = 3_600_000 } = options
-    const { sealRecords = 1_000, sealKeyFile, reserveBytes = 0, noted } = options
+    const { sealRecords = 1_000, sealKeyFile, reserveBytes = 0, onEvent } = options
     const key = await openSealKey(folder, sealKeyFile)
-    if (key.madePublicFile !== undefined) noted?.({ what: 'key made', publicFile: key.madePublicFile })
+    if (key.generatedPublicFile !== undefined)
+      onEvent?.({ what: 'key made', publicFile: key.generatedPublicFile })
     const reserve = new DiskReserve(join(folder, 'reserve'), reserveBytes)
-    await reserve.take()
-    const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, noted }
+    await reserve.acquire()
+    const chain = { folder, gateway, software, segmentBytes, segmentMs, sealRecords, key, onEvent }
     const redaction = await openRedaction(folder, options.redaction ?? redactionSchema.parse({}))
-    const writer = await ChainWriter.begin(chain, recovery)
-    for (const repair of recovery.repairs) noted?.({ what: 'recovered', repair })
+    const writer = await ChainWriter.create(chain, recovery)
+    for (const repair of recovery.repairs) onEvent?.({ what: 'recovered', repair })
     return new AuditLog({ ...options, folder }, writer, lock, recovery, reserve, redaction)
   } catch (error) {
     await lock.release()
@@ -93,10 +99,10 @@ export class AuditLog {
   readonly contextKeys: readonly string[]
   readonly #writer: ChainWriter
   readonly #lock: FolderLock
-  readonly #records: RequestRecords
+  readonly #records: RequestRecordFactory
   readonly #commit: GroupCommit
   readonly #options: AuditLogOptions
-  readonly #sealing: NodeJS.Timeout
+  readonly #sealTimer: NodeJS.Timeout
   #rotations = 0
   #pruning: Promise<void> = Promise.resolve()
   #closing: Promise<void> | undefined
@@ -111,11 +117,11 @@ export class AuditLog {
     reserve: DiskReserve,
     redaction: Redaction,
   ) {
-    const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000, observe } = options
-    const append = async (records: readonly LooseRecord[]): Promise<readonly number[]> => {
-      if (!lock.held()) throw new Error('another process took over the audit folder')
+    const { queueRecords = 10_000, queueBytes = 16 * 1024 * 1024, sealMs = 10_000, observer } = options
+    const append = async (records: readonly UnchainedRecord[]): Promise<readonly number[]> => {
+      if (!lock.isHeld()) throw new Error('another process took over the audit folder')
       const seqs = await writer.append(records)
-      if (writer.rotations > this.#rotations) this.removeOld()
+      if (writer.rotations > this.#rotations) this.prune()
       this.#rotations = writer.rotations
       return seqs
     }
@@ -124,34 +130,37 @@ export class AuditLog {
     this.contextKeys = redaction.contextKeys
     this.#writer = writer
     this.#lock = lock
-    this.#records = requestRecords(redaction)
+    this.#records = createRequestRecordFactory(redaction)
     this.#options = options
     const bounds = { records: queueRecords, bytes: queueBytes }
-    this.#commit = new GroupCommit(append, bounds, reserve, observe)
-    this.#sealing = setInterval(() => this.#seal(), sealMs).unref()
-    this.removeOld()
+    this.#commit = new GroupCommit(append, bounds, reserve, observer)
+    this.#sealTimer = setInterval(() => this.#requestSeal(), sealMs).unref()
+    this.prune()
   }
 
   /** How the records of that operation are written. */
-  modeOf(name: OperationName): OperationMode {
-    return this.#modes[auditClassOf(name)]
+  modeFor(name: OperationName): OperationMode {
+    return this.#modes[getAuditClass(name)]
   }
 
   /**
    * Resolves when the intent is durable: only then may the change go upstream. Rejects: `AuditUnavailable`.
    * One that nobody waits for leaves half of the queue to the others.
    */
-  intent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
-    return new Promise((resolve, failed) => {
+  recordIntent(entry: IntentEntry, isAwaited = true): Promise<IntentReceipt> {
+    return new Promise((resolve, onFailure) => {
       const { request } = entry
-      const record = this.#records.intent(entry)
-      const durable = (seq: number): void => {
+      const record = this.#records.createIntent(entry)
+      const onDurable = (seq: number): void => {
         const receipt = { seq, request, tables: record.tables }
         this.#writer.unresolved.set(seq, receipt)
         resolve(receipt)
       }
-      if (!isAwaited) return this.#enqueueLossy(record, durable, failed)
-      this.#commit.enqueue({ record, durable, failed, loss: 'refused', essential: false, lingers: false }, 1)
+      if (!isAwaited) return this.#enqueueAsync(record, onDurable, onFailure)
+      this.#commit.enqueue(
+        { record, onDurable, onFailure, loss: 'refused', isEssential: false, isAsync: false },
+        1,
+      )
     })
   }
 
@@ -160,41 +169,41 @@ export class AuditLog {
    * with `AuditUnavailable` when the disk fails: it may be tried again with the same receipt, else the next start
    * of the gateway records the outcome as unknown. One that nobody waits for is written a little later.
    */
-  outcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
-    return new Promise((resolve, failed) => {
-      const record = outcomeRecord(receipt, entry)
-      const durable = (): void => {
+  recordOutcome(receipt: IntentReceipt, entry: OutcomeEntry, isAwaited = true): Promise<void> {
+    return new Promise((resolve, onFailure) => {
+      const record = createOutcomeRecord(receipt, entry)
+      const onDurable = (): void => {
         this.#writer.unresolved.delete(receipt.seq)
         resolve()
       }
       this.#commit.enqueue(
-        { record, durable, failed, loss: 'refused', essential: true, lingers: !isAwaited },
+        { record, onDurable, onFailure, loss: 'refused', isEssential: true, isAsync: !isAwaited },
         Infinity,
       )
     })
   }
 
   /** Resolves when what an unknown outcome turned out to be is durable. Rejects: `AuditUnavailable`; try again. */
-  resolved(intent: IntentPlace, entry: ResolvedEntry): Promise<void> {
-    return new Promise((resolve, failed) => {
-      const record = resolvedRecord(intent, entry)
-      const durable = (): void => resolve()
+  recordResolution(intent: IntentReference, entry: ResolvedEntry): Promise<void> {
+    return new Promise((resolve, onFailure) => {
+      const record = createResolvedRecord(intent, entry)
+      const onDurable = (): void => resolve()
       this.#commit.enqueue(
-        { record, durable, failed, loss: 'none', essential: false, lingers: false },
-        lossyShare,
+        { record, onDurable, onFailure, loss: 'none', isEssential: false, isAsync: false },
+        asyncQueueCapacity,
       )
     })
   }
 
   /** Records a refusal when there is room; else it is dropped, and counted in the log too. */
-  refusal(entry: RefusalEntry): void {
+  recordRefusal(entry: RefusalEntry): void {
     if (this.#modes.denial === 'off') return
-    this.#enqueueLossy(this.#records.refusal(entry))
+    this.#enqueueAsync(this.#records.createRefusal(entry))
   }
 
   /** Records a reload, like a refusal. */
-  reload(entry: ReloadEntry): void {
-    if (this.#modes.reload !== 'off') this.#enqueueLossy(looseRecord('reload', entry))
+  recordReload(entry: ReloadEntry): void {
+    if (this.#modes.reload !== 'off') this.#enqueueAsync(createRecord('reload', entry))
   }
 
   /** How far the log is durable; what stands behind may be cut off again. */
@@ -207,7 +216,8 @@ export class AuditLog {
   status(): AuditStatus {
     const { queued, failure } = this.#commit
     return {
-      writable: failure === undefined && this.#commit.unavailable(1) === undefined && this.#lock.held(),
+      writable:
+        failure === undefined && this.#commit.getUnavailableReason(1) === undefined && this.#lock.isHeld(),
       queued,
       dropped: this.#dropped,
       unresolved: this.#writer.unresolved.size,
@@ -220,13 +230,13 @@ export class AuditLog {
    * Removes what retention lets go. The log does so by itself when it is opened and at the end of every segment; this
    * is for whoever had to open it before knowing what is still needed.
    */
-  removeOld(): void {
+  prune(): void {
     if (this.#options.retention === undefined) return
-    const { noted } = this.#options
+    const { onEvent } = this.#options
     this.#pruning = this.#pruning
-      .then(() => this.#removeOldest(this.#options.retention ?? {}))
+      .then(() => this.#removeExpired(this.#options.retention ?? {}))
       .catch((error: unknown) => {
-        if (this.#closing === undefined) noted?.({ what: 'unpruned', error })
+        if (this.#closing === undefined) onEvent?.({ what: 'unpruned', error })
       })
   }
 
@@ -241,9 +251,9 @@ export class AuditLog {
   }
 
   async #finish(): Promise<void> {
-    clearInterval(this.#sealing)
-    await this.#commit.settle()
-    this.#seal()
+    clearInterval(this.#sealTimer)
+    await this.#commit.drain()
+    this.#requestSeal()
     await this.#commit.close()
     await this.#pruning
     await this.#writer.close()
@@ -251,54 +261,54 @@ export class AuditLog {
   }
 
   /** What stands behind the last seal is signed. */
-  #seal(): void {
+  #requestSeal(): void {
     if (!this.#writer.isUnsealed && this.#commit.queued === 0) return
-    this.#commit.enqueue(ownRecord(sealHere(), ignore, ignore), Infinity)
+    this.#commit.enqueue(createInternalRecord(createSealRequest(), ignore, ignore), Infinity)
   }
 
-  #enqueueLossy(
-    record: LooseRecord,
-    durable: (seq: number) => void = ignore,
+  #enqueueAsync(
+    record: UnchainedRecord,
+    onDurable: (seq: number) => void = ignore,
     failed: (error: AuditUnavailable) => void = ignore,
   ): void {
     const dropped = (error: AuditUnavailable): void => {
       this.#dropped += 1
-      this.#options.observe?.dropped()
+      this.#options.observer?.dropped()
       failed(error)
     }
     this.#commit.enqueue(
-      { record, durable, failed: dropped, loss: 'dropped', essential: false, lingers: true },
-      lossyShare,
+      { record, onDurable, onFailure: dropped, loss: 'dropped', isEssential: false, isAsync: true },
+      asyncQueueCapacity,
     )
   }
 
   /** The log says what is removed, signed, before it is. */
-  async #removeOldest(retention: Retention): Promise<void> {
-    const { folder, noted } = this.#options
-    const lookedFor = retention.lookedFor === undefined ? [] : retention.lookedFor()
-    if (lookedFor === undefined) return
+  async #removeExpired(retention: Retention): Promise<void> {
+    const { folder, onEvent } = this.#options
+    const polledFor = retention.inDoubtIntents === undefined ? [] : retention.inDoubtIntents()
+    if (polledFor === undefined) return
     const { chain, file, unresolved } = this.#writer
     const open = [...unresolved.keys()].map((seq) => ({ chain, seq }))
-    const removal = await planRemoval(folder, file, [...open, ...lookedFor], retention)
+    const removal = await planRemoval(folder, file, [...open, ...polledFor], retention)
     if (removal === undefined) return
     await new Promise<void>((resolve, failed) => {
-      this.#commit.enqueue(ownRecord(looseRecord('pruned', removal), ignore, failed), Infinity)
-      this.#commit.enqueue(ownRecord(sealHere(), resolve, failed), Infinity)
+      this.#commit.enqueue(createInternalRecord(createRecord('pruned', removal), ignore, failed), Infinity)
+      this.#commit.enqueue(createInternalRecord(createSealRequest(), resolve, failed), Infinity)
     })
     await removeSegments(folder, removal.files)
-    noted?.({ what: 'pruned', files: removal.files })
+    onEvent?.({ what: 'pruned', files: removal.files })
   }
 }
 
 function ignore(): void {}
 
 /** What the log says of itself: it finds room where nothing else does, and is not missed as the record of a request. */
-function ownRecord(
-  record: LooseRecord,
-  durable: () => void,
-  failed: (error: AuditUnavailable) => void,
-): Waiting {
-  return { record, durable, failed, loss: 'none', essential: true, lingers: false }
+function createInternalRecord(
+  record: UnchainedRecord,
+  onDurable: () => void,
+  onFailure: (error: AuditUnavailable) => void,
+): PendingRecord {
+  return { record, onDurable, onFailure, loss: 'none', isEssential: true, isAsync: false }
 }
 
 async function syncParents(folder: string, created: string): Promise<void> {

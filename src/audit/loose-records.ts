@@ -1,6 +1,6 @@
-import { member, membersText, quoted } from './json-text.ts'
+import { memberToJson, membersToJson, stringToJson } from './json-text.ts'
 import type {
-  IntentPlace,
+  IntentReference,
   ObjectId,
   OpenIntent,
   OutcomeEntry,
@@ -8,10 +8,10 @@ import type {
   RecordKind,
   ResolvedEntry,
 } from './records.ts'
-import { timestamp } from './timestamp.ts'
+import { currentTimestamp } from './timestamp.ts'
 
 /** A record that has no place in a chain yet. */
-export interface LooseRecord {
+export interface UnchainedRecord {
   readonly kind: RecordKind
   readonly time: string
   /** Its own members as JSON, without braces. */
@@ -21,34 +21,40 @@ export interface LooseRecord {
 }
 
 /** A record of now. Throws `TypeError` for a body that is no JSON. */
-export function looseRecord<Kind extends RecordKind>(
+export function createRecord<Kind extends RecordKind>(
   kind: Kind,
   body: RecordBodies[Kind],
   tables: readonly ObjectId[] = [],
-): LooseRecord {
-  return { kind, time: timestamp(), members: membersText(body), tables }
+): UnchainedRecord {
+  return { kind, time: currentTimestamp(), members: membersToJson(body), tables }
 }
 
 /** The outcome, of now, of an intent in the same chain. Put together by hand, as there is one for every change. */
-export function outcomeRecord(intent: OpenIntent, entry: OutcomeEntry): LooseRecord {
+export function createOutcomeRecord(intent: OpenIntent, entry: OutcomeEntry): UnchainedRecord {
   const { request, seq, tables } = intent
   const { result, status, version, versions, upload, outOfBand, durationMs, details } = entry
   const members =
-    `"request":${quoted(request)},"intentSeq":${seq},"result":"${result}"` +
-    member('status', status) +
-    member('version', version) +
-    member('versions', versions) +
-    member('upload', upload) +
-    member('outOfBand', outOfBand) +
-    member('durationMs', durationMs) +
-    member('details', details)
-  return { kind: 'outcome', time: timestamp(), members, tables }
+    `"request":${stringToJson(request)},"intentSeq":${seq},"result":"${result}"` +
+    memberToJson('status', status) +
+    memberToJson('version', version) +
+    memberToJson('versions', versions) +
+    memberToJson('upload', upload) +
+    memberToJson('outOfBand', outOfBand) +
+    memberToJson('durationMs', durationMs) +
+    memberToJson('details', details)
+  return { kind: 'outcome', time: currentTimestamp(), members, tables }
 }
 
 /** What an unknown outcome turned out to be, now. */
-export function resolvedRecord(intent: IntentPlace, entry: ResolvedEntry): LooseRecord {
+export function createResolvedRecord(intent: IntentReference, entry: ResolvedEntry): UnchainedRecord {
   const { request, seq: intentSeq, chain: intentChain, tables } = intent
-  const { result, evidence, looks, versions, outOfBand } = entry
-  const facts = { result, evidence, looks, ...(versions && { versions }), ...(outOfBand && { outOfBand }) }
-  return looseRecord('resolved', { request, intentSeq, intentChain, ...facts }, tables)
+  const { result, evidence, looks: polls, versions, outOfBand } = entry
+  const facts = {
+    result,
+    evidence,
+    looks: polls,
+    ...(versions && { versions }),
+    ...(outOfBand && { outOfBand }),
+  }
+  return createRecord('resolved', { request, intentSeq, intentChain, ...facts }, tables)
 }

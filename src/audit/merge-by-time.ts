@@ -4,7 +4,7 @@
  */
 export async function* mergeByTime<Entry>(
   logs: readonly AsyncGenerator<Entry, void>[],
-  timeOf: (entry: Entry) => string,
+  getTime: (entry: Entry) => string,
 ): AsyncGenerator<Entry, void> {
   try {
     const heads = await Promise.all(logs.map(async (log) => ({ log, next: await log.next() })))
@@ -20,6 +20,6 @@ export async function* mergeByTime<Entry>(
   }
 
   function entryTime({ next }: { next: IteratorResult<Entry, void> }): string {
-    return next.done === true ? '' : timeOf(next.value)
+    return next.done === true ? '' : getTime(next.value)
   }
 }

@@ -3,7 +3,7 @@ import { hash as hashOf } from 'node:crypto'
 // The Merkle tree of RFC 6962, section 2.1, over the hashes of records. Hashes are lower-case hex.
 
 const hashBytes = 32
-const isHash = /^[0-9a-f]{64}$/
+const hashPattern = /^[0-9a-f]{64}$/
 
 /** What is hashed, put together in one place: the tree of a seal takes as many hashes as it has records, twice. */
 const leafInput = Buffer.alloc(1 + hashBytes, 0)
@@ -53,23 +53,23 @@ export class MerkleRoot {
 }
 
 /** The audit paths of some leaves: with it and the leaf, anybody can compute the root. */
-export function merklePaths(hashes: readonly string[], indices: readonly number[]): string[][] {
+export function createMerklePaths(hashes: readonly string[], indices: readonly number[]): string[][] {
   const paths = indices.map((): string[] => [])
   let level = hashes.map(leafHash)
-  let places = [...indices]
+  let locations = [...indices]
   while (level.length > 1) {
-    for (const [which, place] of places.entries()) {
-      const sibling = level[place ^ 1]
+    for (const [which, location] of locations.entries()) {
+      const sibling = level[location ^ 1]
       if (sibling) paths[which]?.push(sibling)
     }
-    level = parents(level)
-    places = places.map((place) => place >> 1)
+    level = parentLevel(level)
+    locations = locations.map((location) => location >> 1)
   }
   return paths
 }
 
 /** The root that follows from a leaf, its place among so many leaves, and its audit path; undefined for no path. */
-export function rootFromPath(
+export function computeRootFromPath(
   hash: string,
   index: number,
   leaves: number,
@@ -78,20 +78,20 @@ export function rootFromPath(
   if (index < 0 || index >= leaves) return undefined
   let root = leafHash(hash)
   let used = 0
-  let place = index
+  let location = index
   for (let width = leaves; width > 1; width = (width + 1) >> 1) {
-    if ((place ^ 1) < width) {
+    if ((location ^ 1) < width) {
       const sibling = path[used++]
-      if (sibling === undefined || !isHash.test(sibling)) return undefined
-      root = place % 2 === 1 ? nodeHash(sibling, root) : nodeHash(root, sibling)
+      if (sibling === undefined || !hashPattern.test(sibling)) return undefined
+      root = location % 2 === 1 ? nodeHash(sibling, root) : nodeHash(root, sibling)
     }
-    place >>= 1
+    location >>= 1
   }
   return used === path.length ? root : undefined
 }
 
 /** The level above; a node without a sibling rises as it is. */
-function parents(level: readonly string[]): string[] {
+function parentLevel(level: readonly string[]): string[] {
   const above: string[] = []
   for (let at = 0; at < level.length; at += 2) {
     const [left, right] = [level[at], level[at + 1]]

@@ -36,7 +36,7 @@ export const defaultModes: AuditModes = {
 }
 
 /** The class of an operation, as the table of the interface has it. */
-export function auditClassOf(name: OperationName): AuditClass {
+export function getAuditClass(name: OperationName): AuditClass {
   const { effect, group } = operations[name]
   if (effect === 'read') return 'read'
   if (effect === 'change') return 'admin'

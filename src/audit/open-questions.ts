@@ -1,9 +1,9 @@
 import { operations } from '../interface/operations.ts'
-import { recordKey } from './chain.ts'
+import { formatRecordKey } from './chain.ts'
 import type { StoredRecord } from './read.ts'
 import { readNewestRecords } from './read-newest.ts'
-import type { Details, IntentEntry, IntentPlace, MadeVersion, ObjectId } from './records.ts'
-import { branchOf, type BegunChange, type ChangeEnd, type TableHistory } from './table-history.ts'
+import type { Details, IntentEntry, IntentReference, CreatedVersion, ObjectId } from './records.ts'
+import { getBranch, type StartedChange, type ChangeEffect, type TableHistory } from './table-history.ts'
 
 /**
  * One thing to ask about a change with an unknown outcome: whether the version is there that it asked for, or
@@ -19,9 +19,9 @@ export type Lookup = { readonly id: ObjectId; readonly branch: string | undefine
 )
 
 /** A change of which nobody knows yet whether it happened. */
-export interface OpenQuestion {
-  readonly intent: IntentPlace
-  readonly change: BegunChange
+export interface InDoubtChange {
+  readonly intent: IntentReference
+  readonly change: StartedChange
   readonly upstream: string
   /** Empty where nothing that can be asked would tell. */
   readonly lookups: readonly Lookup[]
@@ -30,30 +30,30 @@ export interface OpenQuestion {
 }
 
 /** The lookups of a batch that are made; it is all or nothing, so that a few of them tell. */
-const maximumLookups = 16
+const maxLookups = 16
 
 /**
  * What to ask about a change. A version commit names its version, and a version of a branch is made once
  * (put-if-not-exists), so to look at that version decides it. A change of rows makes a version after all that
  * were there before. Everything else leaves nothing behind that could not also be another's.
  */
-export function lookupsOf({ operation, id, objects = [], before, details }: IntentEntry): Lookup[] {
+export function planLookups({ operation, id, objects = [], before, details }: IntentEntry): Lookup[] {
   const { object, group } = operations[operation]
   const named = object === 'none' ? objects : [{ operation, id, details }]
   const versions = named.flatMap(({ operation, id, details = {} }) =>
-    operation === 'CreateTableVersion' ? versionLookup(id, details) : [],
+    operation === 'CreateTableVersion' ? planVersionLookup(id, details) : [],
   )
-  if (versions.length > 0) return versions.slice(0, maximumLookups)
-  return group === 'write' && before !== undefined ? [{ id, branch: branchOf(details), before }] : []
+  if (versions.length > 0) return versions.slice(0, maxLookups)
+  return group === 'write' && before !== undefined ? [{ id, branch: getBranch(details), before }] : []
 }
 
-function versionLookup(id: ObjectId, details: Details): Lookup[] {
+function planVersionLookup(id: ObjectId, details: Details): Lookup[] {
   const { version, manifest_size: manifestSize, e_tag: eTag } = details
   if (typeof version !== 'number') return []
   return [
     {
       id,
-      branch: branchOf(details),
+      branch: getBranch(details),
       version,
       manifestSize: typeof manifestSize === 'number' ? manifestSize : undefined,
       eTag: typeof eTag === 'string' ? eTag : undefined,
@@ -65,43 +65,43 @@ function versionLookup(id: ObjectId, details: Details): Lookup[] {
  * Reads the newest part of a log into the history of its tables, and answers the changes in it whose outcome is
  * unknown and was not resolved. For a log that has been opened: every intent of chains before has an outcome.
  */
-export async function readOpenQuestions(folder: string, history: TableHistory): Promise<OpenQuestion[]> {
-  const begun = new Map<string, { intent: IntentPlace; entry: IntentEntry; change: BegunChange }>()
-  const questions = new Map<string, OpenQuestion>()
-  for await (const record of readNewestRecords(folder, maximumBytes)) {
+export async function readInDoubtChanges(folder: string, history: TableHistory): Promise<InDoubtChange[]> {
+  const started = new Map<string, { intent: IntentReference; entry: IntentEntry; change: StartedChange }>()
+  const requests = new Map<string, InDoubtChange>()
+  for await (const record of readNewestRecords(folder, maxReadBytes)) {
     if (record.kind === 'intent' && record.effect !== 'read') {
       const { chain, seq, request } = record
       const intent = { chain, seq, request, tables: (record.tables ?? []).map(({ id }) => id) }
-      begun.set(recordKey(chain, seq), { intent, entry: record, change: history.begin(record) })
+      started.set(formatRecordKey(chain, seq), { intent, entry: record, change: history.begin(record) })
     } else if (record.kind === 'outcome' || record.kind === 'resolved') {
-      const key = recordKey(record.intentChain ?? record.chain, record.intentSeq)
-      const found = begun.get(key)
+      const key = formatRecordKey(record.intentChain ?? record.chain, record.intentSeq)
+      const found = started.get(key)
       if (found === undefined) continue
       if (record.result === 'unknown') {
         const { intent, change, entry } = found
         const since = Date.parse(record.time)
-        questions.set(key, { intent, change, upstream: entry.upstream, lookups: lookupsOf(entry), since })
+        requests.set(key, { intent, change, upstream: entry.upstream, lookups: planLookups(entry), since })
       } else {
-        begun.delete(key)
-        questions.delete(key)
-        history.end(found.change, endOf(record))
+        started.delete(key)
+        requests.delete(key)
+        history.end(found.change, toChangeEffect(record))
       }
     }
   }
-  return [...questions.values()]
+  return [...requests.values()]
 }
 
 /** So much of a log is read at start. */
-const maximumBytes = 64 * 1024 * 1024
+const maxReadBytes = 64 * 1024 * 1024
 
 /** How a change ended, for the history of its tables. */
-export function endOf({
+export function toChangeEffect({
   result,
   versions = [],
 }: {
   readonly result: Extract<StoredRecord, { kind: 'outcome' | 'resolved' }>['result']
-  readonly versions?: readonly MadeVersion[] | undefined
-}): ChangeEnd {
+  readonly versions?: readonly CreatedVersion[] | undefined
+}): ChangeEffect {
   if (result === 'committed') return versions.length > 0 ? versions : 'unclear'
   return result === 'undecided' ? 'unclear' : 'nothing'
 }

@@ -1,20 +1,20 @@
-import { sealHere } from './chain-group.ts'
-import { looseRecord, type LooseRecord } from './loose-records.ts'
+import { createSealRequest } from './chain-group.ts'
+import { createRecord, type UnchainedRecord } from './loose-records.ts'
 import type { Recovery } from './recovery.ts'
 
 /** What a chain begins with: who writes it, and what was found of the chain before. */
-export function openingRecords(
+export function createOpeningRecords(
   { gateway, software }: { readonly gateway: string; readonly software: string },
   recovery: Recovery,
-): LooseRecord[] {
+): UnchainedRecord[] {
   const { previous, unresolved, repairs, heads } = recovery
   return [
-    looseRecord('start', { gateway, software, ...(previous && { previous }), heads }),
+    createRecord('start', { gateway, software, ...(previous && { previous }), heads }),
     // Here, so that no more records follow the seal before than it says, whatever this gateway is told to do.
-    sealHere(),
-    ...repairs.map((repair) => looseRecord('recovered', repair)),
+    createSealRequest(),
+    ...repairs.map((repair) => createRecord('recovered', repair)),
     ...unresolved.map(({ seq, request, tables }) =>
-      looseRecord(
+      createRecord(
         'outcome',
         {
           request,

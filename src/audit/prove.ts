@@ -1,7 +1,7 @@
-import { merklePaths } from './merkle.ts'
+import { createMerklePaths } from './merkle.ts'
 import { readRecordLines, type StoredRecord } from './read.ts'
 import type { ObjectId } from './records.ts'
-import { speaksOf } from './select.ts'
+import { mentionsTable } from './select.ts'
 
 /** The first line of a proof. */
 export interface ProofHead {
@@ -43,13 +43,13 @@ export async function* proveTable(folder: string, table: ObjectId): AsyncGenerat
   for await (const line of readRecordLines(folder)) {
     const record = JSON.parse(line) as StoredRecord
     if (record.kind !== 'seal') {
-      if (speaksOf(record, table)) found.push({ line, index: hashes.length })
+      if (mentionsTable(record, table)) found.push({ line, index: hashes.length })
       hashes.push(record.hash)
       continue
     }
     // Of the first seal of a log that was pruned, some records may be gone: what is left of them is not proved.
     if (found.length > 0 && record.leaves === hashes.length) {
-      const paths = merklePaths(
+      const paths = createMerklePaths(
         hashes,
         found.map(({ index }) => index),
       )

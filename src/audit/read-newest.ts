@@ -11,25 +11,25 @@ import { ignoreMissing } from './system-error.ts'
  */
 export async function* readNewestRecords(
   folder: string,
-  maximumBytes: number,
+  maxBytes: number,
 ): AsyncGenerator<StoredRecord, void> {
   const files = (await listChains(folder)).flatMap(({ segments }) => segments)
   let bytes = 0
   let first = files.length
   while (first > 0) {
     bytes += (await stat(join(folder, files[first - 1] ?? '')).catch(ignoreMissing))?.size ?? 0
-    if (bytes > maximumBytes && first < files.length) break
+    if (bytes > maxBytes && first < files.length) break
     first -= 1
   }
   for (const file of files.slice(first)) {
     for await (const { bytes, end } of readLines(join(folder, file))) {
-      const record = end === 'newline' ? parse(bytes) : undefined
+      const record = end === 'newline' ? parseStoredRecord(bytes) : undefined
       if (record !== undefined) yield record
     }
   }
 }
 
-function parse(bytes: Buffer): StoredRecord | undefined {
+function parseStoredRecord(bytes: Buffer): StoredRecord | undefined {
   try {
     return JSON.parse(bytes.toString('utf8')) as StoredRecord
   } catch {

@@ -1,4 +1,4 @@
-import { logFolders } from './log-folders.ts'
+import { listLogFolders } from './log-folders.ts'
 import type { AuditRecord } from './records.ts'
 import { openStoredLog } from './stored-log.ts'
 
@@ -15,7 +15,7 @@ export async function* readAuditLog(folder: string): AsyncGenerator<StoredRecord
 
 /** The records of all logs of a gateway, one log after the other. */
 export async function* readAuditLogs(folder: string): AsyncGenerator<StoredRecord, void> {
-  for (const log of await logFolders(folder)) yield* readAuditLog(log)
+  for (const log of await listLogFolders(folder)) yield* readAuditLog(log)
 }
 
 /** The records of one log as text, without the newlines. */

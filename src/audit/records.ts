@@ -19,7 +19,7 @@ export interface AuditedObject {
 }
 
 /** A table version that a change made, as the upstream described it. */
-export interface MadeVersion {
+export interface CreatedVersion {
   readonly id: readonly string[]
   /** Missing for the main branch. */
   readonly branch?: string | undefined
@@ -52,7 +52,7 @@ export interface UploadFacts {
 }
 
 /** Versions that are there and were not made through this log. */
-export interface OutOfBand {
+export interface OutOfBandVersions {
   readonly id: readonly string[]
   readonly branch?: string
   /** The first and the last of them. */
@@ -105,20 +105,20 @@ export interface IntentEntry {
  * nothing changed. `failed`: it was never sent, or failed in a way that changed nothing. `unknown`: it may have
  * happened or not (the answer was lost, or the gateway died).
  */
-type Result = 'committed' | 'rejected' | 'failed' | 'unknown'
+type OutcomeResult = 'committed' | 'rejected' | 'failed' | 'unknown'
 
 /** How a change ended. */
 export interface OutcomeEntry {
-  readonly result: Result
+  readonly result: OutcomeResult
   /** The HTTP status of the upstream, where it answered. */
   readonly status?: number | undefined
   /** The table version that the change made; `versions` tells if it was observed. */
   readonly version?: number | undefined
   /** Every version that it made, as far as the response says or the upstream described it afterwards. */
-  readonly versions?: readonly MadeVersion[] | undefined
+  readonly versions?: readonly CreatedVersion[] | undefined
   readonly upload?: UploadFacts | undefined
   /** Versions that showed with this one, and nobody made through this log. */
-  readonly outOfBand?: readonly OutOfBand[] | undefined
+  readonly outOfBand?: readonly OutOfBandVersions[] | undefined
   /** Milliseconds from the intent to the end of the upstream's answer. */
   readonly durationMs: number
   readonly details?: Details | undefined
@@ -138,12 +138,12 @@ export interface ResolvedEntry {
   /** How often the upstream was asked. */
   readonly looks: number
   /** The version that was looked for, or its newest version, as the upstream described it. */
-  readonly versions?: readonly MadeVersion[]
-  readonly outOfBand?: readonly OutOfBand[]
+  readonly versions?: readonly CreatedVersion[]
+  readonly outOfBand?: readonly OutOfBandVersions[]
 }
 
 /** An intent in a chain of this log. */
-export interface IntentPlace {
+export interface IntentReference {
   readonly chain: string
   readonly seq: number
   readonly request: string
@@ -244,7 +244,7 @@ export interface RecordBodies {
   /** The file of the segment was not what was written; the log goes on behind this record. */
   readonly tampered: {
     readonly file: string
-    readonly what: FileTrouble
+    readonly what: FileTampering
     /** Whether the file was put back as it was. */
     readonly restored: boolean
     /** The name that a file which stood in its place was given. */
@@ -289,7 +289,7 @@ export interface RecordBodies {
 }
 
 /** What somebody else did to the file of the newest segment. */
-export type FileTrouble = 'removed' | 'replaced' | 'resized'
+export type FileTampering = 'removed' | 'replaced' | 'resized'
 
 /** The kinds of records. */
 export type RecordKind = keyof RecordBodies

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkLine, misplaced, noHash } from './chain.ts'
+import { checkLine, findMisplacement, zeroHash } from './chain.ts'
 import { readLines } from './lines.ts'
 import type { ChainEnd, OpenIntent, TableHead } from './records.ts'
 import { replayJournal, type Repair } from './replay-journal.ts'
@@ -48,7 +48,7 @@ export async function recoverFolder(folder: string): Promise<Recovery> {
   for (const file of segments.toReversed()) {
     const path = join(folder, file)
     const found = await readSegment(path, chain)
-    await settleFile(path, found.torn > 0 ? found.length : undefined)
+    await truncateAndSync(path, found.torn > 0 ? found.length : undefined)
     if (found.torn > 0 || found.damage !== undefined) {
       const damage = found.damage === undefined ? {} : { damage: found.damage }
       repairs.push({ file, bytesCut: found.torn, ...damage })
@@ -58,7 +58,7 @@ export async function recoverFolder(folder: string): Promise<Recovery> {
       return { nextOrdinal, previous, unresolved, heads, unsealed, repairs }
     }
   }
-  return { nextOrdinal, previous: { chain, seq: -1, hash: noHash }, ...nothing }
+  return { nextOrdinal, previous: { chain, seq: -1, hash: zeroHash }, ...nothing }
 }
 
 interface SegmentEnd {
@@ -84,35 +84,44 @@ async function readSegment(path: string, chain: string): Promise<SegmentEnd> {
     }
     found.length = line.offset + line.bytes.length + 1
     const checked = checkLine(line.bytes)
-    const wrong = typeof checked === 'string' ? checked : misplacedAfter(checked.record, found.end, chain)
+    const wrong =
+      typeof checked === 'string' ? checked : findMisplacementAfter(checked.record, found.end, chain)
     if (wrong !== undefined) found.damage ??= `line ${line.number}: ${wrong}`
     if (typeof checked === 'string' || checked.record.chain !== chain) continue
     const { record, hash } = checked
     found.end = { chain, seq: record.seq, hash }
     if (record.kind === 'seal') found.unsealed = []
     else found.unsealed.push(hash)
-    if (record.kind === 'start' || record.kind === 'segment') links.note(record.heads)
+    if (record.kind === 'start' || record.kind === 'segment') links.setHeads(record.heads)
     const tables = (record.tables ?? []).map(({ id }) => id)
-    links.note(tables.map((id) => ({ id, hash })))
+    links.setHeads(tables.map((id) => ({ id, hash })))
     if (record.kind === 'segment') for (const intent of record.unresolved) open.set(intent.seq, intent)
     else if (record.kind === 'intent')
       open.set(record.seq, { seq: record.seq, request: record.request, tables })
     else if (record.kind === 'outcome' && record.intentChain === undefined) open.delete(record.intentSeq)
   }
   found.open = [...open.values()]
-  found.heads = links.heads()
+  found.heads = links.listHeads()
   return found
 }
 
-type Misplaceable = Parameters<typeof misplaced>[0]
+type Misplaceable = Parameters<typeof findMisplacement>[0]
 
 /** The first record of a segment is taken as it comes. */
-function misplacedAfter(record: Misplaceable, end: ChainEnd | undefined, chain: string): string | undefined {
-  return misplaced(record, { chain, seq: end ? end.seq + 1 : record.seq, prev: end ? end.hash : record.prev })
+function findMisplacementAfter(
+  record: Misplaceable,
+  end: ChainEnd | undefined,
+  chain: string,
+): string | undefined {
+  return findMisplacement(record, {
+    chain,
+    seq: end ? end.seq + 1 : record.seq,
+    prev: end ? end.hash : record.prev,
+  })
 }
 
 /** Cuts the file to that length, if one is given. What was read of it may have been in memory alone. */
-async function settleFile(path: string, length: number | undefined): Promise<void> {
+async function truncateAndSync(path: string, length: number | undefined): Promise<void> {
   const handle = await open(path, 'r+')
   try {
     if (length !== undefined) await handle.truncate(length)

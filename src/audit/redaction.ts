@@ -2,7 +2,7 @@ import { createHmac, randomBytes, type BinaryLike } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { writeWhole } from '../identity/write-whole.ts'
+import { writeAtomically } from '../identity/write-whole.ts'
 import type { AuditedPrincipal, Details, IntentEntry } from './records.ts'
 import { ignoreMissing } from './system-error.ts'
 
@@ -34,11 +34,11 @@ export type RedactionSettings = z.output<typeof redactionSchema>
 export interface Redaction {
   /** The context keys to give with an entry: where there are none, none need be collected. */
   readonly contextKeys: readonly string[]
-  principal(principal: AuditedPrincipal): AuditedPrincipal
-  client(address: string): string
-  context(entries: IntentEntry['context']): IntentEntry['context']
+  redactPrincipal(principal: AuditedPrincipal): AuditedPrincipal
+  redactAddress(address: string): string
+  redactContext(entries: IntentEntry['context']): IntentEntry['context']
   /** The same object where nothing is to be taken out. */
-  details(details: Details | undefined): Details | undefined
+  redactDetails(details: Details | undefined): Details | undefined
 }
 
 /** The members of the details that hold SQL, and with it values of rows. */
@@ -49,14 +49,14 @@ export const filterMembers = [
   'when_not_matched_by_source_delete_filt',
 ] as const
 
-const madeKeyFile = 'redaction-key'
-const minimumKeyBytes = 32
+const generatedKeyFile = 'redaction-key'
+const minKeyBytes = 32
 /** A SQL text that is recorded as it was sent is cut behind so many characters. */
-const maximumText = 1024
+const maxTextLength = 1024
 
 /** Where the key lies that was made in the folder of a log. */
-export function madeRedactionKey(folder: string): string {
-  return join(folder, madeKeyFile)
+export function getGeneratedRedactionKeyFile(folder: string): string {
+  return join(folder, generatedKeyFile)
 }
 
 /**
@@ -65,7 +65,7 @@ export function madeRedactionKey(folder: string): string {
  * key cannot be read, or is too short.
  */
 export async function openRedaction(folder: string, settings: RedactionSettings): Promise<Redaction> {
-  return createRedaction(settings, await openKey(folder, settings.keyFile))
+  return createRedaction(settings, await readOrCreateKey(folder, settings.keyFile))
 }
 
 /** A redaction with that key. A hash is keyed, since what people search for can be guessed. */
@@ -85,26 +85,26 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       delete redacted[name]
       if (settings.filters === 'hash') redacted[name] = `hmac-sha256:${hashOf('filter', text)}`
-      if (settings.filters === 'plain') redacted[name] = text.slice(0, maximumText)
+      if (settings.filters === 'plain') redacted[name] = text.slice(0, maxTextLength)
     }
     return redacted
   }
 
   return {
     contextKeys: settings.recordedContextKeys,
-    principal({ name, method, credentialId, issuer, claims: all }) {
-      const kept = picked(all, claims)
+    redactPrincipal({ name, method, credentialId, issuer, claims: all }) {
+      const retained = pickMembers(all, claims)
       return {
         name: hidesPrincipals ? `p-${hashOf('principal', name)}` : name,
         method,
         credentialId: hidesPrincipals ? `c-${hashOf('credential', credentialId)}` : credentialId,
         ...(issuer !== undefined && { issuer }),
-        ...(kept !== undefined && { claims: kept }),
+        ...(retained !== undefined && { claims: retained }),
       }
     },
-    client: hidesAddresses ? (address) => `a-${hashOf('address', address)}` : (address) => address,
-    context: (entries) => picked(entries, contextKeys),
-    details(details) {
+    redactAddress: hidesAddresses ? (address) => `a-${hashOf('address', address)}` : (address) => address,
+    redactContext: (entries) => pickMembers(entries, contextKeys),
+    redactDetails(details) {
       const hasFilters = details !== undefined && filterMembers.some((name) => details[name] !== undefined)
       return hasFilters ? withoutFilters(details) : details
     },
@@ -112,26 +112,26 @@ function createRedaction(settings: RedactionSettings, key: BinaryLike): Redactio
 }
 
 /** Those members that are allowed; undefined where there are none. */
-function picked<Value>(
+function pickMembers<Value>(
   members: Readonly<Record<string, Value>> | undefined,
   allowed: ReadonlySet<string>,
 ): Record<string, Value> | undefined {
   if (members === undefined || allowed.size === 0) return undefined
-  const kept = Object.entries(members).filter(([name]) => allowed.has(name))
-  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+  const retained = Object.entries(members).filter(([name]) => allowed.has(name))
+  return retained.length === 0 ? undefined : Object.fromEntries(retained)
 }
 
-async function openKey(folder: string, file: string | undefined): Promise<Buffer> {
-  const path = file ?? join(folder, madeKeyFile)
+async function readOrCreateKey(folder: string, file: string | undefined): Promise<Buffer> {
+  const path = file ?? join(folder, generatedKeyFile)
   const key = file === undefined ? await readFile(path).catch(ignoreMissing) : await readFile(path)
   if (key === undefined) {
-    const text = randomBytes(minimumKeyBytes).toString('base64url')
-    await writeWhole(path, text)
+    const text = randomBytes(minKeyBytes).toString('base64url')
+    await writeAtomically(path, text)
     return Buffer.from(text)
   }
   const text = key.toString('latin1').trim()
-  if (text.length < minimumKeyBytes) {
-    throw new Error(`the redaction key has ${text.length} bytes; expected at least ${minimumKeyBytes}`)
+  if (text.length < minKeyBytes) {
+    throw new Error(`the redaction key has ${text.length} bytes; expected at least ${minKeyBytes}`)
   }
   return Buffer.from(text, 'latin1')
 }

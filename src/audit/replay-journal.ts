@@ -1,12 +1,12 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkLine, misplaced, type ChainPlace } from './chain.ts'
+import { checkLine, findMisplacement, type ChainPosition } from './chain.ts'
 import { journalName, readJournal } from './journal.ts'
 import type { JournalEntry } from './journal-entry.ts'
 import { readInto } from './read-into.ts'
 import { readLines } from './lines.ts'
 import type { RecordBodies } from './records.ts'
-import { parseSegmentName, type ChainFiles } from './segment-names.ts'
+import { parseSegmentName, type ChainSegments } from './segment-names.ts'
 import { writeAll } from './write-all.ts'
 
 /** What was put right, and what could not be. */
@@ -41,27 +41,27 @@ export interface JournalDamage {
  */
 export async function readJournalTail(
   folder: string,
-  newest: ChainFiles | undefined,
+  newest: ChainSegments | undefined,
   entries: readonly JournalEntry[] | string,
 ): Promise<JournalTail | JournalDamage | undefined> {
   if (typeof entries === 'string') return { file: journalName, damage: entries }
   const [first] = entries
   // Where a chain follows, the start that began it has taken what the journal held of the one before.
-  if (first === undefined || isOlder(first.file, newest)) return undefined
+  if (first === undefined || isFromOlderChain(first.file, newest)) return undefined
   const { file, offset } = first
   if (!newest?.segments.includes(file))
     return { file, damage: 'the file is missing, but the journal has records of it' }
   const path = join(folder, file)
-  const kept = contiguous(entries)
-  const bytes = Buffer.concat(kept.map((entry) => entry.bytes))
-  const wrong = await wrongContinuation(path, offset, bytes, newest.chain)
+  const retained = takeContiguous(entries)
+  const bytes = Buffer.concat(retained.map((entry) => entry.bytes))
+  const wrong = await findContinuationProblem(path, offset, bytes, newest.chain)
   if (wrong !== undefined) return { file, damage: `the journal does not continue the file: ${wrong}` }
   const handle = await open(path)
   try {
-    const { missing, isOverwritten } = await differences(handle, { offset, bytes })
+    const { missing, isOverwritten } = await compareWithFile(handle, { offset, bytes })
     let isLossy = false
-    for (const entry of entries.slice(kept.length)) {
-      isLossy ||= (await differences(handle, entry)).missing > 0
+    for (const entry of entries.slice(retained.length)) {
+      isLossy ||= (await compareWithFile(handle, entry)).missing > 0
     }
     return { file, offset, bytes, missing, isOverwritten, isLossy }
   } finally {
@@ -76,7 +76,7 @@ export async function readJournalTail(
  */
 export async function replayJournal(
   folder: string,
-  newest: ChainFiles | undefined,
+  newest: ChainSegments | undefined,
 ): Promise<Repair | undefined> {
   const tail = await readJournalTail(folder, newest, await readJournal(folder))
   if (tail === undefined) return undefined
@@ -96,12 +96,12 @@ export async function replayJournal(
 }
 
 /** What is not the name of a segment is not older. */
-function isOlder(file: string, newest: ChainFiles | undefined): boolean {
+function isFromOlderChain(file: string, newest: ChainSegments | undefined): boolean {
   return newest !== undefined && (parseSegmentName(file)?.ordinal ?? Infinity) < newest.ordinal
 }
 
 /** The first of the entries that lie one behind the other; behind a gap one was damaged. */
-function contiguous(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+function takeContiguous(entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const gap = entries.findIndex(({ file, offset }, index) => {
     const before = entries[index - 1]
     return before && (file !== before.file || offset !== before.offset + before.bytes.length)
@@ -110,18 +110,18 @@ function contiguous(entries: readonly JournalEntry[]): readonly JournalEntry[] {
 }
 
 /** Why the lines do not belong in that place; undefined where they do. The first of a segment are taken as they come. */
-async function wrongContinuation(
+async function findContinuationProblem(
   path: string,
   offset: number,
   bytes: Buffer,
   chain: string,
 ): Promise<string | undefined> {
-  let place: ChainPlace | undefined
+  let location: ChainPosition | undefined
   if (offset > 0) {
-    const line = await lineUpTo(path, offset)
+    const line = await readLineEndingAt(path, offset)
     const checked = line === undefined ? 'the file ends before' : checkLine(line)
     if (typeof checked === 'string') return checked
-    place = { chain, seq: checked.record.seq + 1, prev: checked.hash }
+    location = { chain, seq: checked.record.seq + 1, prev: checked.hash }
   }
   for (let begin = 0; begin < bytes.length;) {
     const newline = bytes.indexOf(10, begin)
@@ -129,16 +129,16 @@ async function wrongContinuation(
     const checked = checkLine(bytes.subarray(begin, newline))
     if (typeof checked === 'string') return checked
     const { record, hash } = checked
-    const what = misplaced(record, place ?? { chain, seq: record.seq, prev: record.prev })
+    const what = findMisplacement(record, location ?? { chain, seq: record.seq, prev: record.prev })
     if (what !== undefined) return what
-    place = { chain, seq: record.seq + 1, prev: hash }
+    location = { chain, seq: record.seq + 1, prev: hash }
     begin = newline + 1
   }
   return undefined
 }
 
 /** The line that ends there. */
-async function lineUpTo(path: string, offset: number): Promise<Buffer | undefined> {
+async function readLineEndingAt(path: string, offset: number): Promise<Buffer | undefined> {
   for await (const line of readLines(path)) {
     const end = line.offset + line.bytes.length + 1
     if (end >= offset) return end === offset && line.end === 'newline' ? Buffer.from(line.bytes) : undefined
@@ -147,7 +147,7 @@ async function lineUpTo(path: string, offset: number): Promise<Buffer | undefine
 }
 
 /** How the file differs from the bytes that belong there. */
-async function differences(
+async function compareWithFile(
   handle: FileHandle,
   { offset, bytes }: Pick<JournalEntry, 'offset' | 'bytes'>,
 ): Promise<Pick<JournalTail, 'missing' | 'isOverwritten'>> {

@@ -10,20 +10,20 @@ import { ignoreMissing } from './system-error.ts'
 /** What may be removed. */
 export interface Retention {
   /** Segments whose last record is older. */
-  readonly maximumAgeMs?: number
+  readonly maxAgeMs?: number
   /** Oldest segments, while all of them together are larger. */
-  readonly maximumBytes?: number
+  readonly maxBytes?: number
   /** The oldest segment that somebody still reads, as the name of its file: it and all later ones stay. */
-  readonly oldestNeeded?: () => string | undefined
+  readonly oldestNeededSegment?: () => string | undefined
   /**
    * The intents whose outcome is unknown and still looked for: they stay. Undefined where that is not known yet, and
    * then nothing is removed; see `AuditLog.removeOld`.
    */
-  readonly lookedFor?: () => readonly IntentPlace[] | undefined
+  readonly inDoubtIntents?: () => readonly IntentPosition[] | undefined
 }
 
 /** Where an intent stands. */
-type IntentPlace = Pick<ChainEnd, 'chain' | 'seq'>
+type IntentPosition = Pick<ChainEnd, 'chain' | 'seq'>
 
 /** What of a log is to be removed, and its last record. */
 export interface Removal {
@@ -38,24 +38,24 @@ export interface Removal {
 export async function planRemoval(
   folder: string,
   active: string,
-  open: readonly IntentPlace[],
+  open: readonly IntentPosition[],
   retention: Retention,
 ): Promise<Removal | undefined> {
   const files = (await listChains(folder)).flatMap(({ segments }) => segments)
   const sizes = await Promise.all(files.map((file) => stat(join(folder, file))))
-  const needed = retention.oldestNeeded?.()
-  let kept = sizes.reduce((sum, { size }) => sum + size, 0)
+  const needed = retention.oldestNeededSegment?.()
+  let retained = sizes.reduce((sum, { size }) => sum + size, 0)
   const removed: string[] = []
   let through: ChainEnd | undefined
   for (const [index, file] of files.entries()) {
     const next = files[index + 1]
     if (file === active || file === needed || next === undefined) break
     const { size, mtimeMs } = sizes[index] ?? { size: 0, mtimeMs: 0 }
-    const isOld = Date.now() - mtimeMs > (retention.maximumAgeMs ?? Infinity)
-    if (!isOld && kept <= (retention.maximumBytes ?? Infinity)) break
-    const end = await endBefore(join(folder, next))
+    const isOld = Date.now() - mtimeMs > (retention.maxAgeMs ?? Infinity)
+    if (!isOld && retained <= (retention.maxBytes ?? Infinity)) break
+    const end = await readPrecedingRecord(join(folder, next))
     if (end === undefined || open.some(({ chain, seq }) => chain === end.chain && seq <= end.seq)) break
-    kept -= size
+    retained -= size
     removed.push(file)
     through = end
   }
@@ -71,7 +71,7 @@ export async function removeSegments(folder: string, files: readonly string[]): 
 }
 
 /** The record before the first one of a segment; undefined where the segment does not say. */
-async function endBefore(path: string): Promise<ChainEnd | undefined> {
+async function readPrecedingRecord(path: string): Promise<ChainEnd | undefined> {
   for await (const { bytes, end } of readLines(path)) {
     const checked = end === 'newline' ? checkLine(bytes) : 'unfinished'
     if (typeof checked === 'string') return undefined

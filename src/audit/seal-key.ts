@@ -9,7 +9,7 @@ import {
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { publicKeyId } from '../identity/public-key-id.ts'
-import { writeWhole } from '../identity/write-whole.ts'
+import { writeAtomically } from '../identity/write-whole.ts'
 
 /** Signs the seals of a log. */
 export interface SealKey {
@@ -18,7 +18,7 @@ export interface SealKey {
   /** Ed25519 (RFC 8032), as base64url: 86 characters. */
   sign(text: string): string
   /** Where the public half lies, when the key was made just now: to be copied to where the log cannot reach. */
-  readonly madePublicFile?: string
+  readonly generatedPublicFile?: string
 }
 
 /** Checks the seals of one key. */
@@ -27,12 +27,12 @@ export interface SealVerifier {
   verify(text: string, signature: string): boolean
 }
 
-const privateFile = 'seal-key.pem'
-const publicFile = 'seal-public-key.pem'
+const privateKeyFile = 'seal-key.pem'
+const publicKeyFile = 'seal-public-key.pem'
 
 /** Where the key of a log lies that was made in its folder. */
-export function madeSealKey(folder: string): string {
-  return join(folder, privateFile)
+export function getGeneratedSealKeyFile(folder: string): string {
+  return join(folder, privateKeyFile)
 }
 
 /**
@@ -40,17 +40,20 @@ export function madeSealKey(folder: string): string {
  * made at the first start. Throws when it cannot be read, or is of another kind.
  */
 export async function openSealKey(folder: string, file: string | undefined): Promise<SealKey> {
-  if (file !== undefined) return sealKey(createPrivateKey(await readFile(file)))
+  if (file !== undefined) return createSealKey(createPrivateKey(await readFile(file)))
   try {
-    return sealKey(createPrivateKey(await readFile(join(folder, privateFile))))
+    return createSealKey(createPrivateKey(await readFile(join(folder, privateKeyFile))))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const madePublicFile = join(folder, publicFile)
-  await writeFile(madePublicFile, publicKey.export({ type: 'spki', format: 'pem' }), { mode: 0o644 })
-  await writeWhole(join(folder, privateFile), String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
-  return { ...sealKey(privateKey), madePublicFile }
+  const generatedPublicFile = join(folder, publicKeyFile)
+  await writeFile(generatedPublicFile, publicKey.export({ type: 'spki', format: 'pem' }), { mode: 0o644 })
+  await writeAtomically(
+    join(folder, privateKeyFile),
+    String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+  )
+  return { ...createSealKey(privateKey), generatedPublicFile }
 }
 
 /** Reads a public key from a PEM file (SPKI, Ed25519). Throws when it cannot be read, or is of another kind. */
@@ -59,20 +62,20 @@ export async function readSealVerifier(file: string): Promise<SealVerifier> {
   if (text.includes('PRIVATE KEY')) throw new Error(`${file} has a private key; expected a public key`)
   const key = createPublicKey(text)
   return {
-    id: keyId(key),
+    id: computeKeyId(key),
     verify: (signed, signature) =>
       verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64url')),
   }
 }
 
-function sealKey(key: KeyObject): SealKey {
+function createSealKey(key: KeyObject): SealKey {
   return {
-    id: keyId(createPublicKey(key)),
+    id: computeKeyId(createPublicKey(key)),
     sign: (text) => sign(null, Buffer.from(text), key).toString('base64url'),
   }
 }
 
-function keyId(key: KeyObject): string {
+function computeKeyId(key: KeyObject): string {
   if (key.asymmetricKeyType !== 'ed25519') {
     throw new Error(`the seal key is of type ${key.asymmetricKeyType}; expected ed25519`)
   }

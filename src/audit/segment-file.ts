@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path'
 import { syncFolder } from '../identity/sync-folder.ts'
 import type { Journal } from './journal.ts'
 import { ignoreMissing } from './system-error.ts'
-import type { FileTrouble } from './records.ts'
+import type { FileTampering } from './records.ts'
 import { writeAll } from './write-all.ts'
 
 const openFlags =
@@ -22,7 +22,7 @@ const openFlags =
 export class SegmentFile {
   #handle: FileHandle
   /** The file that the handle holds, whatever stands under its name. */
-  #own: FileIdentity
+  #identity: FileIdentity
   #path: string
   #journal: Journal | undefined
   /** The bytes that are durable, in the file or in the journal. */
@@ -31,13 +31,13 @@ export class SegmentFile {
   #synced = 0
   #unsynced: Buffer[] = []
   /** Whether something may stand behind the length, in the file or in the journal. */
-  #leftover = false
+  #hasLeftover = false
   /** Whether a sync failed: then what it was to write may be gone, though it can still be read (fsync(2)). */
-  #isDoubtful = false
+  #isSyncUncertain = false
 
   private constructor(handle: FileHandle, own: FileIdentity, path: string) {
     this.#handle = handle
-    this.#own = own
+    this.#identity = own
     this.#path = path
   }
 
@@ -56,7 +56,7 @@ export class SegmentFile {
    * From now on, groups are durable there first; undefined: each is synced by itself. What the journal holds must stand
    * for good in files that were written before.
    */
-  useJournal(journal: Journal | undefined): void {
+  setJournal(journal: Journal | undefined): void {
     this.#journal = journal
   }
 
@@ -77,13 +77,13 @@ export class SegmentFile {
    * One call at a time.
    */
   async append(bytes: Buffer): Promise<void> {
-    if (this.#leftover) await this.#cutBack()
+    if (this.#hasLeftover) await this.#cutBack()
     try {
       if (this.#journal?.hasRoom(basename(this.#path), bytes.length))
         await this.#appendJournaled(bytes, this.#journal)
       else await this.#appendSynced(bytes)
     } catch (error) {
-      this.#leftover = true
+      this.#hasLeftover = true
       // Its own failure is met again, and reported, by the next append.
       await this.#cutBack().catch(() => undefined)
       throw error
@@ -92,21 +92,21 @@ export class SegmentFile {
 
   /** Resolves when all is durable in the file itself, and the journal is not needed for it any more. */
   async checkpoint(): Promise<void> {
-    if (this.#leftover) return this.#cutBack()
+    if (this.#hasLeftover) return this.#cutBack()
     try {
       await this.#sync()
     } catch (error) {
-      this.#leftover = true
+      this.#hasLeftover = true
       throw error
     }
   }
 
   /** What somebody else did to the file; undefined where it is as it was written. */
-  async trouble(): Promise<FileTrouble | undefined> {
+  async findTampering(): Promise<FileTampering | undefined> {
     const named = await stat(this.#path).catch(ignoreMissing)
     if (named === undefined) return 'removed'
-    if (named.ino !== this.#own.ino || named.dev !== this.#own.dev) return 'replaced'
-    return this.#leftover || named.size === this.#length ? undefined : 'resized'
+    if (named.ino !== this.#identity.ino || named.dev !== this.#identity.dev) return 'replaced'
+    return this.#hasLeftover || named.size === this.#length ? undefined : 'resized'
   }
 
   /**
@@ -130,8 +130,8 @@ export class SegmentFile {
     }
     await this.#handle.close()
     this.#handle = copy.#handle
-    this.#own = copy.#own
-    this.#noteSynced()
+    this.#identity = copy.#identity
+    this.#markSynced()
     return foreign
   }
 
@@ -166,14 +166,14 @@ export class SegmentFile {
 
   /** With it, so many bytes that were just written count as durable too. */
   async #sync(more = 0): Promise<void> {
-    this.#isDoubtful = true
+    this.#isSyncUncertain = true
     await this.#handle.datasync()
-    this.#isDoubtful = false
+    this.#isSyncUncertain = false
     this.#length += more
-    this.#noteSynced()
+    this.#markSynced()
   }
 
-  #noteSynced(): void {
+  #markSynced(): void {
     this.#synced = this.#length
     this.#unsynced = []
     this.#journal?.restart()
@@ -192,15 +192,15 @@ export class SegmentFile {
 
   /** Durable before anything is written again: a crash must not leave old bytes behind shorter new ones. */
   async #cutBack(): Promise<void> {
-    if (this.#isDoubtful) await this.#writeAgain()
+    if (this.#isSyncUncertain) await this.#rewriteUnsynced()
     else await this.#handle.truncate(this.#length)
     await this.#sync()
     await this.#journal?.clear()
-    this.#leftover = false
+    this.#hasLeftover = false
   }
 
   /** A sync that is tried again says nothing of what the one before failed to write. */
-  async #writeAgain(): Promise<void> {
+  async #rewriteUnsynced(): Promise<void> {
     await this.#handle.truncate(this.#synced)
     for (const bytes of this.#unsynced) await writeAll(this.#handle.fd, bytes, null)
   }

@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 
 /** The segments of one chain, in order. */
-export interface ChainFiles {
+export interface ChainSegments {
   readonly chain: string
   /** The place of the chain among the chains of the folder; larger is newer, whatever the clock says. */
   readonly ordinal: number
   readonly segments: readonly string[]
 }
 
-const segmentName = /^((\d{8,})-[0-9a-f]{12})-(\d{4,})\.jsonl$/
+const segmentNamePattern = /^((\d{8,})-[0-9a-f]{12})-(\d{4,})\.jsonl$/
 
 /** The id of a new chain: its ordinal, so that names sort by age, and a random part that makes it unique. */
-export function newChainId(ordinal: number): string {
+export function createChainId(ordinal: number): string {
   return `${String(ordinal).padStart(8, '0')}-${randomBytes(6).toString('hex')}`
 }
 
 /** The name of the file of a segment; `index` counts from 0 in the chain. */
-export function segmentFileName(chain: string, index: number): string {
+export function formatSegmentName(chain: string, index: number): string {
   return `${chain}-${String(index).padStart(4, '0')}.jsonl`
 }
 
@@ -25,12 +25,12 @@ export function segmentFileName(chain: string, index: number): string {
 export function parseSegmentName(
   file: string,
 ): { readonly chain: string; readonly ordinal: number; readonly index: number } | undefined {
-  const [, chain, ordinal, index] = segmentName.exec(file) ?? []
+  const [, chain, ordinal, index] = segmentNamePattern.exec(file) ?? []
   return chain === undefined ? undefined : { chain, ordinal: Number(ordinal), index: Number(index) }
 }
 
 /** The chains of a folder, oldest first. Other files are passed over. */
-export async function listChains(folder: string): Promise<ChainFiles[]> {
+export async function listChains(folder: string): Promise<ChainSegments[]> {
   const chains = new Map<string, { ordinal: number; segments: { file: string; index: number }[] }>()
   for (const file of await readdir(folder)) {
     const name = parseSegmentName(file)

@@ -1,11 +1,11 @@
-import { trackContext, type RecordContext } from './formats/record-context.ts'
-import { logFolders } from './log-folders.ts'
+import { createContextTracker, type RecordContext } from './formats/record-context.ts'
+import { listLogFolders } from './log-folders.ts'
 import { mergeByTime } from './merge-by-time.ts'
 import { readAuditLog, type StoredRecord } from './read.ts'
 import type { ObjectId } from './records.ts'
 
 /** Which records are wanted; what is missing does not matter. */
-export interface Selection {
+export interface RecordFilter {
   /** Of that table. */
   readonly table?: ObjectId
   /** Of that principal: what it did, what became of it, and what it was denied. */
@@ -28,40 +28,43 @@ export interface SelectedRecord {
  */
 export async function* selectRecords(
   folder: string,
-  selection: Selection,
+  selection: RecordFilter,
 ): AsyncGenerator<SelectedRecord, void> {
-  const logs = (await logFolders(folder)).map((log) => selectInLog(log, selection))
+  const logs = (await listLogFolders(folder)).map((log) => selectLogRecords(log, selection))
   yield* mergeByTime(logs, ({ record }) => record.time)
 }
 
-async function* selectInLog(folder: string, selection: Selection): AsyncGenerator<SelectedRecord, void> {
-  const tracker = trackContext()
+async function* selectLogRecords(
+  folder: string,
+  selection: RecordFilter,
+): AsyncGenerator<SelectedRecord, void> {
+  const tracker = createContextTracker()
   for await (const record of readAuditLog(folder)) {
-    const context = tracker.contextOf(record)
-    if (isSelected(record, context, selection)) yield { record, context }
+    const context = tracker.track(record)
+    if (matchesFilter(record, context, selection)) yield { record, context }
   }
 }
 
 /** Who did what, as the record or its intent says. */
-export function deedOf(record: StoredRecord, { intent }: RecordContext) {
+export function getRequestRecord(record: StoredRecord, { intent }: RecordContext) {
   return record.kind === 'intent' || record.kind === 'refusal' ? record : intent
 }
 
-function isSelected(record: StoredRecord, context: RecordContext, selection: Selection): boolean {
+function matchesFilter(record: StoredRecord, context: RecordContext, selection: RecordFilter): boolean {
   const { table, principal, operation, since, until } = selection
-  const deed = deedOf(record, context)
+  const deed = getRequestRecord(record, context)
   const time = Date.parse(record.time)
   return (
     (since === undefined || time >= since.getTime()) &&
     (until === undefined || time < until.getTime()) &&
     (principal === undefined || deed?.principal?.name === principal) &&
     (operation === undefined || deed?.operation === operation) &&
-    (table === undefined || speaksOf(record, table))
+    (table === undefined || mentionsTable(record, table))
   )
 }
 
 /** Whether the record speaks of the table. */
-export function speaksOf({ tables = [] }: StoredRecord, table: ObjectId): boolean {
+export function mentionsTable({ tables = [] }: StoredRecord, table: ObjectId): boolean {
   const text = JSON.stringify(table)
   return tables.some(({ id }) => JSON.stringify(id) === text)
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AuditLogOptions } from './log-options.ts'
 import { defaultModes, eventModes, operationModes } from './modes.ts'
 import { redactionSchema } from './redaction.ts'
-import { sinksSchema, withAbsoluteSinkPaths } from './sinks/sink-settings.ts'
+import { sinksSchema, resolveSinkPaths } from './sinks/sink-settings.ts'
 
 const mebibyte = 1024 * 1024
 const path = z.string().min(1)
@@ -110,7 +110,9 @@ export const auditSchema = z.strictObject({
 export type AuditSettings = z.output<typeof auditSchema>
 
 /** What those settings say to whoever opens the log. */
-export function auditOptions(settings: AuditSettings): Omit<AuditLogOptions, 'gateway' | 'software'> {
+export function createAuditLogOptions(
+  settings: AuditSettings,
+): Omit<AuditLogOptions, 'gateway' | 'software'> {
   const {
     folder,
     sealKeyFile,
@@ -133,14 +135,14 @@ export function auditOptions(settings: AuditSettings): Omit<AuditLogOptions, 'ga
     reserveBytes,
     redaction,
     retention: {
-      ...(maxAgeDays !== undefined && { maximumAgeMs: maxAgeDays * 86_400_000 }),
-      ...(maxBytes !== undefined && { maximumBytes: maxBytes }),
+      ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * 86_400_000 }),
+      ...(maxBytes !== undefined && { maxBytes: maxBytes }),
     },
   }
 }
 
 /** The same with every path absolute. */
-export function withAbsoluteAuditPaths(
+export function resolveAuditPaths(
   settings: AuditSettings,
   absolute: (path: string) => string,
 ): AuditSettings {
@@ -151,6 +153,6 @@ export function withAbsoluteAuditPaths(
     folder: absolute(folder),
     ...(sealKeyFile !== undefined && { sealKeyFile: absolute(sealKeyFile) }),
     redaction: { ...redaction, ...(keyFile !== undefined && { keyFile: absolute(keyFile) }) },
-    sinks: sinks.map((sink) => withAbsoluteSinkPaths(sink, absolute)),
+    sinks: sinks.map((sink) => resolveSinkPaths(sink, absolute)),
   }
 }

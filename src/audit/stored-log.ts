@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { journalName, readJournal } from './journal.ts'
-import { readLines, type Line } from './lines.ts'
+import { readLines, type FileLine } from './lines.ts'
 import { readJournalTail, type JournalDamage, type JournalTail } from './replay-journal.ts'
-import { listChains, type ChainFiles } from './segment-names.ts'
+import { listChains, type ChainSegments } from './segment-names.ts'
 
 /**
  * A log as it lies in its folder. After a power cut, its end may stand in the journal alone; it is read there, and
@@ -11,13 +11,13 @@ import { listChains, type ChainFiles } from './segment-names.ts'
  */
 export interface StoredLog {
   /** Oldest first. */
-  readonly chains: readonly ChainFiles[]
+  readonly chains: readonly ChainSegments[]
   /** What the journal holds of the end of the log; undefined if that is nothing. */
   readonly journal: JournalTail | JournalDamage | undefined
   /** Whether there is a journal: there is none beside a log that ended in order. */
   readonly hasJournal: boolean
   /** The lines of a segment, with what only the journal holds of it. */
-  lines(file: string): AsyncIterable<Line>
+  lines(file: string): AsyncIterable<FileLine>
 }
 
 /** Opens a log for reading. Rejects when the folder cannot be read. */

@@ -1,35 +1,35 @@
 import { LRUCache } from 'lru-cache'
-import { noHash } from './chain.ts'
-import { idText } from './json-text.ts'
+import { zeroHash } from './chain.ts'
+import { idToJson } from './json-text.ts'
 import type { ObjectId, TableHead } from './records.ts'
 
 /** So many tables are remembered; the next record of a table that was forgotten begins its history anew. */
-const maximumTables = 10_000
+const maxTables = 10_000
 
 /**
  * The last record of every table: each record names the one before of the same table, so that the history of a
  * table is a chain of its own.
  */
 export class TableLinks {
-  readonly #heads = new LRUCache<string, string>({ max: maximumTables })
+  readonly #heads = new LRUCache<string, string>({ max: maxTables })
 
   constructor(heads: readonly TableHead[]) {
-    this.note(heads)
+    this.setHeads(heads)
   }
 
   /** Remembers these as the last records. */
-  note(heads: readonly TableHead[]): void {
-    for (const { id, hash } of heads) this.#heads.set(idText(id), hash)
+  setHeads(heads: readonly TableHead[]): void {
+    for (const { id, hash } of heads) this.#heads.set(idToJson(id), hash)
   }
 
   /**
    * What a record of these tables says of the records before it, after those of its own group: its `tables` as JSON.
    * The key of a table is its id as JSON.
    */
-  linksOf(keys: readonly string[], group: ReadonlyMap<string, string>): string {
+  formatLinks(keys: readonly string[], group: ReadonlyMap<string, string>): string {
     if (keys.length === 0) return ''
     const links = keys.map((key) => {
-      const prev = group.get(key) ?? this.#heads.get(key) ?? noHash
+      const prev = group.get(key) ?? this.#heads.get(key) ?? zeroHash
       return `{"id":${key},"prev":"${prev}"}`
     })
     return `[${links.join(',')}]`
@@ -41,7 +41,7 @@ export class TableLinks {
   }
 
   /** All of them, those that changed longest ago first. */
-  heads(): TableHead[] {
+  listHeads(): TableHead[] {
     const heads: TableHead[] = []
     for (const [key, hash] of this.#heads.rentries()) {
       if (key !== undefined && hash !== undefined) heads.push({ id: JSON.parse(key) as ObjectId, hash })

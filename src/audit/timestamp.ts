@@ -1,12 +1,12 @@
-let writtenMs = Number.NaN
-let written = ''
+let cachedMs = Number.NaN
+let cachedText = ''
 
 /** The time, ISO 8601 with milliseconds, UTC. Records come many in a millisecond, and to write it takes long. */
-export function timestamp(): string {
+export function currentTimestamp(): string {
   const now = Date.now()
-  if (now !== writtenMs) {
-    writtenMs = now
-    written = new Date(now).toISOString()
+  if (now !== cachedMs) {
+    cachedMs = now
+    cachedText = new Date(now).toISOString()
   }
-  return written
+  return cachedText
 }

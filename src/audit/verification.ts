@@ -1,13 +1,13 @@
-import { checkLine, misplaced, noHash, signedText } from './chain.ts'
+import { checkLine, findMisplacement, zeroHash, getSignedText } from './chain.ts'
 import { journalName } from './journal.ts'
-import type { Line } from './lines.ts'
+import type { FileLine } from './lines.ts'
 import { MerkleRoot } from './merkle.ts'
 import type { AuditRecord, ChainEnd } from './records.ts'
 import type { StoredLog } from './stored-log.ts'
 import type { AuditProblem, VerifyOptions, VerifyReport } from './verify-report.ts'
 
 /** What is known of a log that is read in order. */
-export class Verification {
+export class LogVerifier {
   chains = 0
   records = 0
   problem?: AuditProblem
@@ -16,17 +16,17 @@ export class Verification {
   readonly #options: VerifyOptions
   #chain = ''
   /** The end of the chain before, and of this one so far. */
-  #before: ChainEnd | undefined
+  #previousEnd: ChainEnd | undefined
   #end: ChainEnd | undefined
   #seals = 0
   /** Over the records behind the last seal. */
   #tree = new MerkleRoot()
   #unsealedSince: string | undefined
   /** How many records may stand behind the last seal, as it says. */
-  #within = Infinity
+  #maxUnsealed = Infinity
   /** What stood before the first record that is there; and whether the log says, signed, that it was removed. */
   #pruned: ChainEnd | undefined
-  #isPruningSaid = false
+  #isPruningRecorded = false
   #isPruningSealed = false
   /** As `chain seq`. */
   readonly #unresolved = new Set<string>()
@@ -46,22 +46,22 @@ export class Verification {
 
   beginChain(chain: string): void {
     this.#chain = chain
-    this.#before = this.#end
+    this.#previousEnd = this.#end
     this.#end = undefined
   }
 
   /** Says what is wrong with the line, or takes its record. */
-  addLine(line: Line): string | undefined {
+  addLine(line: FileLine): string | undefined {
     if (line.end !== 'newline') return 'the line does not end in a newline'
     const checked = checkLine(line.bytes)
     if (typeof checked === 'string') return checked
     const { record, hash } = checked
-    const wrong = this.#misplaced(record) ?? this.#badlySealed(record, line)
+    const wrong = this.#findMisplacement(record) ?? this.#findSealProblem(record, line)
     if (wrong !== undefined) return wrong
     this.#end = { chain: this.#chain, seq: record.seq, hash }
     this.records += 1
-    this.#options.seen?.(hash)
-    this.#take(record, hash)
+    this.#options.onRecord?.(hash)
+    this.#addRecord(record, hash)
     return undefined
   }
 
@@ -95,7 +95,7 @@ export class Verification {
   finish(firstFile: string | undefined, lastFile: string | undefined): void {
     if (this.problem || firstFile === undefined || lastFile === undefined) return
     const { keys } = this.#options
-    const isPruningGood = this.#isPruningSaid && (keys === undefined || this.#isPruningSealed)
+    const isPruningGood = this.#isPruningRecorded && (keys === undefined || this.#isPruningSealed)
     if (this.#pruned && !isPruningGood) {
       const { chain, seq } = this.#pruned
       const what = `record ${seq} of chain ${chain} is missing before this segment, and no signed record says that it was removed`
@@ -125,28 +125,28 @@ export class Verification {
   }
 
   /** Says where else the record belongs. The first one that is there may stand behind what retention removed. */
-  #misplaced(record: AuditRecord): string | undefined {
+  #findMisplacement(record: AuditRecord): string | undefined {
     if (this.#end) {
       const { seq, hash } = this.#end
-      return misplaced(record, { chain: this.#chain, seq: seq + 1, prev: hash })
+      return findMisplacement(record, { chain: this.#chain, seq: seq + 1, prev: hash })
     }
     if (this.records === 0 && record.kind === 'segment') {
       this.#pruned = { chain: record.chain, seq: record.seq - 1, hash: record.prev }
-      return misplaced(record, { chain: this.#chain, seq: record.seq, prev: record.prev })
+      return findMisplacement(record, { chain: this.#chain, seq: record.seq, prev: record.prev })
     }
-    const wrong = misplaced(record, { chain: this.#chain, seq: 0, prev: noHash })
+    const wrong = findMisplacement(record, { chain: this.#chain, seq: 0, prev: zeroHash })
     if (wrong !== undefined || record.kind !== 'start') {
       return wrong ?? 'the chain does not begin with a start record'
     }
     if (this.records === 0) this.#pruned = record.previous
-    return this.records === 0 ? undefined : unlinked(record.previous, this.#before)
+    return this.records === 0 ? undefined : findLinkProblem(record.previous, this.#previousEnd)
   }
 
   /** Says what is wrong with a seal, or that one is missing. */
-  #badlySealed(record: AuditRecord, line: Line): string | undefined {
+  #findSealProblem(record: AuditRecord, line: FileLine): string | undefined {
     if (record.kind !== 'seal') {
-      const isSealMissing = this.#options.keys !== undefined && this.#tree.leaves >= this.#within
-      return isSealMissing ? `no seal within ${this.#within} records of the last one` : undefined
+      const isSealMissing = this.#options.keys !== undefined && this.#tree.leaves >= this.#maxUnsealed
+      return isSealMissing ? `no seal within ${this.#maxUnsealed} records of the last one` : undefined
     }
     const { leaves, root, key, signature = '' } = record
     // The first seal may speak of records that retention removed.
@@ -158,23 +158,23 @@ export class Verification {
     const verifier = this.#options.keys.find(({ id }) => id === key)
     if (verifier === undefined)
       return `the seal is signed with the key ${key}; pass its public key with --public-key`
-    return verifier.verify(signedText(line.bytes), signature)
+    return verifier.verify(getSignedText(line.bytes), signature)
       ? undefined
       : 'the signature of the seal is invalid'
   }
 
-  #take(record: AuditRecord, hash: string): void {
+  #addRecord(record: AuditRecord, hash: string): void {
     if (record.kind === 'seal') {
       this.#seals += 1
-      this.#within = record.within
+      this.#maxUnsealed = record.within
       this.#tree = new MerkleRoot()
       this.#unsealedSince = undefined
-      this.#isPruningSealed = this.#isPruningSaid
+      this.#isPruningSealed = this.#isPruningRecorded
       return
     }
     this.#tree.add(hash)
     this.#unsealedSince ??= record.time
-    if (record.kind === 'pruned' && isSameEnd(record.through, this.#pruned)) this.#isPruningSaid = true
+    if (record.kind === 'pruned' && isSameEnd(record.through, this.#pruned)) this.#isPruningRecorded = true
     if (record.kind === 'segment' && this.records === 1) {
       for (const { seq } of record.unresolved) this.#unresolved.add(`${record.chain} ${seq}`)
     }
@@ -186,7 +186,7 @@ export class Verification {
 }
 
 /** Says what is wrong with the link of a chain's first record to the chain before. */
-function unlinked(named: ChainEnd | undefined, before: ChainEnd | undefined): string | undefined {
+function findLinkProblem(named: ChainEnd | undefined, before: ChainEnd | undefined): string | undefined {
   if (isSameEnd(named, before)) return undefined
   if (named?.chain !== before?.chain) {
     const expected = named ? `chain ${named.chain}` : 'no chain'

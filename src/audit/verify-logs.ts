@@ -1,10 +1,10 @@
 import { relative } from 'node:path'
-import { logFolders } from './log-folders.ts'
+import { listLogFolders } from './log-folders.ts'
 import { verifyAuditLog, type VerifyReport } from './verify.ts'
 import type { VerifyOptions } from './verify-report.ts'
 
 /** What was found in each log of a gateway. */
-export interface LogsReport {
+export interface VerifyLogsReport {
   /** In order, up to the first that has a problem: nothing after it was read. */
   readonly logs: readonly VerifiedLog[]
   /** Of the heads that must be there those that were not found. */
@@ -19,7 +19,7 @@ export interface VerifiedLog {
 }
 
 /** What the logs are held against. */
-export interface VerifyLogsOptions extends Omit<VerifyOptions, 'seen'> {
+export interface VerifyLogsOptions extends Omit<VerifyOptions, 'onRecord'> {
   /** The hashes, or at least 12 first digits of them, of records of which each must be in one of the logs. */
   readonly expectedHeads?: readonly string[]
 }
@@ -31,14 +31,14 @@ export interface VerifyLogsOptions extends Omit<VerifyOptions, 'seen'> {
 export async function verifyAuditLogs(
   folder: string,
   { expectedHeads = [], ...options }: VerifyLogsOptions = {},
-): Promise<LogsReport> {
+): Promise<VerifyLogsReport> {
   const missing = new Set(expectedHeads)
-  const seen = (hash: string): void => {
+  const onRecord = (hash: string): void => {
     for (const head of missing) if (hash.startsWith(head)) missing.delete(head)
   }
   const logs: VerifiedLog[] = []
-  for (const each of await logFolders(folder)) {
-    const report = await verifyAuditLog(each, { ...options, seen })
+  for (const each of await listLogFolders(folder)) {
+    const report = await verifyAuditLog(each, { ...options, onRecord })
     logs.push({ name: relative(folder, each), report })
     if (!report.ok) break
   }

@@ -1,6 +1,6 @@
-import { checkLine, noHash, signedText, type CheckedLine } from './chain.ts'
-import { readLines, type Line } from './lines.ts'
-import { rootFromPath } from './merkle.ts'
+import { checkLine, zeroHash, getSignedText, type CheckedLine } from './chain.ts'
+import { readLines, type FileLine } from './lines.ts'
+import { computeRootFromPath } from './merkle.ts'
 import type { ProofHead, SealedRecords } from './prove.ts'
 import type { ObjectId } from './records.ts'
 import type { SealVerifier } from './seal-key.ts'
@@ -30,25 +30,25 @@ export async function verifyProofs(
   keys: readonly SealVerifier[],
 ): Promise<readonly ProofReport[]> {
   const reports: ProofReport[] = []
-  let history = new History(keys)
-  let begun = 0
+  let history = new ProofVerifier(keys)
+  let started = 0
   for await (const line of readLines(file)) {
-    if (begun > 0 && isHead(parseObject(line.bytes))) {
-      const report = history.whole(begun)
+    if (started > 0 && isProofHead(parseObject(line.bytes))) {
+      const report = history.finish(started)
       reports.push(report)
       if (!report.ok) return reports
-      history = new History(keys)
-      begun = 0
+      history = new ProofVerifier(keys)
+      started = 0
     }
-    if (begun === 0) begun = line.number
+    if (started === 0) started = line.number
     const what = history.addLine(line)
     if (what !== undefined) return [...reports, history.report({ line: line.number, what })]
   }
-  return [...reports, history.whole(Math.max(1, begun))]
+  return [...reports, history.finish(Math.max(1, started))]
 }
 
 /** What the lines so far have shown. */
-class History {
+class ProofVerifier {
   records = 0
   readonly #keys: readonly SealVerifier[]
   #table: ObjectId | undefined
@@ -60,19 +60,19 @@ class History {
   }
 
   /** Says what is wrong with the line, or takes it. */
-  addLine({ bytes, end }: Line): string | undefined {
+  addLine({ bytes, end }: FileLine): string | undefined {
     if (end !== 'newline') return 'the line does not end in a newline'
     const value = parseObject(bytes)
     if (this.#table === undefined) {
-      if (!isHead(value)) return 'not a proof of format version 1'
+      if (!isProofHead(value)) return 'not a proof of format version 1'
       this.#table = value.table
       return undefined
     }
-    return isSealedRecords(value) ? this.#addSealed(value) : 'the line is not a seal with records'
+    return isSealedRecords(value) ? this.#addSealedRecords(value) : 'the line is not a seal with records'
   }
 
   /** The report on a proof that begins at that line, and ended well. */
-  whole(line: number): ProofReport {
+  finish(line: number): ProofReport {
     return this.report(this.records === 0 ? { line, what: 'the proof has no record' } : undefined)
   }
 
@@ -84,12 +84,12 @@ class History {
       records: this.records,
       ...(first && { first: first.record.time }),
       ...(last && { last: last.record.time }),
-      isFromBeginning: first !== undefined && this.#linkOf(first) === noHash,
+      isFromBeginning: first !== undefined && this.#findLink(first) === zeroHash,
       ...(problem && { problem }),
     }
   }
 
-  #addSealed({ seal, records }: SealedRecords): string | undefined {
+  #addSealedRecords({ seal, records }: SealedRecords): string | undefined {
     const line = Buffer.from(seal)
     const checked = checkLine(line)
     if (typeof checked === 'string') return `the seal: ${checked}`
@@ -98,24 +98,24 @@ class History {
     const verifier = this.#keys.find(({ id }) => id === record.key)
     if (!verifier)
       return `the seal is signed with the key ${record.key}; pass its public key with --public-key`
-    if (!verifier.verify(signedText(line), record.signature ?? '')) {
+    if (!verifier.verify(getSignedText(line), record.signature ?? '')) {
       return 'the signature of the seal is invalid'
     }
     for (const { line, index, path } of records) {
       const proved = checkLine(Buffer.from(line))
       if (typeof proved === 'string') return `a record: ${proved}`
-      if (rootFromPath(proved.hash, index, record.leaves, path) !== record.root) {
+      if (computeRootFromPath(proved.hash, index, record.leaves, path) !== record.root) {
         return `record ${proved.record.seq} is not covered by the seal`
       }
-      const what = this.#follow(proved)
+      const what = this.#addRecord(proved)
       if (what !== undefined) return what
     }
     return undefined
   }
 
-  #follow(proved: CheckedLine): string | undefined {
+  #addRecord(proved: CheckedLine): string | undefined {
     const { chain, seq } = proved.record
-    const link = this.#linkOf(proved)
+    const link = this.#findLink(proved)
     if (link === undefined) return `record ${seq} of chain ${chain} is not about the table`
     if (this.#last && link !== this.#last.hash) {
       return `a record of the table is missing before record ${seq} of chain ${chain}`
@@ -127,7 +127,7 @@ class History {
   }
 
   /** The hash of the record before of the same table. */
-  #linkOf({ record }: CheckedLine): string | undefined {
+  #findLink({ record }: CheckedLine): string | undefined {
     const text = JSON.stringify(this.#table)
     return record.tables?.find(({ id }) => JSON.stringify(id) === text)?.prev
   }
@@ -142,16 +142,16 @@ function parseObject(bytes: Buffer): object {
   }
 }
 
-function isHead(value: object): value is ProofHead {
+function isProofHead(value: object): value is ProofHead {
   return 'proof' in value && value.proof === 1 && 'table' in value && Array.isArray(value.table)
 }
 
 function isSealedRecords(value: object): value is SealedRecords {
   const { seal, records } = value as Partial<SealedRecords>
-  return typeof seal === 'string' && Array.isArray(records) && records.every(isProved)
+  return typeof seal === 'string' && Array.isArray(records) && records.every(isProvedRecord)
 }
 
-function isProved(value: unknown): boolean {
+function isProvedRecord(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   const { line, index, path } = value as Partial<SealedRecords['records'][number]>
   return (

@@ -54,7 +54,7 @@ export interface VerifyOptions {
   /** The public keys by which every seal must be signed; none: signatures are not checked. */
   readonly keys?: readonly SealVerifier[]
   /** Hears the hash of each record that was found good. */
-  readonly seen?: (hash: string) => void
+  readonly onRecord?: (hash: string) => void
   /** Hears the name of each file that was read, and the number of records so far. */
-  readonly progress?: (file: string, records: number) => void
+  readonly onProgress?: (file: string, records: number) => void
 }

@@ -1,6 +1,6 @@
-import type { ChainFiles } from './segment-names.ts'
+import type { ChainSegments } from './segment-names.ts'
 import { openStoredLog, type StoredLog } from './stored-log.ts'
-import { Verification } from './verification.ts'
+import { LogVerifier } from './verification.ts'
 import type { VerifyOptions, VerifyReport } from './verify-report.ts'
 
 export type { VerifyReport } from './verify-report.ts'
@@ -11,7 +11,7 @@ export type { VerifyReport } from './verify-report.ts'
  * outcome. A folder without chains is good: 0 chains. Rejects when the folder cannot be read.
  */
 export async function verifyAuditLog(folder: string, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const verification = new Verification(options)
+  const verification = new LogVerifier(options)
   const log = await openStoredLog(folder)
   const { chains } = log
   for (const [index, chain] of chains.entries()) {
@@ -26,17 +26,17 @@ export async function verifyAuditLog(folder: string, options: VerifyOptions = {}
 
 async function verifyChain(
   log: StoredLog,
-  { chain, segments }: ChainFiles,
-  newest: boolean,
-  verification: Verification,
-  { progress }: VerifyOptions,
+  { chain, segments }: ChainSegments,
+  isNewest: boolean,
+  verification: LogVerifier,
+  { onProgress }: VerifyOptions,
 ): Promise<void> {
   verification.beginChain(chain)
   for (const [index, file] of segments.entries()) {
     const isLast = index === segments.length - 1
     let number = 0
     for await (const line of log.lines(file)) {
-      if (line.end === 'file' && newest && isLast) {
+      if (line.end === 'file' && isNewest && isLast) {
         verification.tornTail = { file, bytes: line.bytes.length }
         continue
       }
@@ -47,7 +47,7 @@ async function verifyChain(
       verification.problem = { file, line: line.number, seq, what }
       return
     }
-    progress?.(file, verification.records)
+    onProgress?.(file, verification.records)
     const what = isLast ? undefined : verification.endSegment()
     if (what === undefined) continue
     verification.problem = { file, line: number, what }

@@ -1,18 +1,20 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { InterfaceError } from '../interface/errors.ts'
-import { bearerToken } from './request-caller.ts'
+import { CatalogError } from '../interface/errors.ts'
+import { parseBearerToken } from './request-caller.ts'
 
 /**
  * Makes the check of the `authorization` header against the one access token, in a time that tells nothing of the
  * token. The check throws Unauthenticated (401). Without a token everybody passes.
  */
-export function accessCheck(token: string | undefined): (authorization: string | undefined) => void {
+export function createAccessTokenCheck(
+  token: string | undefined,
+): (authorization: string | undefined) => void {
   if (token === undefined) return () => {}
   const expected = digest(token)
   return (authorization) => {
-    const sent = bearerToken(authorization)
+    const sent = parseBearerToken(authorization)
     if (sent !== undefined && timingSafeEqual(digest(sent), expected)) return
-    throw new InterfaceError(
+    throw new CatalogError(
       'Unauthenticated',
       sent === undefined ? 'no bearer token was sent' : 'invalid bearer token',
       { headers: { 'www-authenticate': 'Bearer' } },

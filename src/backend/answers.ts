@@ -1,25 +1,25 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import { InterfaceError } from '../interface/errors.ts'
+import { CatalogError } from '../interface/errors.ts'
 import { arrowFileType } from '../interface/headers.ts'
 import type { Operation } from '../interface/operations.ts'
-import { storageRefusal } from './full-storage.ts'
-import { postgresRefusal } from './store/postgres-errors.ts'
+import { toStorageFullError } from './full-storage.ts'
+import { toPostgresCatalogError } from './store/postgres-errors.ts'
 
 /**
  * Answers a success in the form of the operation: JSON (of CountTableRows the integer alone), an empty body, or
  * an Arrow file in pieces, no faster than the client takes them; when the client leaves, the query ends. A query
  * that fails in the middle cuts the connection, so that half an answer never looks whole, and is told to `onFailure`.
  */
-export function answer(
+export function sendResponse(
   reply: FastifyReply,
   operation: Operation,
   result: unknown,
   onFailure: (error: Error) => void,
 ): FastifyReply {
   reply.code(operation.status)
-  if (operation.answer === 'empty') return reply.send()
-  if (operation.answer === 'json') {
+  if (operation.response === 'empty') return reply.send()
+  if (operation.response === 'json') {
     return reply.header('content-type', 'application/json').send(JSON.stringify(result))
   }
   // The handlers of operations that answer an Arrow file answer its chunks.
@@ -30,7 +30,7 @@ export function answer(
 }
 
 /** Answers an error in the shape of the interface. */
-export function refuse(reply: FastifyReply, error: InterfaceError, requestId: string): FastifyReply {
+export function sendError(reply: FastifyReply, error: CatalogError, requestId: string): FastifyReply {
   return reply
     .code(error.status)
     .headers(error.headers)
@@ -39,12 +39,12 @@ export function refuse(reply: FastifyReply, error: InterfaceError, requestId: st
 }
 
 /** Any error as one that can be answered: what is not an InterfaceError is our fault, and says nothing else. */
-export function answerable(error: unknown): InterfaceError {
-  if (error instanceof InterfaceError && error.kind !== 'Internal') return error
-  const refusal = postgresRefusal(error) ?? storageRefusal(error)
+export function toCatalogError(error: unknown): CatalogError {
+  if (error instanceof CatalogError && error.kind !== 'Internal') return error
+  const refusal = toPostgresCatalogError(error) ?? toStorageFullError(error)
   if (refusal !== undefined) return refusal
-  if (error instanceof InterfaceError) return error
-  return new InterfaceError('Internal', 'internal error; see the log of the catalog for this instance', {
+  if (error instanceof CatalogError) return error
+  return new CatalogError('Internal', 'internal error; see the log of the catalog for this instance', {
     cause: error,
   })
 }

@@ -4,7 +4,7 @@ import type { DescribedOperation, RequestOf, ResponseOf } from '../interface/sch
 import type { SchemaDialect } from './engine/engine.ts'
 
 /** The members of a request by name, as they were sent. */
-export type Members = Readonly<Record<string, unknown>>
+export type RequestMembers = Readonly<Record<string, unknown>>
 
 /**
  * A catalog as the server sees it: one method an operation, which throws InterfaceError. The embedded catalog is
@@ -21,14 +21,14 @@ export interface Catalog extends CatalogOperations {
 
 /** The operations of the interface as methods. */
 export type CatalogOperations = {
-  readonly [Name in OperationName]: (call: Call<Name>) => Promise<AnswerTo<Name>>
+  readonly [Name in OperationName]: (call: CatalogCall<Name>) => Promise<OperationResult<Name>>
 }
 
 /**
  * A request that has been checked: body, route and headers agree, and what one of them lacks is taken from the
  * others. The envelope of the body (`id`, `identity`, `context`) has gone into `id` and `caller`.
  */
-export interface Call<Name extends OperationName> {
+export interface CatalogCall<Name extends OperationName> {
   /** Empty for the root, and for operations whose route names no object. */
   readonly id: Identifier
   /** Empty where the route names no index. */
@@ -36,20 +36,20 @@ export interface Call<Name extends OperationName> {
   /** What joins the parts of an id in this request, and in the answer to ListAllTables. */
   readonly delimiter: string
   /** What the schema of the operation makes of the members: every default filled in. */
-  readonly request: RequestTo<Name>
+  readonly request: OperationRequest<Name>
   /**
    * The same members as they were sent, for a catalog that passes them on: what was left unset is for that one to
    * decide, and it may know members that are not in our schemas.
    */
-  readonly sent: Members
-  readonly upload: UploadTo<Name>
+  readonly sentMembers: RequestMembers
+  readonly upload: OperationUpload<Name>
   /** The vocabulary of type names that DescribeTable answers in. */
   readonly schemaDialect: SchemaDialect
-  readonly caller: Caller
+  readonly caller: CatalogCaller
 }
 
 /** Who asks: what the headers say or, where they say nothing, the body. */
-export interface Caller {
+export interface CatalogCaller {
   readonly requestId: string
   readonly identity: { readonly apiKey: string | undefined; readonly authToken: string | undefined }
   readonly context: ReadonlyMap<string, string>
@@ -66,23 +66,24 @@ export interface Upload {
 }
 
 /** What an operation is told; for an operation without a schema, whatever was sent. */
-export type RequestTo<Name extends OperationName> = Name extends DescribedOperation
+export type OperationRequest<Name extends OperationName> = Name extends DescribedOperation
   ? RequestOf<Name>
-  : Members
+  : RequestMembers
 
 /** What an operation answers: the members of JSON, the pieces of one Arrow IPC file, or nothing. */
-type AnswerTo<Name extends OperationName> =
-  Name extends OperationWith<{ answer: 'empty' }>
+type OperationResult<Name extends OperationName> =
+  Name extends OperationsMatching<{ response: 'empty' }>
     ? void
-    : Name extends OperationWith<{ answer: 'arrow' }>
+    : Name extends OperationsMatching<{ response: 'arrow' }>
       ? AsyncIterable<Uint8Array>
       : Name extends DescribedOperation
         ? ResponseOf<Name>
-        : Members
+        : RequestMembers
 
-type UploadTo<Name extends OperationName> = Name extends OperationWith<{ body: 'arrow' }> ? Upload : undefined
+type OperationUpload<Name extends OperationName> =
+  Name extends OperationsMatching<{ body: 'arrow' }> ? Upload : undefined
 
 /** The names of the operations of which the table says that. */
-type OperationWith<Facts> = {
+type OperationsMatching<Facts> = {
   [Name in OperationName]: (typeof operations)[Name] extends Facts ? Name : never
 }[OperationName]

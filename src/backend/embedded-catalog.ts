@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
-import { InterfaceError } from '../interface/errors.ts'
+import { CatalogError } from '../interface/errors.ts'
 import type { OperationName } from '../interface/operations.ts'
 import type { Catalog, CatalogOperations, Upload } from './catalog.ts'
-import type { CatalogParts } from './catalog/catalog-parts.ts'
+import type { CatalogContext } from './catalog/catalog-parts.ts'
 import { batchCommitTables, batchCreateTableVersions } from './catalog/commit-batch.ts'
 import { addColumns, alterColumns, dropColumns, updateFieldMetadata } from './catalog/change-columns.ts'
 import { deleteFromTable, mergeInsertIntoTable, updateTable } from './catalog/change-rows.ts'
@@ -19,7 +19,7 @@ import { dropNamespace } from './catalog/drop-namespace.ts'
 import { dropTable } from './catalog/drop-table.ts'
 import { listAllTables, listNamespaces, listTables } from './catalog/list.ts'
 import { requireNamespace } from './catalog/lookup.ts'
-import { openCatalog } from './catalog/open-catalog.ts'
+import { openCatalogContext } from './catalog/open-catalog.ts'
 import { analyzeTableQueryPlan, explainTableQueryPlan } from './catalog/query-plans.ts'
 import { registerTable } from './catalog/register-table.ts'
 import { renameTable } from './catalog/rename-table.ts'
@@ -46,10 +46,10 @@ import type { EmbeddedSettings } from './configuration.ts'
 import { openEngine } from './engine/lancedb-engine.ts'
 import { openManifestStore } from './engine/manifest-store.ts'
 import { openStorage } from './storage/open-storage.ts'
-import { UploadMemory, withUpload } from './upload-memory.ts'
+import { UploadMemory, receiveUpload } from './upload-memory.ts'
 
 /** Has an upload received whole, for an engine that takes no less; its memory is bounded and accounted for. */
-type Receive = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>
+type ReceiveUpload = <Result>(upload: Upload, use: (bytes: Uint8Array) => Promise<Result>) => Promise<Result>
 
 /**
  * Opens the catalog whose tables lie in a storage of its own, and repairs what an end without notice left there.
@@ -64,16 +64,16 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
     await engine.close()
     opened.close()
   }
-  let parts: CatalogParts
+  let parts: CatalogContext
   try {
-    parts = await openCatalog(settings, opened, engine, openManifestStore(storage), log)
+    parts = await openCatalogContext(settings, opened, engine, openManifestStore(storage), log)
   } catch (error) {
     await close()
     throw error
   }
   const memory = new UploadMemory(maxUploadMemoryBytes)
   return {
-    ...operationsOf(parts, (upload, use) => withUpload(upload, maxUploadBytes, memory, use)),
+    ...createOperations(parts, (upload, use) => receiveUpload(upload, maxUploadBytes, memory, use)),
     checkReady: async () => {
       await sql`select 1`.execute(parts.database)
     },
@@ -85,7 +85,7 @@ export async function openEmbeddedCatalog(settings: EmbeddedSettings, log: Logge
   }
 }
 
-function operationsOf(parts: CatalogParts, receive: Receive): CatalogOperations {
+function createOperations(parts: CatalogContext, receive: ReceiveUpload): CatalogOperations {
   return {
     CreateNamespace: ({ id, request }) => createNamespace(parts, id, request),
     ListNamespaces: ({ id, request }) => listNamespaces(parts, id, request),
@@ -144,12 +144,12 @@ function operationsOf(parts: CatalogParts, receive: Receive): CatalogOperations 
     DescribeTableIndexStats: ({ id, indexName, request }) =>
       describeTableIndexStats(parts, id, indexName, request),
     DropTableIndex: ({ id, indexName, request }) => dropTableIndex(parts, id, indexName, request),
-    AlterTableBackfillColumns: () => unsupported('AlterTableBackfillColumns'),
-    CreateMaterializedView: () => unsupported('CreateMaterializedView'),
-    RefreshMaterializedView: () => unsupported('RefreshMaterializedView'),
+    AlterTableBackfillColumns: () => throwUnsupported('AlterTableBackfillColumns'),
+    CreateMaterializedView: () => throwUnsupported('CreateMaterializedView'),
+    RefreshMaterializedView: () => throwUnsupported('RefreshMaterializedView'),
   }
 }
 
-async function unsupported(name: OperationName): Promise<never> {
-  throw new InterfaceError('Unsupported', `this catalog does not support the operation ${name}`)
+async function throwUnsupported(name: OperationName): Promise<never> {
+  throw new CatalogError('Unsupported', `this catalog does not support the operation ${name}`)
 }

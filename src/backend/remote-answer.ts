@@ -1,17 +1,17 @@
 import type { Dispatcher } from 'undici'
-import { InterfaceError } from '../interface/errors.ts'
-import { readForeignError } from '../interface/foreign-errors.ts'
+import { CatalogError } from '../interface/errors.ts'
+import { parseErrorResponse } from '../interface/foreign-errors.ts'
 import { arrowFileType } from '../interface/headers.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
 import { isObject } from './request-members.ts'
 
 /** The largest JSON answer that is read into memory. */
-const maximumJsonBytes = 64 * 1024 * 1024
+const maxJsonBytes = 64 * 1024 * 1024
 /** Longer errors are no message for anybody. */
-const maximumErrorBytes = 64 * 1024
+const maxErrorBytes = 64 * 1024
 
 /** Operations whose JSON is a number or a string, not an object. */
-const bareAnswers: Readonly<Partial<Record<OperationName, 'number' | 'string'>>> = {
+const bareResponses: Readonly<Partial<Record<OperationName, 'number' | 'string'>>> = {
   CountTableRows: 'number',
   ExplainTableQueryPlan: 'string',
   AnalyzeTableQueryPlan: 'string',
@@ -23,63 +23,63 @@ const bareAnswers: Readonly<Partial<Record<OperationName, 'number' | 'string'>>>
  * does not know. `speaksForItself`: requests are made with a credential of our own, so that it is no fault of
  * the caller when that is refused. `sent`: the headers of the request, names and values in turn.
  */
-export async function readAnswer(
+export async function readResponse(
   operation: Operation,
   response: Dispatcher.ResponseData,
   speaksForItself: boolean,
   sent: readonly string[],
 ): Promise<unknown> {
   const { statusCode, headers, body } = response
-  if (statusCode >= 400) throw await readRefusal(response, speaksForItself, sent)
+  if (statusCode >= 400) throw await readErrorResponse(response, speaksForItself, sent)
   if (statusCode >= 300) throw await discard(response, `a redirect (${statusCode}), which is not followed`)
-  const encoding = valueOf(headers['content-encoding']) ?? 'identity'
+  const encoding = firstHeaderValue(headers['content-encoding']) ?? 'identity'
   if (encoding !== 'identity') throw await discard(response, 'an unexpected compressed body')
-  if (operation.answer === 'empty') {
+  if (operation.response === 'empty') {
     await body.dump()
     return undefined
   }
-  const type = (valueOf(headers['content-type']) ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (operation.answer === 'arrow') {
+  const type = (firstHeaderValue(headers['content-type']) ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (operation.response === 'arrow') {
     if (type === arrowFileType || type === '' || type === 'application/octet-stream') return body
     throw await discard(response, 'a body that is not an Arrow file')
   }
-  const bytes = await readBounded(body, maximumJsonBytes)
-  if (bytes === undefined) throw unexpected(`more than ${maximumJsonBytes} bytes`)
+  const bytes = await readBounded(body, maxJsonBytes)
+  if (bytes === undefined) throw unexpectedResponseError(`more than ${maxJsonBytes} bytes`)
   return readJson(operation.name, bytes.toString('utf8'), type)
 }
 
 /** A failure of the transport to the remote catalog as an error of the interface: 502, 503 or 504. */
-export function transportError(error: unknown): InterfaceError {
+export function toTransportError(error: unknown): CatalogError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const name = error instanceof Error ? error.name : ''
   if (code.endsWith('_TIMEOUT') || name === 'TimeoutError') {
-    return unavailable(504, 'timeout of the remote catalog', error)
+    return unavailableError(504, 'timeout of the remote catalog', error)
   }
   if (code === 'UND_ERR_CLOSED' || code === 'UND_ERR_DESTROYED') {
-    return unavailable(503, 'the server is shutting down', error)
+    return unavailableError(503, 'the server is shutting down', error)
   }
-  return unavailable(502, 'the remote catalog is unreachable or closed the connection', error)
+  return unavailableError(502, 'the remote catalog is unreachable or closed the connection', error)
 }
 
-async function readRefusal(
+async function readErrorResponse(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   speaksForItself: boolean,
   sent: readonly string[],
-): Promise<InterfaceError> {
-  const bytes = await readBounded(body, maximumErrorBytes)
-  const { kind, isNamed, message, cause } = readForeignError(statusCode, bytes, sent)
+): Promise<CatalogError> {
+  const bytes = await readBounded(body, maxErrorBytes)
+  const { kind, hasCatalogCode, message, cause } = parseErrorResponse(statusCode, bytes, sent)
   if (statusCode === 407 || (statusCode === 401 && speaksForItself)) {
-    return unavailable(502, 'the remote catalog rejected the credential of this server', cause)
+    return unavailableError(502, 'the remote catalog rejected the credential of this server', cause)
   }
   // What the interface does not name is the page of a proxy; of an internal failure it may be a stack trace.
-  const shown = isNamed && kind !== 'Internal' ? message : undefined
-  const kept = ['retry-after', 'www-authenticate'].flatMap((name) => {
-    const value = valueOf(headers[name])
+  const shown = hasCatalogCode && kind !== 'Internal' ? message : undefined
+  const retained = ['retry-after', 'www-authenticate'].flatMap((name) => {
+    const value = firstHeaderValue(headers[name])
     return value === undefined ? [] : [[name, value]]
   })
-  return new InterfaceError(kind, shown ?? `the remote catalog returned status ${statusCode}`, {
+  return new CatalogError(kind, shown ?? `the remote catalog returned status ${statusCode}`, {
     status: statusCode,
-    headers: Object.fromEntries(kept) as Record<string, string>,
+    headers: Object.fromEntries(retained) as Record<string, string>,
     cause,
   })
 }
@@ -89,14 +89,14 @@ async function readRefusal(
  * interface has an object (interface section 8.1).
  */
 function readJson(name: OperationName, text: string, type: string): unknown {
-  const expected = bareAnswers[name] ?? 'object'
+  const expected = bareResponses[name] ?? 'object'
   if (expected === 'string' && type === 'text/plain') return text
   if (expected === 'object' && text.trim() === '') return {}
   const value = parse(text)
   if (expected === 'object' ? isObject(value) : typeof value === expected) return value
   const count = expected === 'number' && isObject(value) ? value['count'] : undefined
   if (typeof count === 'number') return count
-  throw unexpected(`a body that is not valid JSON of ${name}`)
+  throw unexpectedResponseError(`a body that is not valid JSON of ${name}`)
 }
 
 function parse(text: string): unknown {
@@ -119,19 +119,19 @@ async function readBounded(body: AsyncIterable<Uint8Array>, limit: number): Prom
   return Buffer.concat(chunks, length)
 }
 
-async function discard({ body }: Dispatcher.ResponseData, what: string): Promise<InterfaceError> {
+async function discard({ body }: Dispatcher.ResponseData, what: string): Promise<CatalogError> {
   await body.dump()
-  return unexpected(what)
+  return unexpectedResponseError(what)
 }
 
-function unexpected(what: string): InterfaceError {
-  return unavailable(502, `the remote catalog returned ${what}`)
+function unexpectedResponseError(what: string): CatalogError {
+  return unavailableError(502, `the remote catalog returned ${what}`)
 }
 
-function unavailable(status: number, message: string, cause?: unknown): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', message, { status, cause })
+function unavailableError(status: number, message: string, cause?: unknown): CatalogError {
+  return new CatalogError('ServiceUnavailable', message, { status, cause })
 }
 
-function valueOf(header: string | string[] | undefined): string | undefined {
+function firstHeaderValue(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' ? header : header?.[0]
 }

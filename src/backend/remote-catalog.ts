@@ -1,25 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import { Pool, type Dispatcher } from 'undici'
-import { InterfaceError, invalidInput } from '../interface/errors.ts'
+import { CatalogError, invalidInput } from '../interface/errors.ts'
 import { readPemFile } from '../lib/tls/pem-file.ts'
-import {
-  operationNamed,
-  operationNames,
-  type Operation,
-  type OperationName,
-} from '../interface/operations.ts'
-import type { Call, Catalog, CatalogOperations, Members } from './catalog.ts'
-import { readAnswer, transportError } from './remote-answer.ts'
-import { writeRequest, type RemoteDialect, type RemoteRequest } from './remote-request.ts'
-import { withLanceSchema } from './remote-schema.ts'
+import { getOperation, operationNames, type Operation, type OperationName } from '../interface/operations.ts'
+import type { CatalogCall, Catalog, CatalogOperations, RequestMembers } from './catalog.ts'
+import { readResponse, toTransportError } from './remote-answer.ts'
+import { buildRequest, type RemoteTarget, type RemoteRequest } from './remote-request.ts'
+import { convertToLanceSchema } from './remote-schema.ts'
 import type { RemoteSettings } from './remote-settings.ts'
 
 /** How long a probe for readiness may take. */
-const probeMs = 2_000
+const probeTimeoutMs = 2_000
 /** How many requests may wait for a connection; each one before them ends within the timeouts. */
-const maximumWaiting = 1024
+const maxPendingRequests = 1024
 /** How long changes whose clients have left may go on when the catalog is closed. */
-const closingMs = 10_000
+const shutdownTimeoutMs = 10_000
 
 /**
  * Opens a client of a server of the interface. Nothing is sent before the first request. Rejects when a file of the
@@ -27,15 +22,15 @@ const closingMs = 10_000
  */
 export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catalog> {
   const { origin, pathname } = new URL(settings.url)
-  const dialect: RemoteDialect = {
+  const dialect: RemoteTarget = {
     basePath: pathname.replace(/\/$/, ''),
     delimiter: settings.delimiter,
     credential: await readCredential(settings),
   }
   const pool = await openPool(origin, settings)
   const methods = operationNames.map((name) => {
-    const operation = operationNamed(name)
-    return [name, (call: Call<OperationName>) => perform(pool, operation, call, dialect)]
+    const operation = getOperation(name)
+    return [name, (call: CatalogCall<OperationName>) => executeRemotely(pool, operation, call, dialect)]
   })
   return {
     // Every method takes and answers what the table of operations says, which the compiler cannot follow.
@@ -43,7 +38,7 @@ export async function openRemoteCatalog(settings: RemoteSettings): Promise<Catal
     checkReady: () => probe(pool, dialect.basePath),
     isAlive: () => true,
     close: async () => {
-      const timer = setTimeout(() => void pool.destroy(), closingMs)
+      const timer = setTimeout(() => void pool.destroy(), shutdownTimeoutMs)
       // Being destroyed is one way of being closed.
       await pool.close().catch(() => undefined)
       clearTimeout(timer)
@@ -80,14 +75,14 @@ async function readCredential({
  * Sends a request and reads its answer. A read ends when the client leaves; a change goes on, for nobody could say
  * what became of it. Throws ServiceUnavailable (503) where too many requests wait already.
  */
-async function perform(
+async function executeRemotely(
   pool: Pool,
   operation: Operation,
-  call: Call<OperationName>,
-  dialect: RemoteDialect,
+  call: CatalogCall<OperationName>,
+  dialect: RemoteTarget,
 ): Promise<unknown> {
-  if (pool.stats.queued >= maximumWaiting) {
-    throw new InterfaceError(
+  if (pool.stats.queued >= maxPendingRequests) {
+    throw new CatalogError(
       'ServiceUnavailable',
       'too many pending requests to the remote catalog; retry later',
       {
@@ -95,27 +90,27 @@ async function perform(
       },
     )
   }
-  const request = writeRequest(operation, call, dialect)
+  const request = buildRequest(operation, call, dialect)
   const signal = operation.effect === 'read' ? call.caller.signal : undefined
   try {
-    const response = await send(pool, operation, { ...request, ...(signal && { signal }) })
-    const answer = await readAnswer(
+    const response = await sendRequest(pool, operation, { ...request, ...(signal && { signal }) })
+    const answer = await readResponse(
       operation,
       response,
       dialect.credential !== undefined,
       Object.entries(request.headers).flat(),
     )
-    const isTold = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
-    return isTold ? withLanceSchema(answer as Members) : answer
+    const isReported = operation.name === 'DescribeTable' && call.schemaDialect === 'lance'
+    return isReported ? convertToLanceSchema(answer as RequestMembers) : answer
   } catch (error) {
-    if (error instanceof InterfaceError) throw error
+    if (error instanceof CatalogError) throw error
     if (call.caller.signal.aborted) throw invalidInput('the client closed the connection', { cause: error })
-    throw transportError(error)
+    throw toTransportError(error)
   }
 }
 
 /** A read is sent again, once, where an idle connection turned out to be closed; no read has an upload. */
-async function send(
+async function sendRequest(
   pool: Pool,
   operation: Operation,
   request: RemoteRequest & { readonly signal?: AbortSignal },
@@ -131,21 +126,21 @@ async function send(
 
 /** Any answer but one of a failed proxy shows that somebody is there. */
 async function probe(pool: Pool, basePath: string): Promise<void> {
-  const { method, path } = operationNamed('ListAllTables')
+  const { method, path } = getOperation('ListAllTables')
   const target = `${basePath}${path}?limit=1`
   let status: number
   try {
     const { statusCode, body } = await pool.request({
       method,
       path: target,
-      signal: AbortSignal.timeout(probeMs),
+      signal: AbortSignal.timeout(probeTimeoutMs),
     })
     status = statusCode
     await body.dump()
   } catch (error) {
-    throw transportError(error)
+    throw toTransportError(error)
   }
   if (status >= 500) {
-    throw new InterfaceError('ServiceUnavailable', `the remote catalog returned status ${status}`)
+    throw new CatalogError('ServiceUnavailable', `the remote catalog returned status ${status}`)
   }
 }

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
 import { invalidInput } from '../interface/errors.ts'
-import { apiKeyHeader, arrowStreamType, dialects, requestIdHeader } from '../interface/headers.ts'
-import { show } from '../interface/identifiers.ts'
+import { apiKeyHeader, arrowStreamType, headerDialects, requestIdHeader } from '../interface/headers.ts'
+import { quoteForMessage } from '../interface/identifiers.ts'
 import { fieldNameGrammar } from '../lib/http/field-name.ts'
 import type { Operation, OperationName } from '../interface/operations.ts'
 import { buildTarget } from '../interface/target.ts'
-import type { Call, Caller, Members, Upload } from './catalog.ts'
+import type { CatalogCall, CatalogCaller, RequestMembers, Upload } from './catalog.ts'
 
 /** How a remote catalog is spoken to. */
-export interface RemoteDialect {
+export interface RemoteTarget {
   /** What goes in front of every route. */
   readonly basePath: string
   /** What joins the parts of an id there. */
@@ -33,26 +33,27 @@ const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
  * identity, context and request id as headers. The id is joined by the delimiter of the remote catalog. Throws
  * InvalidInput (400) for an id or a context entry that cannot be written so.
  */
-export function writeRequest(
+export function buildRequest(
   operation: Operation,
-  call: Call<OperationName>,
-  { basePath, delimiter, credential }: RemoteDialect,
+  call: CatalogCall<OperationName>,
+  { basePath, delimiter, credential }: RemoteTarget,
 ): RemoteRequest {
   const { id, indexName, upload, caller } = call
-  const sent = operation.name === 'CreateTable' ? withPlainProperties(call.sent) : call.sent
+  const sent = operation.name === 'CreateTable' ? parseProperties(call.sentMembers) : call.sentMembers
   const target = {
     operation,
     id,
     delimiter: call.delimiter,
     indexName: indexName === '' ? undefined : indexName,
-    parameters: parametersOf(operation, sent),
+    parameters: buildParameters(operation, sent),
   }
-  const headers = headersOf(caller, credential)
-  if (operation.name === 'CreateTable') addCreationHeaders(headers, sent)
+  const headers = buildHeaders(caller, credential)
+  if (operation.name === 'CreateTable') addCreateTableHeaders(headers, sent)
   const request = { method: operation.method, path: basePath + buildTarget(target, delimiter), headers }
   if (operation.body === 'none') return { ...request, body: null }
   headers['content-type'] = upload === undefined ? 'application/json' : arrowStreamType
-  if (upload === undefined) return { ...request, body: JSON.stringify(bodyOf(operation, sent), asWritten) }
+  if (upload === undefined)
+    return { ...request, body: JSON.stringify(buildBody(operation, sent), toWireValue) }
   if (upload.length !== undefined) headers['content-length'] = String(upload.length)
   return { ...request, body: openUpload(upload, caller.signal) }
 }
@@ -69,23 +70,26 @@ function openUpload({ chunks }: Upload, signal: AbortSignal): Readable {
 }
 
 /** The delimiter is never one of them: a member of that name, in a body, must not change what the id means. */
-function parametersOf(operation: Operation, sent: Members): Map<string, string | readonly string[]> {
+function buildParameters(
+  operation: Operation,
+  sent: RequestMembers,
+): Map<string, string | readonly string[]> {
   const parameters = new Map<string, string | readonly string[]>()
   for (const name of operation.query.keys()) {
     const value = name === 'delimiter' ? undefined : sent[name]
     if (value === undefined || value === null || value === '') continue
-    parameters.set(name, Array.isArray(value) ? value.map(textOf) : textOf(value))
+    parameters.set(name, Array.isArray(value) ? value.map(parameterText) : parameterText(value))
   }
   return parameters
 }
 
 /** Text as it is, and `7` and `true`. */
-function textOf(value: unknown): string {
+function parameterText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Null is the same as absent; not every server knows that. */
-function bodyOf({ body, query }: Operation, sent: Members): unknown {
+function buildBody({ body, query }: Operation, sent: RequestMembers): unknown {
   if (body === 'map') return sent['metadata']
   return Object.fromEntries(
     Object.entries(sent).filter(([name, value]) => value !== null && !query.has(name)),
@@ -96,52 +100,57 @@ function bodyOf({ body, query }: Operation, sent: Members): unknown {
  * Clients that want every row ask for 2^63 - 1, which JavaScript reads, and would write, as a larger number. An
  * identity within a query or a batch is for nobody.
  */
-function asWritten(name: string, value: unknown): unknown {
+function toWireValue(name: string, value: unknown): unknown {
   if (name === 'k' && typeof value === 'number') return Math.min(value, Number.MAX_SAFE_INTEGER)
   return name === 'identity' && typeof value === 'object' ? undefined : value
 }
 
-function headersOf(
-  { requestId, identity, context }: Caller,
-  credential: RemoteDialect['credential'],
+function buildHeaders(
+  { requestId, identity, context }: CatalogCaller,
+  credential: RemoteTarget['credential'],
 ): Record<string, string> {
   const headers: Record<string, string> = { [requestIdHeader]: requestId }
   if (credential !== undefined) {
     headers[credential[0]] = credential[1]
   } else {
-    if (identity.apiKey !== undefined) headers[apiKeyHeader] = checked(identity.apiKey, 'the API key')
+    if (identity.apiKey !== undefined)
+      headers[apiKeyHeader] = assertHeaderValue(identity.apiKey, 'the API key')
     if (identity.authToken !== undefined) {
-      headers['authorization'] = checked(`Bearer ${identity.authToken}`, 'the bearer token')
+      headers['authorization'] = assertHeaderValue(`Bearer ${identity.authToken}`, 'the bearer token')
     }
   }
   for (const [key, value] of context) {
     if (!fieldNameGrammar.test(key))
-      throw invalidInput(`the context key ${show(key)} cannot be part of a header`)
-    headers[dialects.catalog.context + key] = checked(value, `the context entry ${show(key)}`)
+      throw invalidInput(`the context key ${quoteForMessage(key)} cannot be part of a header`)
+    headers[headerDialects.catalog.context + key] = assertHeaderValue(
+      value,
+      `the context entry ${quoteForMessage(key)}`,
+    )
   }
   return headers
 }
 
-function checked(value: string, what: string): string {
+function assertHeaderValue(value: string, what: string): string {
   if (fieldValue.test(value)) return value
   throw invalidInput(`${what} contains a character that is not allowed in a header`)
 }
 
 /** The interface takes the properties in a header, later catalogs take them in the query: both get the same text. */
-function addCreationHeaders(headers: Record<string, string>, sent: Members): void {
+function addCreateTableHeaders(headers: Record<string, string>, sent: RequestMembers): void {
   for (const name of ['location', 'properties'] as const) {
     const text = sent[name]
-    if (typeof text === 'string') headers[dialects.catalog[name]] = checked(text, `the ${name} of the table`)
+    if (typeof text === 'string')
+      headers[headerDialects.catalog[name]] = assertHeaderValue(text, `the ${name} of the table`)
   }
 }
 
-function withPlainProperties(sent: Members): Members {
+function parseProperties(sent: RequestMembers): RequestMembers {
   const { properties } = sent
-  return typeof properties === 'string' ? { ...sent, properties: inAscii(properties) } : sent
+  return typeof properties === 'string' ? { ...sent, properties: escapeNonAscii(properties) } : sent
 }
 
 /** JSON text in characters that a header can hold; control characters stand only between its members. */
-function inAscii(json: string): string {
+function escapeNonAscii(json: string): string {
   return json.replaceAll(/[^\x20-\x7e]/g, (character) => {
     const code = character.charCodeAt(0)
     return code < 0x20 ? ' ' : `\\u${code.toString(16).padStart(4, '0')}`

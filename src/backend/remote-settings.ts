@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { catalogAddress } from '../interface/catalog-address.ts'
+import { catalogAddressSettings } from '../interface/catalog-address.ts'
 
 const milliseconds = z.int().positive()
 
 /** The settings of a catalog elsewhere. */
 export const remoteSettingsSchema = z.strictObject({
-  ...catalogAddress,
-  credential: catalogAddress.credential.describe(
+  ...catalogAddressSettings,
+  credential: catalogAddressSettings.credential.describe(
     'Credential of all requests, instead of that of the caller.',
   ),
   timeouts: z

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import { invalidInput, type InterfaceError } from '../interface/errors.ts'
+import { invalidInput, type CatalogError } from '../interface/errors.ts'
 import type { Upload } from './catalog.ts'
 
 /**
  * The body of a request, to be read once; the connection to the client outlives a reader that stops early.
  * Throws InvalidInput with status 415 for a compressed one.
  */
-export function openBody(request: IncomingMessage): Upload {
+export function openUpload(request: IncomingMessage): Upload {
   const {
     'content-length': announced,
     'transfer-encoding': transfer,
@@ -16,25 +16,25 @@ export function openBody(request: IncomingMessage): Upload {
     throw invalidInput('content-encoding is not supported; send the body uncompressed', { status: 415 })
   }
   const isThere = announced !== undefined || transfer !== undefined
-  return { chunks: chunksOf(request), length: isThere ? numberOf(announced) : 0 }
+  return { chunks: readChunks(request), length: isThere ? parseLength(announced) : 0 }
 }
 
 /**
  * Reads a whole body, no more than `limit` bytes of it; `take` is told of the memory it needs before it is used.
  * Throws InvalidInput with status 413 for a larger body, before any byte is read when the length is announced.
  */
-export async function readWhole(
+export async function readBody(
   { chunks, length: announced }: Upload,
   limit: number,
   take: (bytes: number) => void = () => {},
 ): Promise<Buffer> {
   if (announced === 0) return Buffer.alloc(0)
-  if (announced !== undefined && announced > limit) throw tooLarge(limit)
-  const buffer = announced === undefined ? undefined : reserve(announced, take)
+  if (announced !== undefined && announced > limit) throw bodyTooLargeError(limit)
+  const buffer = announced === undefined ? undefined : allocate(announced, take)
   const pieces: Uint8Array[] = []
   let length = 0
   for await (const chunk of chunks) {
-    if (length + chunk.length > limit) throw tooLarge(limit)
+    if (length + chunk.length > limit) throw bodyTooLargeError(limit)
     if (buffer === undefined) {
       take(chunk.length)
       pieces.push(chunk)
@@ -46,7 +46,7 @@ export async function readWhole(
   return buffer ?? Buffer.concat(pieces, length)
 }
 
-async function* chunksOf(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
+async function* readChunks(request: IncomingMessage): AsyncGenerator<Uint8Array, void> {
   try {
     yield* request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
   } catch (error) {
@@ -54,16 +54,16 @@ async function* chunksOf(request: IncomingMessage): AsyncGenerator<Uint8Array, v
   }
 }
 
-function numberOf(announced: string | undefined): number | undefined {
+function parseLength(announced: string | undefined): number | undefined {
   return announced === undefined ? undefined : Number(announced)
 }
 
 /** The length of a body is known, so that it is copied into its place only once. */
-function reserve(length: number, take: (bytes: number) => void): Buffer {
+function allocate(length: number, take: (bytes: number) => void): Buffer {
   take(length)
   return Buffer.allocUnsafe(length)
 }
 
-function tooLarge(limit: number): InterfaceError {
+function bodyTooLargeError(limit: number): CatalogError {
   return invalidInput(`the body is larger than the limit of ${limit} bytes`, { status: 413 })
 }

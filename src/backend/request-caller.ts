@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { invalidInput } from '../interface/errors.ts'
-import { apiKeyHeader, dialects } from '../interface/headers.ts'
-import { show } from '../interface/identifiers.ts'
-import { request } from '../interface/schemas/members.ts'
-import type { Caller, Members } from './catalog.ts'
+import { apiKeyHeader, headerDialects } from '../interface/headers.ts'
+import { quoteForMessage } from '../interface/identifiers.ts'
+import { requestSchema } from '../interface/schemas/members.ts'
+import type { CatalogCaller, RequestMembers } from './catalog.ts'
 
-const envelopeSchema = request({})
-const contextPrefix = dialects.catalog.context
+const envelopeSchema = requestSchema({})
+const contextPrefix = headerDialects.catalog.context
 
 /** Who asks, without what only the connection knows. */
-type Person = Pick<Caller, 'identity' | 'context'>
+type CallerIdentity = Pick<CatalogCaller, 'identity' | 'context'>
 
 /**
  * Reads who asks from the headers and from `identity` and `context` of the body, where the headers win. An entry of
@@ -17,7 +17,11 @@ type Person = Pick<Caller, 'identity' | 'context'>
  * header lets the caller in here, so that it is no identity for anybody else, and neither is a token in the body.
  * Throws InvalidInput (400).
  */
-export function readCaller(headers: IncomingHttpHeaders, members: Members, isGuarded: boolean): Person {
+export function readCaller(
+  headers: IncomingHttpHeaders,
+  members: RequestMembers,
+  isGuarded: boolean,
+): CallerIdentity {
   const { identity, context } = readEnvelope(members)
   const entries = new Map(Object.entries(context ?? {}).map(([key, value]) => [key.toLowerCase(), value]))
   for (const [name, value] of Object.entries(headers)) {
@@ -27,20 +31,20 @@ export function readCaller(headers: IncomingHttpHeaders, members: Members, isGua
   return {
     identity: {
       apiKey: key === undefined ? identity?.api_key : String(key),
-      authToken: isGuarded ? undefined : (bearerToken(headers.authorization) ?? identity?.auth_token),
+      authToken: isGuarded ? undefined : (parseBearerToken(headers.authorization) ?? identity?.auth_token),
     },
     context: entries,
   }
 }
 
 /** The token of an authorization header with the scheme Bearer, in any case. */
-export function bearerToken(authorization: string | undefined): string | undefined {
+export function parseBearerToken(authorization: string | undefined): string | undefined {
   return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
-function readEnvelope({ identity, context }: Members) {
+function readEnvelope({ identity, context }: RequestMembers) {
   const read = envelopeSchema.safeParse({ identity, context })
   if (read.success) return read.data
   const path = read.error.issues[0]?.path.map(String).join('.') ?? ''
-  throw invalidInput(`invalid member ${show(path)} of the body: expected a string`)
+  throw invalidInput(`invalid member ${quoteForMessage(path)} of the body: expected a string`)
 }

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { invalidInput } from '../interface/errors.ts'
-import { dialects } from '../interface/headers.ts'
-import { sameIdentifier, show, type Identifier } from '../interface/identifiers.ts'
+import { headerDialects } from '../interface/headers.ts'
+import { isSameIdentifier, quoteForMessage, type Identifier } from '../interface/identifiers.ts'
 import type { OperationName } from '../interface/operations.ts'
 import { operationSchemas, type DescribedOperation } from '../interface/schemas/operation-schemas.ts'
-import type { Target } from '../interface/target.ts'
-import type { Members, RequestTo } from './catalog.ts'
+import type { RouteMatch } from '../interface/target.ts'
+import type { RequestMembers, OperationRequest } from './catalog.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -14,14 +14,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * UpdateTableSchemaMetadata: its body is the data itself, and none is a request that was cut short. Throws
  * InvalidInput (400) for what is no JSON object, and for one that names another object than the route.
  */
-export function readMembers(target: Target, bytes: Uint8Array): Members {
+export function parseMembers(target: RouteMatch, bytes: Uint8Array): RequestMembers {
   const value = parse(bytes)
-  if (target.operation.body === 'map') return readMap(target, value)
+  if (target.operation.body === 'map') return parseMapBody(target, value)
   if (value === null) return {}
   const members = assertObject(value)
-  checkRoute(target, members, target.operation.repeats)
+  assertMatchesRoute(target, members, target.operation.routeMembers)
   const { query } = members
-  if (isObject(query)) checkIdentifier(query['id'], target.id, 'query.id')
+  if (isObject(query)) assertIdentifierMatches(query['id'], target.id, 'query.id')
   return members
 }
 
@@ -35,13 +35,13 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-function assertObject(value: unknown): Members {
+function assertObject(value: unknown): RequestMembers {
   if (!isObject(value)) throw invalidInput('the body is JSON, but not an object')
   return value
 }
 
 /** An object of JSON: no list, and not null. */
-export function isObject(value: unknown): value is Members {
+export function isObject(value: unknown): value is RequestMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -50,32 +50,36 @@ export function isObject(value: unknown): value is Members {
  * wrapped as the other requests are, which a member `metadata` that is an object tells, for the values of a map are
  * strings.
  */
-function readMap(target: Target, value: unknown): Members {
+function parseMapBody(target: RouteMatch, value: unknown): RequestMembers {
   if (value === null) throw invalidInput('the body is empty; expected a JSON object')
   const body = assertObject(value)
   if (!isObject(body['metadata'])) return { metadata: body }
-  checkRoute(target, body, ['id'])
+  assertMatchesRoute(target, body, ['id'])
   return body
 }
 
 /** A member that is absent or null says nothing; `[]` is the root. */
-function checkRoute({ id, indexName }: Target, members: Members, repeats: readonly string[]): void {
+function assertMatchesRoute(
+  { id, indexName }: RouteMatch,
+  members: RequestMembers,
+  repeats: readonly string[],
+): void {
   for (const name of repeats) {
     const value = members[name]
-    if (name === 'id') checkIdentifier(value, id, name)
+    if (name === 'id') assertIdentifierMatches(value, id, name)
     else if (value !== undefined && value !== null && value !== indexName) {
-      throw invalidInput(`the ${show(name)} in the body differs from the one in the route`)
+      throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the one in the route`)
     }
   }
 }
 
-function checkIdentifier(value: unknown, id: Identifier, name: string): void {
+function assertIdentifierMatches(value: unknown, id: Identifier, name: string): void {
   if (value === undefined || value === null) return
   if (!Array.isArray(value) || !value.every((part) => typeof part === 'string')) {
-    throw invalidInput(`the member ${show(name)} of the body is not a list of strings`)
+    throw invalidInput(`the member ${quoteForMessage(name)} of the body is not a list of strings`)
   }
-  if (!sameIdentifier(value, id))
-    throw invalidInput(`the ${show(name)} in the body differs from the id in the route`)
+  if (!isSameIdentifier(value, id))
+    throw invalidInput(`the ${quoteForMessage(name)} in the body differs from the id in the route`)
 }
 
 /**
@@ -83,21 +87,21 @@ function checkIdentifier(value: unknown, id: Identifier, name: string): void {
  * (400) where a fact is sent twice and differs.
  */
 export function mergeMembers(
-  { operation, parameters }: Target,
-  members: Members,
+  { operation, parameters }: RouteMatch,
+  members: RequestMembers,
   headers: IncomingHttpHeaders,
-): Members {
+): RequestMembers {
   if (parameters.size === 0 && operation.name !== 'CreateTable') return members
   const merged: Record<string, unknown> = { ...members }
   const add = (name: string, value: unknown): void => {
     if ((merged[name] ?? value) !== value) {
-      throw invalidInput(`conflicting values of ${show(name)}`)
+      throw invalidInput(`conflicting values of ${quoteForMessage(name)}`)
     }
     merged[name] = value
   }
-  for (const [name, text] of parameters) add(name, typed(operation.query.get(name), text))
+  for (const [name, text] of parameters) add(name, parseParameter(operation.query.get(name), text))
   if (operation.name === 'CreateTable') {
-    const { properties, location } = dialects.catalog
+    const { properties, location } = headerDialects.catalog
     if (headers[properties] !== undefined) add('properties', headers[properties])
     if (headers[location] !== undefined) add('location', headers[location])
   }
@@ -108,21 +112,26 @@ export function mergeMembers(
  * Holds members to the schema of an operation; without a schema, they stay what they are. Throws InvalidInput (400)
  * that names the first wrong member.
  */
-export function readRequest<Name extends OperationName>(name: Name, members: Members): RequestTo<Name> {
+export function parseRequest<Name extends OperationName>(
+  name: Name,
+  members: RequestMembers,
+): OperationRequest<Name> {
   // The compiler does not follow the name from the table of schemas to the type of its output.
-  if (!isDescribed(name)) return members as RequestTo<Name>
-  const read = readSafely(name, members)
-  if (read.success) return read.data as RequestTo<Name>
+  if (!hasSchema(name)) return members as OperationRequest<Name>
+  const read = validateMembers(name, members)
+  if (read.success) return read.data as OperationRequest<Name>
   const issue = read.error.issues[0]
   const path = issue?.path.map(String).join('.') ?? ''
-  throw invalidInput(`invalid member ${show(path)} of the request: ${issue?.message ?? 'unexpected value'}`)
+  throw invalidInput(
+    `invalid member ${quoteForMessage(path)} of the request: ${issue?.message ?? 'unexpected value'}`,
+  )
 }
 
-function isDescribed(name: OperationName): name is DescribedOperation {
+function hasSchema(name: OperationName): name is DescribedOperation {
   return Object.hasOwn(operationSchemas, name)
 }
 
-function readSafely(name: DescribedOperation, members: Members) {
+function validateMembers(name: DescribedOperation, members: RequestMembers) {
   try {
     return operationSchemas[name].request.safeParse(members)
   } catch (error) {
@@ -132,7 +141,7 @@ function readSafely(name: DescribedOperation, members: Members) {
   }
 }
 
-function typed(type: string | undefined, text: string | readonly string[]): unknown {
+function parseParameter(type: string | undefined, text: string | readonly string[]): unknown {
   if (type === 'integer') return Number(text)
   return type === 'boolean' ? text === 'true' : text
 }

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { destination, pino, type Logger } from 'pino'
-import { InterfaceError } from '../interface/errors.ts'
-import { requestIdHeader, requestIdOf } from '../interface/headers.ts'
-import { openApiPath, openApiText } from '../interface/openapi.ts'
+import { CatalogError } from '../interface/errors.ts'
+import { requestIdHeader, acceptRequestId } from '../interface/headers.ts'
+import { openApiPath, getOpenApiDocument } from '../interface/openapi.ts'
 import type { Operation } from '../interface/operations.ts'
 import { parseTarget } from '../interface/target.ts'
-import { answerUnparsed, refuseUnparsed } from '../interface/unparsed-requests.ts'
-import { accessCheck } from './access-token.ts'
-import { answer, answerable, refuse } from './answers.ts'
+import { respondToUnparsed, toUnparsedRequestError } from '../interface/unparsed-requests.ts'
+import { createAccessTokenCheck } from './access-token.ts'
+import { sendResponse, toCatalogError, sendError } from './answers.ts'
 import type { Catalog } from './catalog.ts'
 import type { BackendSettings } from './configuration.ts'
-import { dialectOf } from './dialects/lancedb.ts'
-import { operate, type OperationParts } from './operate.ts'
+import { clientDialectOf } from './dialects/lancedb.ts'
+import { executeOperation, type OperationContext } from './operate.ts'
 
 /** A catalog that answers requests. */
 export interface Backend {
@@ -23,14 +23,14 @@ export interface Backend {
 }
 
 /** A route of 4096 bytes of id, percent-encoded, and a token must fit. */
-const maximumHeaderBytes = 32 * 1024
+const maxHeaderBytes = 32 * 1024
 /** Longer than clients keep idle connections, so that they close first. */
 const keepAliveTimeout = 75_000
 const sweepMs = 50
 /** How long a client may go on sending what nobody wants. */
-const drainMs = 10_000
+const drainTimeoutMs = 10_000
 /** How long requests under way may take to end when the catalog is closed. */
-const closingMs = 20_000
+const shutdownTimeoutMs = 20_000
 
 /**
  * Starts the server in front of the catalog of the settings, embedded or remote, and listens. Rejects when the
@@ -40,12 +40,12 @@ export async function startBackend(settings: BackendSettings): Promise<Backend> 
   const log = pino({ level: settings.log.level, base: null }, destination(2))
   const catalog = await openCatalog(settings, log)
   const { limits, accessToken } = settings
-  const parts = { catalog, jsonBytes: limits.maxJsonBytes, isGuarded: accessToken !== undefined }
+  const parts = { catalog, maxJsonBytes: limits.maxJsonBytes, hasAccessToken: accessToken !== undefined }
   const server = createServer(parts, accessToken, log)
   const close = async (): Promise<void> => {
     // A connection whose answer ends only now would be kept alive, and waited for.
     const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs)
-    const deadline = setTimeout(() => server.server.closeAllConnections(), closingMs)
+    const deadline = setTimeout(() => server.server.closeAllConnections(), shutdownTimeoutMs)
     await server.close()
     clearInterval(sweep)
     clearTimeout(deadline)
@@ -75,29 +75,33 @@ async function openCatalog(settings: BackendSettings, log: Logger): Promise<Cata
  * The routes are those of the interface, and its own parser reads them from the raw request target. A request is
  * answered before fastify would look at its body, of which only the operation knows the form.
  */
-function createServer(parts: OperationParts, accessToken: string | undefined, log: Logger): FastifyInstance {
-  const document = openApiText()
-  const checkAccess = accessCheck(accessToken)
+function createServer(
+  parts: OperationContext,
+  accessToken: string | undefined,
+  log: Logger,
+): FastifyInstance {
+  const document = getOpenApiDocument()
+  const checkAccess = createAccessTokenCheck(accessToken)
   const server = fastify({
     keepAliveTimeout,
-    http: { maxHeaderSize: maximumHeaderBytes },
+    http: { maxHeaderSize: maxHeaderBytes },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // The targets of the interface are no business of fastify's router, which decodes and normalises them.
     rewriteUrl: () => '/',
-    clientErrorHandler: (error, socket) => answerUnparsed(socket, refuseUnparsed(error)),
+    clientErrorHandler: (error, socket) => respondToUnparsed(socket, toUnparsedRequestError(error)),
   })
 
   server.addHook('onRequest', async (request, reply) => {
-    const requestId = requestIdOf(request.headers[requestIdHeader])
-    const dialect = dialectOf(request.headers)
-    const signal = departureOf(reply.raw)
+    const requestId = acceptRequestId(request.headers[requestIdHeader])
+    const dialect = clientDialectOf(request.headers)
+    const signal = createAbortSignal(reply.raw)
     let operation: Operation | undefined
-    reply.header(requestIdHeader, requestId).headers(dialect.headers)
+    reply.header(requestIdHeader, requestId).headers(dialect.responseHeaders)
     try {
       if (request.method === 'GET' && request.originalUrl === '/livez') {
         if (!parts.catalog.isAlive()) {
-          throw new InterfaceError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
+          throw new CatalogError('ServiceUnavailable', 'the engine is stalled; restart the catalog')
         }
         return reply.send({ status: 'ok' })
       }
@@ -112,23 +116,23 @@ function createServer(parts: OperationParts, accessToken: string | undefined, lo
       const target = parseTarget(request.method, request.originalUrl)
       operation = target.operation
       log.debug({ requestId, operation: operation.name, id: target.id }, 'request received')
-      const result = await operate(parts, request, target, dialect, { requestId, signal })
-      return answer(reply, operation, result, (error) => {
+      const result = await executeOperation(parts, request, target, dialect, { requestId, signal })
+      return sendResponse(reply, operation, result, (error) => {
         if (!signal.aborted) log.error({ err: error, requestId }, 'response aborted')
       })
     } catch (error) {
-      const refusal = answerable(error)
+      const refusal = toCatalogError(error)
       if (refusal.status >= 500 && !signal.aborted)
         log.error({ err: refusal.cause, requestId }, refusal.message)
       drain(request.raw)
-      return refuse(reply, dialect.writeError(operation?.name, refusal), requestId)
+      return sendError(reply, dialect.writeError(operation?.name, refusal), requestId)
     }
   })
   return server
 }
 
 /** Aborted when the client leaves before its answer is complete. */
-function departureOf(response: ServerResponse): AbortSignal {
+function createAbortSignal(response: ServerResponse): AbortSignal {
   const departure = new AbortController()
   response.once('close', () => {
     if (!response.writableFinished) departure.abort()
@@ -139,7 +143,7 @@ function departureOf(response: ServerResponse): AbortSignal {
 /** What is left of a refused body is taken from the client, or it would never read its answer. */
 function drain(request: IncomingMessage): void {
   if (request.complete) return
-  const timer = setTimeout(() => request.destroy(), drainMs).unref()
+  const timer = setTimeout(() => request.destroy(), drainTimeoutMs).unref()
   request.once('close', () => clearTimeout(timer))
   // Unlike `resume`, a listener also takes effect once a reader that is still waiting for a piece lets go.
   request.on('data', () => {})

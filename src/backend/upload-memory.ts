@@ -1,6 +1,6 @@
-import { InterfaceError } from '../interface/errors.ts'
+import { CatalogError } from '../interface/errors.ts'
 import type { Upload } from './catalog.ts'
-import { readWhole } from './request-body.ts'
+import { readBody } from './request-body.ts'
 
 /** The memory that the uploads of all requests share. */
 export class UploadMemory {
@@ -11,9 +11,9 @@ export class UploadMemory {
   }
 
   /** Throws ServiceUnavailable (503) when other uploads hold what is needed. */
-  take(bytes: number): void {
+  reserve(bytes: number): void {
     if (bytes > this.#free) {
-      throw new InterfaceError('ServiceUnavailable', 'upload memory exhausted; retry later', {
+      throw new CatalogError('ServiceUnavailable', 'upload memory exhausted; retry later', {
         headers: { 'retry-after': '1' },
       })
     }
@@ -29,7 +29,7 @@ export class UploadMemory {
  * Reads an upload into one buffer and hands it to `use`; its memory is accounted for until `use` has ended.
  * Throws InvalidInput with status 413 above `limit` bytes, before any byte is read when the length is announced.
  */
-export async function withUpload<Result>(
+export async function receiveUpload<Result>(
   upload: Upload,
   limit: number,
   memory: UploadMemory,
@@ -37,11 +37,11 @@ export async function withUpload<Result>(
 ): Promise<Result> {
   let taken = 0
   const take = (bytes: number): void => {
-    memory.take(bytes)
+    memory.reserve(bytes)
     taken += bytes
   }
   try {
-    return await use(await readWhole(upload, limit, take))
+    return await use(await readBody(upload, limit, take))
   } finally {
     memory.release(taken)
   }

@@ -6,7 +6,7 @@ export function collect(value: string, previous: readonly string[]): readonly st
 }
 
 /** A moment. */
-export function time(text: string): Date {
+export function parseTime(text: string): Date {
   const date = new Date(text)
   if (Number.isNaN(date.getTime())) {
     throw new InvalidArgumentError('expected a time such as 2027-01-31T00:00:00Z')

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { defaultDelimiter, parseIdentifier } from '../interface/identifiers.ts'
-import { collect, time } from './arguments.ts'
+import { collect, parseTime } from './arguments.ts'
 
 /** The folder of a log, as every command takes it. */
 export const folderArgument = [
@@ -17,21 +17,21 @@ export const publicKeyOption = [
 ] as const
 
 /** Adds the options that select records. */
-export function withSelection(command: Command): Command {
+export function addSelectionOptions(command: Command): Command {
   return command
     .option(
       '--table <id>',
       `only records of this table, such as prod${defaultDelimiter}sales${defaultDelimiter}orders`,
-      tableId,
+      parseTableId,
     )
     .option('--principal <name>', 'only records of this principal')
     .option('--operation <name>', 'only records of this operation, such as CreateTableVersion')
-    .option('--since <time>', 'only records from this time on, such as 2027-01-31T00:00:00Z', time)
-    .option('--until <time>', 'only records before this time', time)
+    .option('--since <time>', 'only records from this time on, such as 2027-01-31T00:00:00Z', parseTime)
+    .option('--until <time>', 'only records before this time', parseTime)
 }
 
 /** An id as it stands in a route. */
-export function tableId(text: string): readonly string[] {
+export function parseTableId(text: string): readonly string[] {
   try {
     return parseIdentifier(text, defaultDelimiter)
   } catch (error) {

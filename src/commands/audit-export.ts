@@ -1,18 +1,18 @@
 import { Option, type Command } from 'commander'
 import { formatRecord, recordFormats, type RecordFormat } from '../audit/formats/format-record.ts'
-import { selectRecords, type Selection } from '../audit/select.ts'
-import { folderArgument, withSelection } from './audit-arguments.ts'
-import { attempt } from './failure.ts'
+import { selectRecords, type RecordFilter } from '../audit/select.ts'
+import { folderArgument, addSelectionOptions } from './audit-arguments.ts'
+import { runStep } from './failure.ts'
 import { newCommand } from './new-command.ts'
 import { printLines } from './print-lines.ts'
 
-interface ExportOptions extends Selection {
+interface ExportOptions extends RecordFilter {
   readonly format: RecordFormat
 }
 
 /** `catalog-gateway audit export DIR --format ocsf`: records in a format that other programs know. */
 export function exportCommand(): Command {
-  return withSelection(newCommand('export'))
+  return addSelectionOptions(newCommand('export'))
     .description('print records of an audit log as JSON lines for other programs')
     .argument(...folderArgument)
     .addOption(
@@ -27,12 +27,12 @@ export function exportCommand(): Command {
 }
 
 async function exportRecords(folder: string, { format, ...selection }: ExportOptions): Promise<void> {
-  await attempt('the audit log cannot be read', () => printLines(formatted(folder, selection, format)))
+  await runStep('the audit log cannot be read', () => printLines(formatted(folder, selection, format)))
 }
 
 async function* formatted(
   folder: string,
-  selection: Selection,
+  selection: RecordFilter,
   format: RecordFormat,
 ): AsyncGenerator<string> {
   for await (const { record, context } of selectRecords(folder, selection)) {

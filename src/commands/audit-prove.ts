@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import { logFolders } from '../audit/log-folders.ts'
+import { listLogFolders } from '../audit/log-folders.ts'
 import { proveTable } from '../audit/prove.ts'
 import { readSealVerifier } from '../audit/seal-key.ts'
 import { verifyProofs } from '../audit/verify-proof.ts'
-import { folderArgument, publicKeyOption, tableId } from './audit-arguments.ts'
-import { attempt, CommandFailure } from './failure.ts'
+import { folderArgument, publicKeyOption, parseTableId } from './audit-arguments.ts'
+import { runStep, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
 import { printLines } from './print-lines.ts'
 
@@ -13,7 +13,7 @@ export function proveCommand(): Command {
   return newCommand('prove')
     .description('print the history of one table with a proof that the log contains it, without other tables')
     .argument(...folderArgument)
-    .requiredOption('--table <id>', 'the table, such as prod$sales$orders', tableId)
+    .requiredOption('--table <id>', 'the table, such as prod$sales$orders', parseTableId)
     .action(prove)
 }
 
@@ -29,13 +29,13 @@ export function verifyProofCommand(): Command {
 async function prove(folder: string, { table }: { table: readonly string[] }): Promise<void> {
   let [records, unsealed] = [0, 0]
   async function* lines(): AsyncGenerator<string> {
-    for (const log of await logFolders(folder)) {
+    for (const log of await listLogFolders(folder)) {
       const counts = yield* proveTable(log, table)
       records += counts.records
       unsealed += counts.unsealed
     }
   }
-  const isPrinted = await attempt('the audit log cannot be read', () => printLines(lines()))
+  const isPrinted = await runStep('the audit log cannot be read', () => printLines(lines()))
   if (!isPrinted) return
   if (unsealed > 0) {
     process.stderr.write(`${unsealed} newer records are not sealed yet and not in the proof\n`)
@@ -45,19 +45,19 @@ async function prove(folder: string, { table }: { table: readonly string[] }): P
 
 async function checkProof(file: string, { publicKey }: { publicKey: readonly string[] }): Promise<void> {
   if (publicKey.length === 0) throw new CommandFailure('--public-key is required')
-  const keys = await attempt('the public key cannot be read', () =>
+  const keys = await runStep('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )
-  const reports = await attempt('the proof cannot be read', () => verifyProofs(file, keys))
+  const reports = await runStep('the proof cannot be read', () => verifyProofs(file, keys))
   for (const { problem, records, table, first, last, isFromBeginning } of reports) {
     if (problem) {
       throw new CommandFailure(
         `broken: line ${problem.line}: ${problem.what}\n${records} valid records before it`,
       )
     }
-    const begun = isFromBeginning ? 'from its first record on' : 'starting after its first record'
+    const started = isFromBeginning ? 'from its first record on' : 'starting after its first record'
     process.stdout.write(
-      `valid: ${records} records of table ${table.join('$')}, ${begun}, complete from ${first} to ${last}\n`,
+      `valid: ${records} records of table ${table.join('$')}, ${started}, complete from ${first} to ${last}\n`,
     )
   }
 }

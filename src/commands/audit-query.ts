@@ -1,19 +1,19 @@
 import type { Command } from 'commander'
-import { deedOf, selectRecords, type SelectedRecord, type Selection } from '../audit/select.ts'
+import { getRequestRecord, selectRecords, type SelectedRecord, type RecordFilter } from '../audit/select.ts'
 import type { StoredRecord } from '../audit/read.ts'
-import type { OutOfBand } from '../audit/records.ts'
-import { folderArgument, withSelection } from './audit-arguments.ts'
-import { attempt } from './failure.ts'
+import type { OutOfBandVersions } from '../audit/records.ts'
+import { folderArgument, addSelectionOptions } from './audit-arguments.ts'
+import { runStep } from './failure.ts'
 import { newCommand } from './new-command.ts'
 import { printLines } from './print-lines.ts'
 
-interface QueryOptions extends Selection {
+interface QueryOptions extends RecordFilter {
   readonly json?: boolean
 }
 
 /** `catalog-gateway audit query DIR`: the records of some table, principal, operation or time. */
 export function queryCommand(): Command {
-  return withSelection(newCommand('query'))
+  return addSelectionOptions(newCommand('query'))
     .description('show the records of an audit log, oldest first')
     .argument(...folderArgument)
     .option('--json', 'print the records as stored, as JSON lines')
@@ -21,25 +21,28 @@ export function queryCommand(): Command {
 }
 
 async function query(folder: string, { json = false, ...selection }: QueryOptions): Promise<void> {
-  await attempt('the audit log cannot be read', () =>
-    printLines(linesOf(selectRecords(folder, selection), json)),
+  await runStep('the audit log cannot be read', () =>
+    printLines(formatRecords(selectRecords(folder, selection), json)),
   )
 }
 
-async function* linesOf(selected: AsyncIterable<SelectedRecord>, json: boolean): AsyncGenerator<string> {
-  if (!json) yield rowOf('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'RESULT')
+async function* formatRecords(
+  selected: AsyncIterable<SelectedRecord>,
+  json: boolean,
+): AsyncGenerator<string> {
+  if (!json) yield formatRow('TIME', 'CHAIN:SEQ', 'KIND', 'PRINCIPAL', 'OPERATION', 'OBJECT', 'RESULT')
   for await (const { record, context } of selected) {
-    const deed = deedOf(record, context)
+    const deed = getRequestRecord(record, context)
     yield json
       ? JSON.stringify(record)
-      : rowOf(
+      : formatRow(
           record.time,
           `${record.chain}:${record.seq}`,
           record.kind,
           deed?.principal?.name ?? '-',
           deed?.operation ?? '-',
-          shownId(record.tables?.map(({ id }) => id) ?? (deed?.id ? [deed.id] : [])),
-          resultOf(record),
+          formatIds(record.tables?.map(({ id }) => id) ?? (deed?.id ? [deed.id] : [])),
+          formatResult(record),
         )
   }
 }
@@ -47,21 +50,21 @@ async function* linesOf(selected: AsyncIterable<SelectedRecord>, json: boolean):
 const widths = [24, 28, 8, 20, 26, 32]
 
 /** Columns in a line. What callers chose the text of cannot move the cursor of a terminal. */
-function rowOf(...cells: readonly string[]): string {
+function formatRow(...cells: readonly string[]): string {
   return cells
     .map((cell, column) => cell.replaceAll(/\p{C}/gu, '?').padEnd(widths[column] ?? 0))
     .join('  ')
     .trimEnd()
 }
 
-function shownId(ids: readonly (readonly string[])[]): string {
+function formatIds(ids: readonly (readonly string[])[]): string {
   return ids.map((id) => id.join('$')).join(',') || '-'
 }
 
-function resultOf(record: StoredRecord): string {
+function formatResult(record: StoredRecord): string {
   switch (record.kind) {
     case 'outcome':
-      return record.result + shownVersion(record) + shownOutOfBand(record)
+      return record.result + formatVersion(record) + formatOutOfBandVersions(record)
     case 'refusal':
       return `${record.status} ${record.reason}`
     case 'reload':
@@ -71,7 +74,7 @@ function resultOf(record: StoredRecord): string {
     case 'tampered':
       return `${record.file} ${record.what}`
     case 'resolved':
-      return `${record.result}: ${record.evidence}${shownOutOfBand(record)}`
+      return `${record.result}: ${record.evidence}${formatOutOfBandVersions(record)}`
     case 'recovered':
       return `${record.file}: ${record.bytesCut} bytes truncated, ${record.bytesRestored ?? 0} restored`
     case 'pruned':
@@ -87,20 +90,20 @@ function resultOf(record: StoredRecord): string {
   return ''
 }
 
-function shownVersion({ version, versions = [] }: Extract<StoredRecord, { kind: 'outcome' }>): string {
+function formatVersion({ version, versions = [] }: Extract<StoredRecord, { kind: 'outcome' }>): string {
   if (version === undefined) return ''
   return ` version ${version}${versions.some(({ observed }) => observed) ? ' (observed)' : ''}`
 }
 
 /** The versions that were made past the log; the ids are shown if the record concerns several tables. */
-function shownOutOfBand({
+function formatOutOfBandVersions({
   outOfBand = [],
   tables = [],
 }: Extract<StoredRecord, { kind: 'outcome' | 'resolved' }>): string {
   if (outOfBand.length === 0) return ''
   const shown = outOfBand.map(
-    ({ id, branch, from, to }: OutOfBand) =>
-      (tables.length > 1 ? `${shownId([id])} ` : '') +
+    ({ id, branch, from, to }: OutOfBandVersions) =>
+      (tables.length > 1 ? `${formatIds([id])} ` : '') +
       (from === to ? `${from}` : `${from}..${to}`) +
       (branch === undefined ? '' : ` on branch ${branch}`),
   )

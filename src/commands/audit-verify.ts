@@ -6,7 +6,7 @@ import type { VerifyReport } from '../audit/verify.ts'
 import { verifyAuditLogs, type VerifiedLog } from '../audit/verify-logs.ts'
 import { collect } from './arguments.ts'
 import { folderArgument, publicKeyOption } from './audit-arguments.ts'
-import { attempt, CommandFailure } from './failure.ts'
+import { runStep, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
 
 interface VerifyOptions {
@@ -26,21 +26,21 @@ export function verifyCommand(): Command {
     .option(
       '--expect-head <hash>',
       'the hash of a record that must exist, or its first 12 digits; repeatable, for several workers',
-      (text, before: readonly string[]) => collect(hash(text), before),
+      (text, before: readonly string[]) => collect(parseHash(text), before),
       [],
     )
     .action(verify)
 }
 
 async function verify(folder: string, { publicKey, expectHead }: VerifyOptions): Promise<void> {
-  const keys = await attempt('the public key cannot be read', () =>
+  const keys = await runStep('the public key cannot be read', () =>
     Promise.all(publicKey.map(readSealVerifier)),
   )
-  const { logs, missingHeads } = await attempt('the audit log cannot be read', () =>
+  const { logs, missingHeads } = await runStep('the audit log cannot be read', () =>
     verifyAuditLogs(folder, {
       ...(keys.length > 0 && { keys }),
       expectedHeads: expectHead,
-      progress: progressOnStandardError(),
+      onProgress: createProgressReporter(),
     }),
   )
   const broken = logs.find(({ report }) => !report.ok)
@@ -49,15 +49,15 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
     const line = problem.line === undefined ? '' : `:${problem.line}`
     const seq = problem.seq === undefined ? '' : ` (record ${problem.seq})`
     const file = join(broken.name, problem.file)
-    throw new CommandFailure(`broken: ${file}${line}${seq}: ${problem.what}\n${countsOf(logs)} before it`)
+    throw new CommandFailure(`broken: ${file}${line}${seq}: ${problem.what}\n${formatCounts(logs)} before it`)
   }
   for (const head of missingHeads) {
     const what = `no record has the hash ${head}: the log was truncated, or this is another log`
-    throw new CommandFailure(`broken: ${what}\n${countsOf(logs)} found`)
+    throw new CommandFailure(`broken: ${what}\n${formatCounts(logs)} found`)
   }
   if (logs.every(({ report }) => report.chains === 0))
     throw new CommandFailure(`${folder} contains no audit log`)
-  process.stdout.write(`good: ${countsOf(logs)}\n`)
+  process.stdout.write(`good: ${formatCounts(logs)}\n`)
   for (const { name, report } of logs) {
     if (report.journal?.state !== 'needed') continue
     const { file, bytes } = report.journal
@@ -76,11 +76,11 @@ async function verify(folder: string, { publicKey, expectHead }: VerifyOptions):
   }
   for (const { name, report } of logs) {
     const which = name === '' ? '' : `${name}: `
-    for (const note of notesOn(report, keys.length > 0)) process.stderr.write(`${which}${note}\n`)
+    for (const note of formatNotes(report, keys.length > 0)) process.stderr.write(`${which}${note}\n`)
   }
 }
 
-function countsOf(logs: readonly VerifiedLog[]): string {
+function formatCounts(logs: readonly VerifiedLog[]): string {
   const sum = (count: (report: VerifyReport) => number): number =>
     logs.reduce((total, { report }) => total + count(report), 0)
   const chains = `${sum((report) => report.chains)} chains${logs.length > 1 ? ` of ${logs.length} logs` : ''}`
@@ -89,7 +89,7 @@ function countsOf(logs: readonly VerifiedLog[]): string {
 }
 
 /** What the verdict rests on. */
-function notesOn(
+function formatNotes(
   { seals, unsealed, pruned, head, journal }: VerifyReport,
   areSealsChecked: boolean,
 ): string[] {
@@ -110,7 +110,7 @@ function notesOn(
   ]
 }
 
-function progressOnStandardError(): (file: string, records: number) => void {
+function createProgressReporter(): (file: string, records: number) => void {
   let due = performance.now() + progressMs
   return (file, records) => {
     if (performance.now() < due) return
@@ -119,7 +119,7 @@ function progressOnStandardError(): (file: string, records: number) => void {
   }
 }
 
-function hash(text: string): string {
+function parseHash(text: string): string {
   if (/^[0-9a-f]{12,64}$/.test(text)) return text
   throw new InvalidArgumentError('expected 12 to 64 lower-case hex digits')
 }

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { backendSettingsSchema } from '../backend/configuration.ts'
-import { withAbsoluteAddressFiles } from '../interface/catalog-address.ts'
-import { surviveOtherSignals } from '../signals.ts'
+import { resolveAddressFiles } from '../interface/catalog-address.ts'
+import { ignoreOtherSignals } from '../signals.ts'
 import { readSettings } from '../settings.ts'
 import { isCatalogProcess, runCatalogProcess } from './catalog-process.ts'
-import { attempt } from './failure.ts'
+import { runStep } from './failure.ts'
 import { newCommand } from './new-command.ts'
-import { untilStopped } from './until-stopped.ts'
+import { runUntilStopped } from './until-stopped.ts'
 
 /** Requests under way get 20 seconds; work that the engine never ends must not keep the process. */
 const closingMs = 25_000
@@ -22,8 +22,8 @@ export function backendCommand(): Command {
       'settings file (YAML); environment variables (CATALOG_GATEWAY__...) override it',
     )
     .action(async ({ config }: { config: string }) => {
-      surviveOtherSignals()
-      const settings = await attempt(`the settings in ${config} cannot be used`, async () =>
+      ignoreOtherSignals()
+      const settings = await runStep(`the settings in ${config} cannot be used`, async () =>
         readSettings(backendSettingsSchema, {
           file: config,
           text: await readFile(config, 'utf8'),
@@ -44,26 +44,26 @@ export function backendCommand(): Command {
       }
       // Loaded here, so that no other command, and no gateway, carries the engine in its memory.
       const { startBackend } = await import('../backend/server.ts')
-      const backend = await attempt('the catalog cannot start', () =>
+      const backend = await runStep('the catalog cannot start', () =>
         startBackend({
           ...settings,
           data,
           store,
-          catalog: { remote: remote && withAbsoluteAddressFiles(remote, (path) => resolve(folder, path)) },
+          catalog: { remote: remote && resolveAddressFiles(remote, (path) => resolve(folder, path)) },
         }),
       )
       const close = async (): Promise<void> => {
         setTimeout(() => process.kill(process.pid, 'SIGKILL'), closingMs).unref()
         await backend.close()
       }
-      await untilStopped({
+      await runUntilStopped({
         close,
         announcement: `listening on ${backend.url}\n`,
-        reload: nothingToReload,
+        reload: ignoreReload,
       })
     })
 }
 
-async function nothingToReload(): Promise<void> {
+async function ignoreReload(): Promise<void> {
   process.stderr.write('SIGHUP ignored: changed settings require a restart\n')
 }

@@ -26,13 +26,13 @@ interface CatalogProcess {
 /** How long the catalog may take to come up. */
 const startupMs = 30_000
 /** How long a restart waits: doubled from one failure to the next, and short again after a run of some length. */
-const firstDelayMs = 500
-const longestDelayMs = 30_000
-const steadyRunMs = 60_000
+const initialDelayMs = 500
+const maxDelayMs = 30_000
+const stableRunMs = 60_000
 /** A catalog that fails so many checks in a row is killed; one that stops working in its engine fails them too. */
 const checkMs = 5_000
 const checkTimeoutMs = 5_000
-const mostFailedChecks = 3
+const maxFailedChecks = 3
 
 /**
  * Starts the reference catalog on a private loopback port, with its data in that folder. It ends with this
@@ -45,7 +45,7 @@ export async function startBundledCatalog(folder: string): Promise<BundledCatalo
   let running = await start(0)
   const { url } = running
   const stopping = new AbortController()
-  const restarts = keepRunning(
+  const restarts = superviseCatalog(
     running,
     () => start(Number(new URL(url).port)),
     stopping.signal,
@@ -73,28 +73,28 @@ async function startProcess(file: string, accessToken: string, port: number): Pr
   }
   await writeFile(file, stringify(settings), { mode: 0o600 })
   const child = forkCatalog(['--config', file], ['ignore', 'pipe', 'inherit', 'ipc'])
-  return { child, url: await announcedUrl(child) }
+  return { child, url: await readAnnouncedUrl(child) }
 }
 
 /** Starts the catalog again whenever it has ended, until the signal is aborted. */
-async function keepRunning(
+async function superviseCatalog(
   first: CatalogProcess,
   start: () => Promise<CatalogProcess>,
   stopping: AbortSignal,
   started: (next: CatalogProcess) => void,
 ): Promise<void> {
   let running = first
-  let delayMs = firstDelayMs
+  let delayMs = initialDelayMs
   for (;;) {
     const since = performance.now()
-    const end = await untilEnded(running)
-    if (performance.now() - since > steadyRunMs) delayMs = firstDelayMs
+    const end = await waitForExit(running)
+    if (performance.now() - since > stableRunMs) delayMs = initialDelayMs
     let problem = `the catalog process exited (${end})`
     for (let isUp = false; !isUp;) {
       if (stopping.aborted) return
       process.stderr.write(`${problem}; restarting in ${delayMs / 1000} s\n`)
       await sleep(delayMs, undefined, { signal: stopping }).catch(() => undefined)
-      delayMs = Math.min(2 * delayMs, longestDelayMs)
+      delayMs = Math.min(2 * delayMs, maxDelayMs)
       if (stopping.aborted) return
       try {
         running = await start()
@@ -111,11 +111,11 @@ async function keepRunning(
 }
 
 /** Waits for the end of the process, and kills it when it hangs; resolves to what ended it. */
-async function untilEnded({ child, url }: CatalogProcess): Promise<string> {
+async function waitForExit({ child, url }: CatalogProcess): Promise<string> {
   const ended = new AbortController()
   child.once('exit', () => ended.abort())
   if (child.exitCode === null && child.signalCode === null) {
-    for (let failures = 0; !ended.signal.aborted && failures < mostFailedChecks;) {
+    for (let failures = 0; !ended.signal.aborted && failures < maxFailedChecks;) {
       await sleep(checkMs, undefined, { signal: ended.signal }).catch(() => undefined)
       failures = (await isAlive(url)) ? 0 : failures + 1
     }
@@ -138,7 +138,7 @@ async function isAlive(url: string): Promise<boolean> {
   }
 }
 
-async function announcedUrl(child: ChildProcess): Promise<string> {
+async function readAnnouncedUrl(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('the catalog process has no standard output')
   const timer = setTimeout(() => child.kill('SIGKILL'), startupMs)
   try {

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { untilStopped } from './until-stopped.ts'
+import { runUntilStopped } from './until-stopped.ts'
 
 const main = fileURLToPath(
   new URL(`../main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
@@ -16,11 +16,11 @@ const main = fileURLToPath(
 const environment = { MALLOC_ARENA_MAX: '2' }
 const flags = ['--max-semi-space-size=1']
 /** Tells the process that it is the one; its value says nothing. */
-const mark = 'CATALOG_GATEWAY_SMALL_MEMORY'
+const processMarker = 'CATALOG_GATEWAY_SMALL_MEMORY'
 
 /** True in a process that `forkCatalog` has started. */
 export function isCatalogProcess(): boolean {
-  return process.env[mark] !== undefined
+  return process.env[processMarker] !== undefined
 }
 
 /**
@@ -31,7 +31,7 @@ export function forkCatalog(parameters: readonly string[], stdio: StdioOptions):
   return fork(main, ['backend', ...parameters], {
     stdio,
     execArgv: [...process.execArgv, ...flags],
-    env: { ...environment, ...process.env, [mark]: 'true' },
+    env: { ...environment, ...process.env, [processMarker]: 'true' },
     // Ctrl-C in a terminal reaches a whole process group; who started the catalog tells it when to end.
     detached: true,
   })
@@ -62,5 +62,5 @@ export async function runCatalogProcess(parameters: readonly string[]): Promise<
   const reload = async (): Promise<void> => {
     child.kill('SIGHUP')
   }
-  await Promise.race([untilStopped({ close: stop, reload }), ended])
+  await Promise.race([runUntilStopped({ close: stop, reload }), ended])
 }

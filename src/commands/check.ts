@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { readGatewaySettings, type GatewaySettings } from '../config.ts'
-import { effectiveSettings } from '../effective-settings.ts'
+import { formatEffectiveSettings } from '../effective-settings.ts'
 import { readServerCertificates } from '../lib/tls/server-certificates.ts'
 import { readPageTokenSecret } from '../gateway/listing/page-token.ts'
-import { filesOf, readUpstreamFiles } from '../gateway/upstream/upstream-files.ts'
+import { listUpstreamFiles, readUpstreamOptions } from '../gateway/upstream/upstream-files.ts'
 import { listKeys } from '../identity/api-key-store.ts'
-import { openAssertions } from '../identity/assertions.ts'
+import { openAssertionSigner } from '../identity/assertions.ts'
 import { readPepper } from '../identity/pepper.ts'
-import { readAccess } from '../limits/shared/access.ts'
-import { assertAnyPolicy, loadPlace } from '../policy/folder.ts'
-import { policyFolder, type PolicyPlace } from '../policy/policy-place.ts'
-import { policyPlace } from '../policy/settings.ts'
+import { readRedisAccess } from '../limits/shared/access.ts'
+import { assertAnyPolicy, loadPoliciesFrom } from '../policy/folder.ts'
+import { createFolderLocation, type PolicyLocation } from '../policy/policy-place.ts'
+import { openPolicyLocation } from '../policy/settings.ts'
 import { findDevelopmentFiles } from './development-files.ts'
-import { attempt, CommandFailure } from './failure.ts'
+import { runStep, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
 
 /** `catalog-gateway check --config FILE`: everything that `serve` would refuse, without serving. */
@@ -22,11 +22,11 @@ export function checkCommand(): Command {
     .description('check settings, policies and keys, and print the effective settings')
     .requiredOption('--config <file>', 'settings file (YAML)')
     .action(async ({ config }: { config: string }) => {
-      const settings = await attempt(`the settings in ${config} cannot be used`, () =>
+      const settings = await runStep(`the settings in ${config} cannot be used`, () =>
         readGatewaySettings(config, process.env),
       )
       await checkFiles(settings)
-      process.stdout.write(effectiveSettings(settings, process.env))
+      process.stdout.write(formatEffectiveSettings(settings, process.env))
     })
 }
 
@@ -35,20 +35,22 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
   const { listen, policies, identity, upstreams, listing, limits } = settings
   const failures = [...(await findDevelopmentFiles(settings))]
   const keep = async (what: string, step: () => Promise<unknown>): Promise<void> => {
-    await attempt(what, step).catch((error: unknown) => failures.push((error as Error).message))
+    await runStep(what, step).catch((error: unknown) => failures.push((error as Error).message))
   }
   const { tls } = listen
   if (tls) await keep('the certificates of `listen` cannot be used', () => readServerCertificates(tls))
-  await keep('the policies cannot be used', async () => checkPolicies(await policyPlace(policies)))
+  await keep('the policies cannot be used', async () => checkPolicies(await openPolicyLocation(policies)))
   const { candidateFolder } = policies
   if (candidateFolder !== undefined)
-    await keep('the candidate policies cannot be used', () => checkPolicies(policyFolder(candidateFolder)))
+    await keep('the candidate policies cannot be used', () =>
+      checkPolicies(createFolderLocation(candidateFolder)),
+    )
   const { apiKeys, introspection, assertion } = identity
   if (introspection) {
     await keep('the secret for introspection cannot be read', () => readFile(introspection.clientSecretFile))
   }
   if (assertion) {
-    await keep('the keys of assertions cannot be used', () => openAssertions(assertion, Date.now))
+    await keep('the keys of assertions cannot be used', () => openAssertionSigner(assertion, Date.now))
   }
   if (apiKeys) {
     await keep('the API keys cannot be used', () => listKeys(apiKeys.store))
@@ -58,18 +60,18 @@ async function checkFiles(settings: GatewaySettings): Promise<void> {
     await keep('the secret of page tokens cannot be used', () => readPageTokenSecret(listing.tokenKeyFile))
   }
   const { shared } = limits
-  if (shared) await keep('the files of the shared limits cannot be used', () => readAccess(shared))
+  if (shared) await keep('the files of the shared limits cannot be used', () => readRedisAccess(shared))
   for (const upstream of upstreams) {
     const unreadable = failures.length
-    for (const file of filesOf(upstream)) {
+    for (const file of listUpstreamFiles(upstream)) {
       await keep(`a file for the upstream ${upstream.name} cannot be read`, () => readFile(file))
     }
     if (failures.length > unreadable) continue
-    await keep(`the upstream ${upstream.name} cannot be used`, () => readUpstreamFiles(upstream))
+    await keep(`the upstream ${upstream.name} cannot be used`, () => readUpstreamOptions(upstream))
   }
   if (failures.length > 0) throw new CommandFailure(failures.join('\n'))
 }
 
-async function checkPolicies(place: PolicyPlace): Promise<void> {
-  assertAnyPolicy(place.name, (await loadPlace(place)).size)
+async function checkPolicies(location: PolicyLocation): Promise<void> {
+  assertAnyPolicy(location.name, (await loadPoliciesFrom(location)).size)
 }

@@ -16,7 +16,7 @@ export const readingsSchema = new Schema([
 ])
 
 /** The vector of a reading: the same number makes the same vector. */
-export function vectorOf(id: number): Float32Array {
+export function vectorForReading(id: number): Float32Array {
   return Float32Array.from({ length: dimensions }, (_, index) => noise(id * dimensions + index))
 }
 
@@ -29,7 +29,7 @@ function noise(seed: number): number {
 /** So many readings, numbered from `first`. */
 export function generateReadings(first: number, rows: number): Arrow.Table {
   const values = new Float32Array(rows * dimensions)
-  for (let row = 0; row < rows; row += 1) values.set(vectorOf(first + row), row * dimensions)
+  for (let row = 0; row < rows; row += 1) values.set(vectorForReading(first + row), row * dimensions)
   const child = makeData({ type: new Float32(), data: values })
   return new Table(readingsSchema, {
     id: makeVector(BigInt64Array.from({ length: rows }, (_, row) => BigInt(first + row))),

@@ -7,10 +7,10 @@ import { fetch } from 'undici'
 import { readAuditLog, type StoredRecord } from '../audit/read.ts'
 import { createKey } from '../identity/api-key-store.ts'
 import { readPepper } from '../identity/pepper.ts'
-import { generateReadings, readingsSchema, vectorOf } from './demo-readings.ts'
+import { generateReadings, readingsSchema, vectorForReading } from './demo-readings.ts'
 import { devFiles } from './dev.ts'
-import { attempt, CommandFailure } from './failure.ts'
-import { invocation, shellWord } from './invocation.ts'
+import { runStep, CommandFailure } from './failure.ts'
+import { programInvocation, quoteShellWord } from './invocation.ts'
 
 /** What the tour needs to know of the running `dev`. */
 export interface Tour {
@@ -23,43 +23,43 @@ export interface Tour {
 const namespace = ['demo']
 const batchRows = 10_000
 /** A gateway looks at the store of keys every two seconds. */
-const keyWaitMs = 10_000
+const keyReloadTimeoutMs = 10_000
 
 /** Drives a running `dev` stack step by step, and says at each what is done and what came of it. */
 export async function runTour(tour: Tour): Promise<void> {
-  const key = tour.apiKey ?? (await keyOfDev(tour.dataDir))
-  await reach(tour.url, key)
+  const key = tour.apiKey ?? (await readDevelopmentKey(tour.dataDir))
+  await waitUntilReachable(tour.url, key)
   const name = `readings_${Date.now().toString(36)}`
   const developer = await connect('db://demo', { apiKey: key, hostOverride: tour.url })
 
-  say(1, 'Create the namespace "demo"', 'POST /v1/namespace/demo/create')
+  printStep(1, 'Create the namespace "demo"', 'POST /v1/namespace/demo/create')
   await developer.createNamespace(namespace, { mode: 'exist_ok' })
   print('   exists already')
 
-  say(
+  printStep(
     2,
     `Stream ${tour.rows} rows with vectors into demo.${name}`,
     'POST .../create and .../insert, Arrow streams',
   )
   const table = await streamRows(developer, name, tour.rows)
 
-  say(3, 'Query it', 'POST .../count_rows and .../query')
+  printStep(3, 'Query it', 'POST .../count_rows and .../query')
   await query(table)
 
-  say(4, 'Be denied', 'the principal "demo-analyst" may read this namespace, and nothing else')
-  await beDenied(tour, name)
+  printStep(4, 'Be denied', 'the principal "demo-analyst" may read this namespace, and nothing else')
+  await showDenial(tour, name)
 
-  say(5, 'Commit with the gateway in front of the external manifest store', 'POST .../version/create')
+  printStep(5, 'Commit with the gateway in front of the external manifest store', 'POST .../version/create')
   const managed = `managed_${name}`
-  await commit(tour.url, key, managed)
+  await commitVersions(tour.url, key, managed)
 
   const audit = join(tour.dataDir, devFiles.audit)
-  say(6, `Audit records of demo.${managed}`, audit)
+  printStep(6, `Audit records of demo.${managed}`, audit)
   await showAudit(audit, managed)
-  print(`\nDone. Verify the audit log: ${invocation()} audit verify ${shellWord(audit)}`)
+  print(`\nDone. Verify the audit log: ${programInvocation()} audit verify ${quoteShellWord(audit)}`)
 }
 
-async function keyOfDev(dataDir: string): Promise<string> {
+async function readDevelopmentKey(dataDir: string): Promise<string> {
   const file = join(dataDir, devFiles.key)
   try {
     return (await readFile(file, 'utf8')).trim()
@@ -71,10 +71,10 @@ async function keyOfDev(dataDir: string): Promise<string> {
   }
 }
 
-async function reach(url: string, key: string): Promise<void> {
-  await attempt(`the tour cannot start; is the stack running (npm start) at ${url}?`, async () => {
-    const answer = await fetch(`${url}/v1/namespace/$/list`, { headers: { 'x-api-key': key } })
-    if (!answer.ok) throw new Error(`status ${answer.status}: ${await answer.text()}`)
+async function waitUntilReachable(url: string, key: string): Promise<void> {
+  await runStep(`the tour cannot start; is the stack running (npm start) at ${url}?`, async () => {
+    const response = await fetch(`${url}/v1/namespace/$/list`, { headers: { 'x-api-key': key } })
+    if (!response.ok) throw new Error(`status ${response.status}: ${await response.text()}`)
   })
 }
 
@@ -95,7 +95,7 @@ async function query(table: Table): Promise<void> {
   print('   nearest to the vector of reading 4242:')
   const nearest = table
     .query()
-    .nearestTo([...vectorOf(4242)])
+    .nearestTo([...vectorForReading(4242)])
     .limit(3)
     .select(['id', 'sensor', '_distance'])
   for (const row of (await nearest.toArray()) as { id: bigint; sensor: number; _distance: number }[]) {
@@ -104,7 +104,7 @@ async function query(table: Table): Promise<void> {
 }
 
 /** Makes a key as an operator would, and shows what its holder may and may not do. */
-async function beDenied(tour: Tour, name: string): Promise<void> {
+async function showDenial(tour: Tour, name: string): Promise<void> {
   const pepper = await readPepper(join(tour.dataDir, devFiles.pepper))
   const { text } = await createKey(join(tour.dataDir, devFiles.store), pepper, {
     principal: 'demo-analyst',
@@ -113,7 +113,7 @@ async function beDenied(tour: Tour, name: string): Promise<void> {
   })
   const call = (action: string): Promise<Response> =>
     fetch(`${tour.url}/v1/table/demo$${name}/${action}`, { method: 'POST', headers: { 'x-api-key': text } })
-  const deadline = Date.now() + keyWaitMs
+  const deadline = Date.now() + keyReloadTimeoutMs
   let allowed = await call('count_rows')
   while (allowed.status === 401 && Date.now() < deadline) {
     await sleep(250)
@@ -128,7 +128,7 @@ async function beDenied(tour: Tour, name: string): Promise<void> {
 }
 
 /** This client writes data and manifests by itself, and asks the catalog for each version: the catalog decides. */
-async function commit(url: string, key: string, name: string): Promise<void> {
+async function commitVersions(url: string, key: string, name: string): Promise<void> {
   const client = await connectNamespace('rest', { uri: url, headers: { 'x-api-key': key } })
   const table = await client.createTable(name, generateReadings(0, 100), namespace)
   await table.add(generateReadings(100, 100))
@@ -155,7 +155,7 @@ async function showAudit(folder: string, table: string): Promise<void> {
   }
 }
 
-function say(step: number, what: string, how: string): void {
+function printStep(step: number, what: string, how: string): void {
   print(`\n${step}. ${what}\n   (${how})`)
 }
 

@@ -8,7 +8,7 @@ export function demoCommand(): Command {
     .option('--url <url>', 'where `dev` listens', 'http://127.0.0.1:2333')
     .option('--data-dir <dir>', 'the data folder of `dev`', '.catalog-gateway')
     .option('--api-key <key>', 'the development key; default: the key in the data folder of `dev`')
-    .option('--rows <number>', 'number of rows to stream', rows, 100_000)
+    .option('--rows <number>', 'number of rows to stream', parseRows, 100_000)
     .action(async (options: { url: string; dataDir: string; apiKey?: string; rows: number }) => {
       // Loaded here, so that no other command carries the client library in its memory.
       const { runTour } = await import('./demo-tour.ts')
@@ -16,7 +16,7 @@ export function demoCommand(): Command {
     })
 }
 
-function rows(text: string): number {
+function parseRows(text: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError('expected an integer above 0')
   return value

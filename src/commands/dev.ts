@@ -7,14 +7,14 @@ import { auditSchema } from '../audit/settings.ts'
 import type { GatewaySettings } from '../config.ts'
 import { limitsSchema, timeoutsSchema } from '../config/listen-settings.ts'
 import { upstreamSchema } from '../gateway/upstream/upstream-settings.ts'
-import { readOrMakePepper } from '../identity/pepper.ts'
-import { surviveOtherSignals } from '../signals.ts'
+import { readOrCreatePepper } from '../identity/pepper.ts'
+import { ignoreOtherSignals } from '../signals.ts'
 import { startBundledCatalog, type BundledCatalog } from './bundled-catalog.ts'
 import { logSchema } from '../telemetry/log.ts'
-import { attempt } from './failure.ts'
-import { invocation, shellWord } from './invocation.ts'
+import { runStep } from './failure.ts'
+import { programInvocation, quoteShellWord } from './invocation.ts'
 import { newCommand } from './new-command.ts'
-import { untilStopped } from './until-stopped.ts'
+import { runUntilStopped } from './until-stopped.ts'
 import { makeFolder } from '../make-folder.ts'
 
 interface DevOptions {
@@ -40,40 +40,40 @@ export const developmentPolicies = fileURLToPath(new URL('../../policies/develop
 export function devCommand(): Command {
   return newCommand('dev')
     .description('run a gateway with the bundled catalog on this machine')
-    .option('--port <number>', 'port of the gateway; 0 picks a free port', port, 2333)
-    .option('--admin-port <number>', 'port for health and metrics; 0 picks a free port', port, 2334)
+    .option('--port <number>', 'port of the gateway; 0 picks a free port', parsePort, 2333)
+    .option('--admin-port <number>', 'port for health and metrics; 0 picks a free port', parsePort, 2334)
     .option('--data-dir <dir>', 'folder for data, keys and the audit log', '.catalog-gateway')
     .option('--api-key <key>', 'the development key (principal "dev"); generated and stored if not given')
     .option('--policies <dir>', 'a folder of policies instead of the examples', developmentPolicies)
-    .action(dev)
+    .action(runDev)
 }
 
-async function dev(options: DevOptions): Promise<void> {
-  surviveOtherSignals()
+async function runDev(options: DevOptions): Promise<void> {
+  ignoreOtherSignals()
   const folder = resolve(options.dataDir)
-  await attempt('the data folder cannot be used', () => makeFolder(folder))
-  const key = options.apiKey ?? (await keptKey(join(folder, devFiles.key)))
-  const catalog = await attempt('the bundled catalog cannot start', () =>
+  await runStep('the data folder cannot be used', () => makeFolder(folder))
+  const key = options.apiKey ?? (await loadOrCreateKey(join(folder, devFiles.key)))
+  const catalog = await runStep('the bundled catalog cannot start', () =>
     startBundledCatalog(join(folder, 'catalog')),
   )
   try {
-    await readOrMakePepper(join(folder, devFiles.pepper))
-    await makeStore(join(folder, devFiles.store))
+    await readOrCreatePepper(join(folder, devFiles.pepper))
+    await createKeyStore(join(folder, devFiles.store))
     // Loaded here, so that the other commands start at once.
     const { startGateway } = await import('../gateway/bootstrap/start-gateway.ts')
-    const gateway = await attempt('the gateway cannot start', () =>
+    const gateway = await runStep('the gateway cannot start', () =>
       startGateway({
-        settings: devSettings(folder, options, catalog),
+        settings: buildDevSettings(folder, options, catalog),
         staticKey: { text: key, principal: 'dev', groups: ['developers'] },
       }),
     )
     try {
-      const announcement = welcome(gateway.url, gateway.adminUrl, key, options.dataDir)
+      const announcement = formatWelcome(gateway.url, gateway.adminUrl, key, options.dataDir)
       const reload = async (): Promise<void> => {
         await gateway.reload()
         process.stdout.write('policies and keys reloaded; see the log for errors\n')
       }
-      await untilStopped({ ...gateway, announcement, reload })
+      await runUntilStopped({ ...gateway, announcement, reload })
     } finally {
       await gateway.close()
     }
@@ -82,7 +82,7 @@ async function dev(options: DevOptions): Promise<void> {
   }
 }
 
-function devSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
+function buildDevSettings(folder: string, options: DevOptions, catalog: BundledCatalog): GatewaySettings {
   return {
     listen: { host: '127.0.0.1', port: options.port },
     admin: { host: '127.0.0.1', port: options.adminPort, console: true },
@@ -108,7 +108,7 @@ function devSettings(folder: string, options: DevOptions, catalog: BundledCatalo
 }
 
 /** The key of the last run, so that commands pasted before keep working; a new one the first time. */
-async function keptKey(file: string): Promise<string> {
+async function loadOrCreateKey(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim()
   } catch {
@@ -119,13 +119,13 @@ async function keptKey(file: string): Promise<string> {
 }
 
 /** An empty store, so that `keys create` can add keys while the gateway runs. */
-async function makeStore(file: string): Promise<void> {
+async function createKeyStore(file: string): Promise<void> {
   await writeFile(file, 'keys: []\n', { mode: 0o600, flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
 }
 
-function welcome(url: string, adminUrl: string, key: string, dataDir: string): string {
+function formatWelcome(url: string, adminUrl: string, key: string, dataDir: string): string {
   const auditDir = join(dataDir, devFiles.audit)
   return `listening on ${url}
 admin on ${adminUrl}
@@ -133,7 +133,7 @@ console on ${adminUrl}/console
 
 catalog-gateway runs in front of the bundled catalog. The key below is allowed everything.
 
-  export KEY=${shellWord(key)}
+  export KEY=${quoteShellWord(key)}
   # create a namespace and list namespaces and tables
   curl -H "x-api-key: $KEY" -X POST -H 'content-type: application/json' -d '{}' '${url}/v1/namespace/sales/create'
   curl -H "x-api-key: $KEY" '${url}/v1/namespace/$/list'
@@ -143,15 +143,15 @@ catalog-gateway runs in front of the bundled catalog. The key below is allowed e
   curl ${adminUrl}/readyz
   curl ${adminUrl}/metrics
   # verify the audit log
-  ${invocation()} audit verify ${shellWord(auditDir)}
+  ${programInvocation()} audit verify ${quoteShellWord(auditDir)}
   # a tour with a real client: tables, queries, a denied call, a commit and its audit records
-  ${invocation()} demo --url ${url} --data-dir ${shellWord(dataDir)} --api-key "$KEY"
+  ${programInvocation()} demo --url ${url} --data-dir ${quoteShellWord(dataDir)} --api-key "$KEY"
 
 Press Ctrl-C to stop; the data stays in ${dataDir}.
 `
 }
 
-function port(text: string): number {
+function parsePort(text: string): number {
   const value = Number(text)
   if (!/^\d+$/.test(text) || value > 65_535)
     throw new InvalidArgumentError('expected a number from 0 to 65535')

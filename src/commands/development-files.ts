@@ -1,7 +1,7 @@
 import { access, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { GatewaySettings } from '../config.ts'
-import { acceptedAs } from '../unsafe-settings.ts'
+import { acceptanceHint } from '../unsafe-settings.ts'
 import { developmentPolicies, devFiles } from './dev.ts'
 import { CommandFailure } from './failure.ts'
 
@@ -29,13 +29,13 @@ export async function findDevelopmentFiles({
   const found: string[] = []
   if (!unsafe.includes('development-key')) {
     for (const { setting, file } of secrets) {
-      if (file === undefined || !(await isOfDevelopment(file))) continue
-      const expected = `expected separate files, ${acceptedAs('development-key')}`
+      if (file === undefined || !(await isDevelopmentFile(file))) continue
+      const expected = `expected separate files, ${acceptanceHint('development-key')}`
       found.push(`${setting} is in the data folder of \`dev\`, next to its key; ${expected}`)
     }
   }
   if (!unsafe.includes('development-policies') && (await areDevelopmentPolicies(policies.folder))) {
-    const expected = `expected other policies, ${acceptedAs('development-policies')}`
+    const expected = `expected other policies, ${acceptanceHint('development-policies')}`
     found.push(
       `policies.folder contains the policies of \`dev\`, which allow its key everything; ${expected}`,
     )
@@ -43,7 +43,7 @@ export async function findDevelopmentFiles({
   return found
 }
 
-async function isOfDevelopment(file: string): Promise<boolean> {
+async function isDevelopmentFile(file: string): Promise<boolean> {
   const folder = dirname(await realPath(file))
   return access(join(folder, devFiles.key)).then(
     () => true,

@@ -8,17 +8,17 @@ export class CommandFailure extends Error {
 }
 
 /** Runs a step whose mistakes are the user's to mend, and says in front of them what was being done. */
-export async function attempt<Result>(what: string, step: () => Promise<Result>): Promise<Result> {
+export async function runStep<Result>(what: string, step: () => Promise<Result>): Promise<Result> {
   try {
     return await step()
   } catch (error) {
     throw error instanceof CommandFailure
       ? error
-      : new CommandFailure(`${what}:\n${explain(error)}`, { cause: error })
+      : new CommandFailure(`${what}:\n${explainError(error)}`, { cause: error })
   }
 }
 
-function explain(error: unknown): string {
+function explainError(error: unknown): string {
   if (error instanceof SettingsError || error instanceof PolicyError || error instanceof ApiKeyStoreError) {
     return indent(error.message)
   }

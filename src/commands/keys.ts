@@ -1,17 +1,17 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { StoredKey } from '../identity/api-key-document.ts'
-import { createKey, listKeys, revokeKey, rotateKey, type MadeKey } from '../identity/api-key-store.ts'
+import { createKey, listKeys, revokeKey, rotateKey, type CreatedKey } from '../identity/api-key-store.ts'
 import { readLastUsed, type LastUsedTimes } from '../identity/last-used.ts'
-import { readOrMakePepper, readPepper } from '../identity/pepper.ts'
-import { collect, time } from './arguments.ts'
-import { attempt } from './failure.ts'
+import { readOrCreatePepper, readPepper } from '../identity/pepper.ts'
+import { collect, parseTime } from './arguments.ts'
+import { runStep } from './failure.ts'
 import { newCommand } from './new-command.ts'
 
-interface Store {
+interface StoreOptions {
   readonly store: string
 }
 
-interface Creation extends Store {
+interface CreateOptions extends StoreOptions {
   readonly pepperFile: string
   readonly principal: string
   readonly group: readonly string[]
@@ -21,12 +21,12 @@ interface Creation extends Store {
   readonly description?: string
 }
 
-interface Rotation extends Store {
+interface RotateOptions extends StoreOptions {
   readonly pepperFile: string
   readonly overlap: number
 }
 
-interface Listing extends Store {
+interface ListOptions extends StoreOptions {
   readonly lastUsed?: string
 }
 
@@ -49,8 +49,8 @@ export function keysCommand(): Command {
       '--subject <name>',
       'principal whose token or certificate may be sent with the key, such as corp:alice',
     )
-    .option('--not-before <time>', 'start of validity, such as 2027-01-01T00:00:00Z', time)
-    .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z', timeToCome)
+    .option('--not-before <time>', 'start of validity, such as 2027-01-01T00:00:00Z', parseTime)
+    .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z', parseFutureTime)
     .option('--description <text>', 'description of the key')
     .action(create)
   keys
@@ -64,7 +64,7 @@ export function keysCommand(): Command {
     .description('create a successor of a key and print it; the old key expires after a grace period')
     .requiredOption(...store)
     .requiredOption('--pepper-file <file>', 'file with the pepper of the hashes in the store')
-    .option('--overlap <duration>', 'grace period of the old key, such as 30m, 12h or 7d', duration, day)
+    .option('--overlap <duration>', 'grace period of the old key, such as 30m, 12h or 7d', parseDuration, day)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
     .action(rotate)
   keys
@@ -72,17 +72,17 @@ export function keysCommand(): Command {
     .description('revoke a key: a running gateway refuses it within a second')
     .requiredOption(...store)
     .argument('<key-id>', 'the id of the key, as `keys list` shows it')
-    .action(async (id: string, { store }: Store) => {
-      await attempt(`the key ${id} cannot be revoked`, () => revokeKey(store, id))
+    .action(async (id: string, { store }: StoreOptions) => {
+      await runStep(`the key ${id} cannot be revoked`, () => revokeKey(store, id))
       process.stdout.write(`revoked ${id}\n`)
     })
   return keys
 }
 
-async function create(options: Creation): Promise<void> {
+async function create(options: CreateOptions): Promise<void> {
   const { store, pepperFile, principal, group, subject, notBefore, expires, description } = options
-  const made = await attempt('the key cannot be created', async () =>
-    createKey(store, await readOrMakePepper(pepperFile), {
+  const made = await runStep('the key cannot be created', async () =>
+    createKey(store, await readOrCreatePepper(pepperFile), {
       principal,
       groups: group,
       ...(subject !== undefined && { subject }),
@@ -91,55 +91,55 @@ async function create(options: Creation): Promise<void> {
       ...(description !== undefined && { description }),
     }),
   )
-  show(made)
+  printKey(made)
 }
 
-async function rotate(id: string, { store, pepperFile, overlap }: Rotation): Promise<void> {
+async function rotate(id: string, { store, pepperFile, overlap }: RotateOptions): Promise<void> {
   const endsAt = new Date(Date.now() + overlap)
-  const made = await attempt(`the key ${id} cannot be rotated`, async () =>
+  const made = await runStep(`the key ${id} cannot be rotated`, async () =>
     rotateKey(store, await readPepper(pepperFile), { id, endsAt }),
   )
   process.stderr.write(`key ${id} expires at ${endsAt.toISOString()} at the latest\n`)
-  show(made)
+  printKey(made)
 }
 
-function show({ text, key }: MadeKey): void {
+function printKey({ text, key }: CreatedKey): void {
   process.stderr.write(`key ${key.id} for ${key.principal}; store it now, it cannot be shown again:\n`)
   process.stdout.write(`${text}\n`)
 }
 
-async function list({ store, lastUsed }: Listing): Promise<void> {
-  const keys = await attempt('the keys cannot be listed', () => listKeys(store))
+async function list({ store, lastUsed }: ListOptions): Promise<void> {
+  const keys = await runStep('the keys cannot be listed', () => listKeys(store))
   const used =
     lastUsed === undefined
       ? undefined
-      : await attempt('the times of last use cannot be read', () => readLastUsed(lastUsed))
+      : await runStep('the times of last use cannot be read', () => readLastUsed(lastUsed))
   for (const key of keys) {
     const { id, principal, groups, subject, createdAt, description } = key
-    const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, stateOf(key, Date.now())]
+    const line = [id, principal, groups.join(',') || '-', `since ${createdAt}`, keyState(key, Date.now())]
     if (subject !== undefined) line.push(`for ${subject}`)
-    if (used) line.push(usedAt(used, id))
+    if (used) line.push(formatLastUsed(used, id))
     if (description !== undefined) line.push(description)
     process.stdout.write(`${line.join('  ')}\n`)
   }
 }
 
-function stateOf({ revokedAt, notBefore, expiresAt }: StoredKey, nowMs: number): string {
+function keyState({ revokedAt, notBefore, expiresAt }: StoredKey, nowMs: number): string {
   if (revokedAt !== undefined) return `revoked ${revokedAt}`
   if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return `expired ${expiresAt}`
   const until = expiresAt === undefined ? 'valid' : `until ${expiresAt}`
   return notBefore !== undefined && nowMs < Date.parse(notBefore) ? `from ${notBefore} ${until}` : until
 }
 
-function usedAt({ times, asOf }: LastUsedTimes, id: string): string {
+function formatLastUsed({ times, asOf }: LastUsedTimes, id: string): string {
   const timeMs = times.get(id)
   return timeMs === undefined
     ? `never used as of ${new Date(asOf).toISOString()}`
     : `used ${new Date(timeMs).toISOString()}`
 }
 
-function timeToCome(text: string): Date {
-  const date = time(text)
+function parseFutureTime(text: string): Date {
+  const date = parseTime(text)
   if (date.getTime() <= Date.now()) throw new InvalidArgumentError('expected a time in the future')
   return date
 }
@@ -148,7 +148,7 @@ const day = 86_400_000
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: day }
 
 /** In milliseconds. */
-function duration(text: string): number {
+function parseDuration(text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   const unitMs = units[unit]
   if (count === undefined || unitMs === undefined) {

@@ -1,17 +1,17 @@
-import { withoutAbsent } from '../interface/facts.ts'
+import { omitUndefinedFacts } from '../interface/facts.ts'
 import { InvalidArgumentError, type Command } from 'commander'
 import { anonymousPrincipal, type Principal } from '../identity/principal.ts'
-import { InterfaceError } from '../interface/errors.ts'
+import { CatalogError } from '../interface/errors.ts'
 import { parseIdentifier, type Identifier } from '../interface/identifiers.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
-import { conditionFacts, faultOfFact } from '../policy/fact-faults.ts'
-import { assertAnyPolicy, readPolicies, type PolicyFolder } from '../policy/folder.ts'
-import { kindOf } from '../policy/object-kind.ts'
-import { factsOfPermission } from '../policy/operation-facts.ts'
-import type { Question } from '../policy/question.ts'
-import { didYouMean } from '../policy/suggestion.ts'
-import { unsaid } from '../policy/test-fields.ts'
-import { attempt } from './failure.ts'
+import { conditionFacts, describeUnstatedFact } from '../policy/fact-faults.ts'
+import { assertAnyPolicy, loadPolicyFolder, type LoadedPolicies } from '../policy/folder.ts'
+import { objectKindOfPermission } from '../policy/object-kind.ts'
+import { permissionFacts } from '../policy/operation-facts.ts'
+import type { AuthorizationRequest } from '../policy/question.ts'
+import { suggestSimilar } from '../policy/suggestion.ts'
+import { defaultRequestFacts } from '../policy/test-fields.ts'
+import { runStep } from './failure.ts'
 
 /** How the folder of policies is given to every command. */
 export const policiesOption = ['--policies <dir>', 'the folder of policies'] as const
@@ -23,30 +23,30 @@ export const operationArgument = [
 export const idArgument = ['<id>', 'the object as a path: prod/sales/orders; / is the root'] as const
 
 /** The policies of a folder. Throws CommandFailure with everything that is wrong with them, or if there are none. */
-export async function policiesIn(folder: string): Promise<PolicyFolder> {
-  return attempt(`the policies in ${folder} cannot be used`, async () => {
-    const policies = await readPolicies(folder)
-    assertAnyPolicy(folder, policies.withShadows.documents.length)
+export async function requirePolicies(folder: string): Promise<LoadedPolicies> {
+  return runStep(`the policies in ${folder} cannot be used`, async () => {
+    const policies = await loadPolicyFolder(folder)
+    assertAnyPolicy(folder, policies.withShadowPolicies.documents.length)
     return policies
   })
 }
 
 /** Reads `prod/sales/orders`. No name holds a slash. */
-export function identifier(text: string): Identifier {
+export function parseIdArgument(text: string): Identifier {
   try {
     return parseIdentifier(text, '/')
   } catch (error) {
-    if (error instanceof InterfaceError) throw new InvalidArgumentError(error.message)
+    if (error instanceof CatalogError) throw new InvalidArgumentError(error.message)
     throw error
   }
 }
 
 /** Reads the name of an operation, or of an effect that hides in one. */
-export function permission(text: string): Permission {
+export function parsePermission(text: string): Permission {
   const found = permissionNames.find((name) => name === text)
   if (found !== undefined) return found
   throw new InvalidArgumentError(
-    `unknown operation ${JSON.stringify(text)}${didYouMean(text, permissionNames)}`,
+    `unknown operation ${JSON.stringify(text)}${suggestSimilar(text, permissionNames)}`,
   )
 }
 
@@ -61,7 +61,7 @@ export interface CallerOptions {
 }
 
 /** Adds the options that say who calls. */
-export function callerOptions(command: Command): Command {
+export function addCallerOptions(command: Command): Command {
   return command
     .option('--anonymous', 'anonymous caller: no credential')
     .option('--as <user>', 'principal of the caller')
@@ -72,7 +72,7 @@ export function callerOptions(command: Command): Command {
 }
 
 /** The caller that the options describe. */
-export function callerOf({ anonymous, as, group, key, issuer, claim }: CallerOptions): Principal {
+export function createPrincipal({ anonymous, as, group, key, issuer, claim }: CallerOptions): Principal {
   if (anonymous) return anonymousPrincipal
   const isToken = claim.length > 0 || issuer !== undefined
   return {
@@ -86,7 +86,7 @@ export function callerOf({ anonymous, as, group, key, issuer, claim }: CallerOpt
 }
 
 /** Adds the option that says what the request says. */
-export function factOption(command: Command): Command {
+export function addFactOption(command: Command): Command {
   return command.option(
     '--fact <name=value>',
     'a fact of the request: address, now, mode, behavior, branch, tag, location, manifestPath, destination, ' +
@@ -96,35 +96,35 @@ export function factOption(command: Command): Command {
   )
 }
 
-export type Fact = readonly [name: string, value: string]
+export type FactArgument = readonly [name: string, value: string]
 
 /** Why one of the facts cannot be stated for the permission; undefined if all can. */
-export function faultOfFacts(permission: Permission, facts: readonly Fact[]): string | undefined {
+export function diagnoseFacts(permission: Permission, facts: readonly FactArgument[]): string | undefined {
   for (const [name] of facts) {
     const fact = conditionFacts.find((one) => one === name.split('.', 1)[0])
-    const fault = fact && faultOfFact(fact, new Set([permission]))
-    if (fault !== undefined) return `--fact ${name}: ${fault}`
+    const error = fact && describeUnstatedFact(fact, new Set([permission]))
+    if (error !== undefined) return `--fact ${name}: ${error}`
   }
   return undefined
 }
 
 /** The question whether the caller may use the permission on the object. */
-export function questionOf(
+export function createAuthorizationRequest(
   principal: Principal,
   permission: Permission,
   id: Identifier,
-  facts: readonly Fact[],
-): Question {
+  facts: readonly FactArgument[],
+): AuthorizationRequest {
   const said = new Map(facts)
-  const kind = kindOf(permission)
+  const kind = objectKindOfPermission(permission)
   const maps = (name: string): ReadonlyMap<string, string> | undefined => {
     const entries = facts
       .filter(([key]) => key.startsWith(`${name}.`))
       .map(([key, value]) => [key.slice(name.length + 1), value] as const)
     return entries.length === 0 ? undefined : new Map(entries)
   }
-  const destination = said.has('destination') ? identifier(said.get('destination') ?? '') : undefined
-  const stated = withoutAbsent({
+  const destination = said.has('destination') ? parseIdArgument(said.get('destination') ?? '') : undefined
+  const stated = omitUndefinedFacts({
     mode: said.get('mode'),
     behavior: said.get('behavior'),
     branch: said.get('branch'),
@@ -142,25 +142,25 @@ export function questionOf(
     kind,
     id,
     request: {
-      clientAddress: said.get('address') ?? unsaid.clientAddress,
+      clientAddress: said.get('address') ?? defaultRequestFacts.clientAddress,
       now: new Date(said.get('now') ?? Date.now()),
-      context: maps('context') ?? unsaid.context,
+      context: maps('context') ?? defaultRequestFacts.context,
     },
-    operation: factsOfPermission(permission, id, stated),
+    operation: permissionFacts(permission, id, stated),
   }
 }
 
 const factNames =
   /^(?:address|now|mode|behavior|branch|tag|location|manifestPath|destination|(?:context|metadata|properties)\..+)$/
 
-function collectFact(text: string, before: readonly Fact[]): readonly Fact[] {
-  const [name, value] = pair(text)
+function collectFact(text: string, before: readonly FactArgument[]): readonly FactArgument[] {
+  const [name, value] = parsePair(text)
   if (!factNames.test(name))
     throw new InvalidArgumentError(`unknown fact ${JSON.stringify(name)}; see --help`)
   if (name === 'now' && Number.isNaN(Date.parse(value))) {
     throw new InvalidArgumentError('expected a time such as now=2026-12-24T18:00:00Z')
   }
-  if (name === 'destination') identifier(value)
+  if (name === 'destination') parseIdArgument(value)
   return [...before, [name, value]]
 }
 
@@ -168,21 +168,21 @@ function collectPair(
   text: string,
   before: readonly (readonly [string, unknown])[],
 ): readonly (readonly [string, unknown])[] {
-  const [name, value] = pair(text)
-  return [...before, [name, jsonOrText(value)]]
+  const [name, value] = parsePair(text)
+  return [...before, [name, parseJsonOrText(value)]]
 }
 
 function collect(text: string, before: readonly string[]): readonly string[] {
   return [...before, text]
 }
 
-function pair(text: string): readonly [name: string, value: string] {
+function parsePair(text: string): readonly [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
   if (name === undefined || value === undefined) throw new InvalidArgumentError('expected name=value')
   return [name, value]
 }
 
-function jsonOrText(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

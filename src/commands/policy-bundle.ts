@@ -2,14 +2,14 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
 import { publicKeyId } from '../identity/public-key-id.ts'
-import { openBundle, signBundle, textsOf } from '../policy/bundle.ts'
-import { assertAnyPolicy, compileTexts } from '../policy/folder.ts'
-import { named } from '../policy/policy-files.ts'
-import { policyFolder } from '../policy/policy-place.ts'
+import { openSignedBundle, signBundle, policyTextsOfBundle } from '../policy/bundle.ts'
+import { assertAnyPolicy, compilePolicyTexts } from '../policy/folder.ts'
+import { withFileErrors } from '../policy/policy-files.ts'
+import { createFolderLocation } from '../policy/policy-place.ts'
 import { readPublicKey } from '../policy/settings.ts'
-import { attempt, CommandFailure } from './failure.ts'
+import { runStep, CommandFailure } from './failure.ts'
 import { policiesOption } from './policy-arguments.ts'
-import { print } from './policy-text.ts'
+import { printLine } from './policy-text.ts'
 
 interface SignOptions {
   readonly policies: string
@@ -53,30 +53,32 @@ export function addVerifyBundle(policy: Command): void {
 
 async function bundle({ policies, key: keyFile, serial, out }: SignOptions): Promise<void> {
   // Read once: what is signed is what was found good.
-  const { files, set } = await attempt(`the policies in ${policies} cannot be used`, async () => {
-    const { files } = await policyFolder(policies).read()
-    const set = compileTexts(files)
+  const { files, set } = await runStep(`the policies in ${policies} cannot be used`, async () => {
+    const { files } = await createFolderLocation(policies).read()
+    const set = compilePolicyTexts(files)
     assertAnyPolicy(policies, set.size)
     return { files, set }
   })
-  const key = await attempt('the key cannot be used', () => readPrivateKey(keyFile))
+  const key = await runStep('the key cannot be used', () => readPrivateKey(keyFile))
   const texts = Object.fromEntries(
     files.map(({ name, bytes }) => [name, Buffer.from(bytes).toString('utf8')]),
   )
-  await attempt(`${out} cannot be written`, () => writeFile(out, signBundle({ serial, files: texts }, key)))
+  await runStep(`${out} cannot be written`, () => writeFile(out, signBundle({ serial, files: texts }, key)))
   const id = publicKeyId(createPublicKey(key))
-  print(`wrote ${out}: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${id}`)
+  printLine(`wrote ${out}: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${id}`)
 }
 
 async function verifyBundle(file: string, { publicKey }: { publicKey: string }): Promise<void> {
-  const key = await attempt('the key cannot be used', () => readPublicKey(publicKey))
-  const { serial, texts, set } = await attempt(`the policies in ${file} cannot be used`, async () => {
-    const bundle = openBundle(await named(file, () => readFile(file, 'utf8')), [key], file)
-    const texts = textsOf(bundle)
-    return { serial: bundle.serial, texts, set: compileTexts(texts) }
+  const key = await runStep('the key cannot be used', () => readPublicKey(publicKey))
+  const { serial, texts, set } = await runStep(`the policies in ${file} cannot be used`, async () => {
+    const bundle = openSignedBundle(await withFileErrors(file, () => readFile(file, 'utf8')), [key], file)
+    const texts = policyTextsOfBundle(bundle)
+    return { serial: bundle.serial, texts, set: compilePolicyTexts(texts) }
   })
-  print(`valid: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`)
-  for (const { name } of texts) print(`  ${name}`)
+  printLine(
+    `valid: ${set.size} policies, revision ${set.revision}, serial ${serial}, key ${publicKeyId(key)}`,
+  )
+  for (const { name } of texts) printLine(`  ${name}`)
 }
 
 async function readPrivateKey(file: string): Promise<KeyObject> {

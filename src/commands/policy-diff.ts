@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { diffPolicies, type DecisionChange, type PolicyDiff } from '../policy/diff.ts'
 import { summarizeDiff } from '../policy/diff-summary.ts'
-import type { Answer } from '../policy/decision-logic.ts'
-import { grouped } from '../policy/grouped.ts'
-import { namesOfPermissions } from '../policy/permission-names.ts'
-import { referenceTo, type Position } from '../policy/rule-reach.ts'
+import type { RuleDecision } from '../policy/decision-logic.ts'
+import { groupBy } from '../policy/grouped.ts'
+import { describePermissionSet } from '../policy/permission-names.ts'
+import { createRuleReference, type ObjectPosition } from '../policy/rule-reach.ts'
 import type { KnownCaller } from '../policy/subject-logic.ts'
-import { attempt, CommandFailure } from './failure.ts'
-import { jsonOption, policiesIn } from './policy-arguments.ts'
-import { print, printJson, showCondition, showId, showReaching } from './policy-text.ts'
+import { runStep, CommandFailure } from './failure.ts'
+import { jsonOption, requirePolicies } from './policy-arguments.ts'
+import { printLine, printJson, formatCondition, formatId, formatReachingRule } from './policy-text.ts'
 
 /** `policy diff`: which decisions change from one folder of policies to another. */
 export function addDiff(policy: Command): void {
@@ -28,55 +28,59 @@ async function diff(
   after: string,
   options: { failOnChange?: true; json?: true },
 ): Promise<void> {
-  const [one, other] = [await policiesIn(before), await policiesIn(after)]
-  const found = await attempt('the policies cannot be compared', async () =>
+  const [one, other] = [await requirePolicies(before), await requirePolicies(after)]
+  const found = await runStep('the policies cannot be compared', async () =>
     diffPolicies(one.documents, other.documents),
   )
-  if (options.json) printJson(found.changes.map(changeReport))
-  else show(found)
+  if (options.json) printJson(found.changes.map(toChangeReport))
+  else printDiff(found)
   if (options.failOnChange && found.changes.length > 0)
     throw new CommandFailure(`${found.changes.length} decisions change`)
 }
 
-function show(found: PolicyDiff): void {
+function printDiff(found: PolicyDiff): void {
   const summaries = summarizeDiff(found)
-  if (summaries.length === 0) print('no decision changes')
-  for (const [caller, ofCaller] of grouped(summaries, ({ example }) => showCaller(example.known.caller))) {
-    print(caller)
-    for (const { example, permissions, isWhole } of ofCaller) {
-      print(
-        `  ${example.direction}  ${showPosition(example.position, isWhole)}: ${namesOfPermissions(permissions)}`,
+  if (summaries.length === 0) printLine('no decision changes')
+  for (const [caller, ofCaller] of groupBy(summaries, ({ example }) => formatCaller(example.known.caller))) {
+    printLine(caller)
+    for (const { example, permissions, coversSubtree } of ofCaller) {
+      printLine(
+        `  ${example.direction}  ${formatPosition(example.position, coversSubtree)}: ${describePermissionSet(permissions)}`,
       )
-      for (const [text, truth] of example.known.conditions) print(`    if ${truth} is ${showCondition(text)}`)
-      print(`    before: ${showAnswer(example.before)}`)
-      print(`    after:  ${showAnswer(example.after)}`)
+      for (const [text, truth] of example.known.conditions)
+        printLine(`    if ${truth} is ${formatCondition(text)}`)
+      printLine(`    before: ${formatDecision(example.before)}`)
+      printLine(`    after:  ${formatDecision(example.after)}`)
     }
   }
 }
 
-function showPosition({ namespace, table }: Position, isWhole: boolean): string {
-  if (table !== undefined) return `tables in ${showId(namespace)} such as ${table}`
-  return `${showId(namespace)} and ${isWhole ? 'everything' : 'anything no policy names'} beneath`
+function formatPosition({ namespace, table }: ObjectPosition, isWhole: boolean): string {
+  if (table !== undefined) return `tables in ${formatId(namespace)} such as ${table}`
+  return `${formatId(namespace)} and ${isWhole ? 'everything' : 'anything no policy names'} beneath`
 }
 
-function showAnswer({ allowed, by }: Answer): string {
+function formatDecision({ allowed, decidingRule }: RuleDecision): string {
   const word = allowed ? 'allowed' : 'denied'
-  return by === undefined ? `${word}, as no rule allows it` : `${word} by ${showReaching(by)}`
+  return decidingRule === undefined
+    ? `${word}, as no rule allows it`
+    : `${word} by ${formatReachingRule(decidingRule)}`
 }
 
-function showCaller({ user, key, groups, others }: KnownCaller): string {
+function formatCaller({ user, key, groups, excludedGroups }: KnownCaller): string {
   const parts = [
     ...(user === undefined || user === '' ? [] : [`user ${user}`]),
     ...(key === undefined || key === '' ? [] : [`key ${key}`]),
     ...[...groups].map((group) => `group ${group}`),
   ]
-  if (others === 'all') return parts.length === 0 ? 'callers that no policy names' : parts.join(' and ')
-  const without = others.size === 0 ? '' : ` not in ${[...others].join(', ')}`
+  if (excludedGroups === 'all')
+    return parts.length === 0 ? 'callers that no policy names' : parts.join(' and ')
+  const without = excludedGroups.size === 0 ? '' : ` not in ${[...excludedGroups].join(', ')}`
   return `callers that are ${parts.join(' and in ') || 'not named'}${without}`
 }
 
-function changeReport({ position, permission, direction, known, before, after }: DecisionChange): unknown {
-  const { user, key, groups, others } = known.caller
+function toChangeReport({ position, permission, direction, known, before, after }: DecisionChange): unknown {
+  const { user, key, groups, excludedGroups } = known.caller
   return {
     direction,
     operation: permission,
@@ -86,14 +90,14 @@ function changeReport({ position, permission, direction, known, before, after }:
       ...(user && { user }),
       ...(key && { key }),
       groups: [...groups],
-      notInGroups: others === 'all' ? 'all others' : [...others],
+      notInGroups: excludedGroups === 'all' ? 'all others' : [...excludedGroups],
     },
     conditions: Object.fromEntries(known.conditions),
-    before: answerReport(before),
-    after: answerReport(after),
+    before: decisionReport(before),
+    after: decisionReport(after),
   }
 }
 
-function answerReport({ allowed, by }: Answer): unknown {
-  return { allowed, ...(by && { rule: referenceTo(by) }) }
+function decisionReport({ allowed, decidingRule }: RuleDecision): unknown {
+  return { allowed, ...(decidingRule && { rule: createRuleReference(decidingRule) }) }
 }

@@ -4,30 +4,38 @@ import type { Permission } from '../interface/permissions.ts'
 import type { Decision } from '../policy/decision.ts'
 import { explainDecision, type ExplainedLevel, type ExplainedRule } from '../policy/explain.ts'
 import { conditionFacts } from '../policy/fact-faults.ts'
-import { factsAvailableTo, whyBranchIsUnknown } from '../policy/operation-facts.ts'
-import type { Question } from '../policy/question.ts'
-import { referenceTo } from '../policy/rule-reach.ts'
+import { factsAvailableFor, describeUnknownBranch } from '../policy/operation-facts.ts'
+import type { AuthorizationRequest } from '../policy/question.ts'
+import { createRuleReference } from '../policy/rule-reach.ts'
 import {
-  callerOf,
-  callerOptions,
-  factOption,
-  faultOfFacts,
+  createPrincipal,
+  addCallerOptions,
+  addFactOption,
+  diagnoseFacts,
   idArgument,
-  identifier,
+  parseIdArgument,
   jsonOption,
   operationArgument,
-  permission,
-  policiesIn,
+  parsePermission,
+  requirePolicies,
   policiesOption,
-  questionOf,
+  createAuthorizationRequest,
   type CallerOptions,
-  type Fact,
+  type FactArgument,
 } from './policy-arguments.ts'
-import { columns, print, printJson, showCondition, showId, showRule, showSubjects } from './policy-text.ts'
+import {
+  alignColumns,
+  printLine,
+  printJson,
+  formatCondition,
+  formatId,
+  formatRuleReference,
+  formatPolicySubjects,
+} from './policy-text.ts'
 
 interface Options extends CallerOptions {
   readonly policies: string
-  readonly fact: readonly Fact[]
+  readonly fact: readonly FactArgument[]
   readonly json?: true
 }
 
@@ -37,10 +45,10 @@ export function addExplain(policy: Command): void {
     .command('explain')
     .description('explain a decision: the deciding rule and all other rules from the root to the object')
     .requiredOption(...policiesOption)
-  factOption(callerOptions(command))
+  addFactOption(addCallerOptions(command))
     .option(...jsonOption)
-    .argument(...operationArgument, permission)
-    .argument(...idArgument, identifier)
+    .argument(...operationArgument, parsePermission)
+    .argument(...idArgument, parseIdArgument)
     .addHelpText(
       'after',
       '\nExample:\n  catalog-gateway policy explain --policies policies --as sam --group sales-engineers ' +
@@ -55,45 +63,48 @@ async function explain(
   options: Options,
   command: Command,
 ): Promise<void> {
-  const fault = faultOfFacts(operation, options.fact)
+  const fault = diagnoseFacts(operation, options.fact)
   if (fault !== undefined) command.error(`error: ${fault}`)
-  const { documents, set } = await policiesIn(options.policies)
-  const question = questionOf(callerOf(options), operation, id, options.fact)
-  const decision = set.decide(question)
-  const levels = explainDecision(documents, question)
+  const { documents, set } = await requirePolicies(options.policies)
+  const request = createAuthorizationRequest(createPrincipal(options), operation, id, options.fact)
+  const decision = set.decide(request)
+  const levels = explainDecision(documents, request)
   if (options.json) {
-    printJson({ decision, facts: factsOf(question), levels: levels.map(levelReport) })
+    printJson({ decision, facts: listDecidedFacts(request), levels: levels.map(toLevelReport) })
     return
   }
-  print(showDecision(decision, question.principal.name, operation, id))
-  print(`  facts  ${showFacts(question)}`)
-  if (levels.length === 0) print('no policy applies to this object or its parents')
-  for (const level of levels) showLevel(level)
+  printLine(formatDecision(decision, request.principal.name, operation, id))
+  printLine(`  facts  ${formatFacts(request)}`)
+  if (levels.length === 0) printLine('no policy applies to this object or its parents')
+  for (const level of levels) printLevel(level)
 }
 
-function showDecision(decision: Decision, user: string, operation: Permission, id: Identifier): string {
-  const what = `${user}: ${operation} on ${showId(id)}`
+function formatDecision(decision: Decision, user: string, operation: Permission, id: Identifier): string {
+  const what = `${user}: ${operation} on ${formatId(id)}`
   if (decision.rule === undefined) return `denied  ${what}\n  no rule allows it`
-  return `${decision.allowed ? 'allowed' : 'denied'}  ${what}\n  by ${showRule(decision.rule)}`
+  return `${decision.allowed ? 'allowed' : 'denied'}  ${what}\n  by ${formatRuleReference(decision.rule)}`
 }
 
 /** The facts of the question that conditions can depend on, as they were decided. */
-function factsOf({ permission, operation }: Question): readonly DecidedFact[] {
-  const available = factsAvailableTo(permission)
+function listDecidedFacts({ permission, operation }: AuthorizationRequest): readonly DecidedFact[] {
+  const available = factsAvailableFor(permission)
   return conditionFacts
     .filter((name) => available.has(name))
     .map((name) => {
       const fact = operation[name]
       if (typeof fact !== 'symbol')
         return { name, value: fact instanceof Map ? Object.fromEntries(fact) : fact }
-      return { name, unknown: name === 'branch' ? whyBranchIsUnknown(permission) : 'not stated by requests' }
+      return {
+        name,
+        unknown: name === 'branch' ? describeUnknownBranch(permission) : 'not stated by requests',
+      }
     })
 }
 
 type DecidedFact = { readonly name: string } & ({ readonly value: unknown } | { readonly unknown: string })
 
-function showFacts(question: Question): string {
-  const facts = factsOf(question).map((fact) =>
+function formatFacts(request: AuthorizationRequest): string {
+  const facts = listDecidedFacts(request).map((fact) =>
     'value' in fact
       ? `${fact.name}: ${JSON.stringify(fact.value)}`
       : `${fact.name}: unknown (${fact.unknown})`,
@@ -101,30 +112,32 @@ function showFacts(question: Question): string {
   return facts.length === 0 ? 'none' : facts.join(', ')
 }
 
-function showLevel(level: ExplainedLevel): void {
+function printLevel(level: ExplainedLevel): void {
   const notes = [
-    ...(level.isBoundary ? ['inherit: false, so rules of parents do not allow anything here'] : []),
-    ...(level.isReserving ? ['final, so no child policy can allow this'] : []),
+    ...(level.stopsInheritance ? ['inherit: false, so rules of parents do not allow anything here'] : []),
+    ...(level.reservesPermission ? ['final, so no child policy can allow this'] : []),
   ]
-  print(`\n${showId(level.namespace)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`)
+  printLine(`\n${formatId(level.namespace)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`)
   const rows = level.rules.map((rule) => [
     `  ${rule.rule.effect}`,
-    showRule(referenceTo(rule)),
-    showVerdict(rule),
+    formatRuleReference(createRuleReference(rule)),
+    formatVerdict(rule),
   ])
-  for (const line of columns(rows)) print(line)
-  if (level.others > 0)
-    print(`  ${level.others} ${level.others === 1 ? 'rule' : 'rules'} about other operations`)
+  for (const line of alignColumns(rows)) printLine(line)
+  if (level.otherRuleCount > 0)
+    printLine(
+      `  ${level.otherRuleCount} ${level.otherRuleCount === 1 ? 'rule' : 'rules'} about other operations`,
+    )
 }
 
-function showVerdict({ verdict, rule, reason }: ExplainedRule): string {
-  const condition = rule.condition === undefined ? '' : showCondition(rule.condition.text)
+function formatVerdict({ verdict, rule, conditionError }: ExplainedRule): string {
+  const condition = rule.condition === undefined ? '' : formatCondition(rule.condition.text)
   const applies = condition === '' ? 'applies' : `applies: true is ${condition}`
-  const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${reason ?? ''})`
+  const failed = `${rule.effect === 'deny' ? 'applies' : 'does not apply'}: evaluation failed (${conditionError ?? ''})`
   const said: Readonly<Record<ExplainedRule['verdict'], string>> = {
     allows: applies,
     denies: applies,
-    'other-caller': `other subjects: ${showSubjects(rule.subjects)}`,
+    'other-caller': `other subjects: ${formatPolicySubjects(rule.subjects)}`,
     'other-table': `other tables: ${(rule.tables ?? []).join(', ')}`,
     stopped: 'blocked by inherit: false beneath',
     reserved: 'blocked by final above',
@@ -134,18 +147,24 @@ function showVerdict({ verdict, rule, reason }: ExplainedRule): string {
   return said[verdict]
 }
 
-function levelReport({ namespace, isBoundary, isReserving, rules, others }: ExplainedLevel): unknown {
+function toLevelReport({
+  namespace,
+  stopsInheritance,
+  reservesPermission,
+  rules,
+  otherRuleCount,
+}: ExplainedLevel): unknown {
   return {
     namespace,
-    isBoundary,
-    isReserving,
+    isBoundary: stopsInheritance,
+    isReserving: reservesPermission,
     rules: rules.map((rule) => ({
-      ...referenceTo(rule),
+      ...createRuleReference(rule),
       effect: rule.rule.effect,
       verdict: rule.verdict,
       ...(rule.rule.condition && { condition: rule.rule.condition.text }),
-      ...(rule.reason !== undefined && { reason: rule.reason }),
+      ...(rule.conditionError !== undefined && { reason: rule.conditionError }),
     })),
-    otherRules: others,
+    otherRules: otherRuleCount,
   }
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { lintPolicies } from '../policy/lint.ts'
 import { CommandFailure } from './failure.ts'
-import { jsonOption, policiesIn, policiesOption } from './policy-arguments.ts'
-import { columns, print, printJson } from './policy-text.ts'
+import { jsonOption, requirePolicies, policiesOption } from './policy-arguments.ts'
+import { alignColumns, printLine, printJson } from './policy-text.ts'
 
 interface Options {
   readonly policies: string
@@ -23,7 +23,7 @@ export function addLint(policy: Command): void {
 }
 
 async function lint({ policies, strict, json }: Options): Promise<void> {
-  const { documents, set, tests } = await policiesIn(policies)
+  const { documents, set, tests } = await requirePolicies(policies)
   const findings = lintPolicies(documents, set, tests)
   if (json) printJson(findings)
   else {
@@ -33,11 +33,11 @@ async function lint({ policies, strict, json }: Options): Promise<void> {
       check,
       message,
     ])
-    for (const line of columns(rows)) print(line)
+    for (const line of alignColumns(rows)) printLine(line)
   }
   const count = (wanted: string): number => findings.filter(({ level }) => level === wanted).length
   const [errors, warnings] = [count('error'), count('warning')]
   const summary = `${errors} errors, ${warnings} warnings in ${documents.length} policies`
   if (errors > 0 || (strict && warnings > 0)) throw new CommandFailure(summary)
-  if (!json) print(summary)
+  if (!json) printLine(summary)
 }

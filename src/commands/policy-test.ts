@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Command } from 'commander'
-import { fullName, runTests, type TestOutcome, type TestRun } from '../policy/decision-test.ts'
+import { qualifiedRuleName, runTests, type TestResult, type TestRun } from '../policy/decision-test.ts'
 import type { Decision } from '../policy/decision.ts'
-import { readPolicies, type PolicyFolder } from '../policy/folder.ts'
-import { junitReport } from '../policy/junit-report.ts'
+import { loadPolicyFolder, type LoadedPolicies } from '../policy/folder.ts'
+import { createJunitReport } from '../policy/junit-report.ts'
 import type { PolicyDocument } from '../policy/policy-document.ts'
-import { attempt, CommandFailure } from './failure.ts'
-import { jsonOption, policiesIn, policiesOption } from './policy-arguments.ts'
-import { print, printJson, showRule } from './policy-text.ts'
+import { runStep, CommandFailure } from './failure.ts'
+import { jsonOption, requirePolicies, policiesOption } from './policy-arguments.ts'
+import { printLine, printJson, formatRuleReference } from './policy-text.ts'
 
 interface Options {
   readonly policies: string
@@ -39,23 +39,25 @@ export function addTest(policy: Command): void {
 }
 
 async function test({ policies, tests, junit, minCoverage, json }: Options): Promise<void> {
-  const folder = await policiesIn(policies)
-  const all = [...folder.tests, ...(tests === undefined ? [] : await tablesIn(tests))]
+  const folder = await requirePolicies(policies)
+  const all = [...folder.tests, ...(tests === undefined ? [] : await loadTests(tests))]
   if (all.length === 0) {
     throw new CommandFailure(
       `no tests in ${policies}; add "tests" to a policy or write a document of kind DecisionTable`,
     )
   }
-  const { set, withShadows } = folder
-  const shadows = new Set(withShadows.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name))
-  const run = runTests(all, ({ document }) => (shadows.has(document) ? withShadows.set : set))
-  const coverage = coverageOf(run, withShadows.documents)
+  const { set, withShadowPolicies } = folder
+  const shadows = new Set(
+    withShadowPolicies.documents.filter(({ isShadow }) => isShadow).map(({ name }) => name),
+  )
+  const run = runTests(all, ({ document }) => (shadows.has(document) ? withShadowPolicies.set : set))
+  const coverage = measureCoverage(run, withShadowPolicies.documents)
   if (junit !== undefined) {
-    await attempt('the JUnit report cannot be written', () => writeFile(junit, junitReport(run)))
+    await runStep('the JUnit report cannot be written', () => writeFile(junit, createJunitReport(run)))
   }
-  const failed = run.outcomes.filter(({ disagreements }) => disagreements.length > 0)
-  if (json) printJson(reportOf(run, coverage))
-  else show(run, failed, coverage)
+  const failed = run.results.filter(({ mismatches }) => mismatches.length > 0)
+  if (json) printJson(toReport(run, coverage))
+  else printResults(run, failed, coverage)
   if (failed.length > 0) throw new CommandFailure(`${failed.length} of ${all.length} tests failed`)
   if (minCoverage !== undefined && coverage.percent < minCoverage) {
     throw new CommandFailure(
@@ -64,9 +66,9 @@ async function test({ policies, tests, junit, minCoverage, json }: Options): Pro
   }
 }
 
-async function tablesIn(folder: string): Promise<PolicyFolder['tests']> {
-  const { documents, tests } = await attempt(`the tests in ${folder} cannot be used`, () =>
-    readPolicies(folder),
+async function loadTests(folder: string): Promise<LoadedPolicies['tests']> {
+  const { documents, tests } = await runStep(`the tests in ${folder} cannot be used`, () =>
+    loadPolicyFolder(folder),
   )
   const [policy] = documents
   if (policy === undefined) {
@@ -79,53 +81,53 @@ async function tablesIn(folder: string): Promise<PolicyFolder['tests']> {
   )
 }
 
-function coverageOf({ deciding }: TestRun, documents: readonly PolicyDocument[]): Coverage {
+function measureCoverage({ decidingRules }: TestRun, documents: readonly PolicyDocument[]): Coverage {
   const rules = documents.flatMap(({ name, rules }) =>
-    rules.map(({ id }) => fullName({ policy: name, rule: id })),
+    rules.map(({ id }) => qualifiedRuleName({ policy: name, rule: id })),
   )
-  const untested = rules.filter((rule) => !deciding.has(rule))
+  const untested = rules.filter((rule) => !decidingRules.has(rule))
   const tested = rules.length - untested.length
-  const percent = rules.length === 0 ? 100 : Math.floor((100 * tested) / rules.length)
-  return { rules: rules.length, tested, percent, untested }
+  const parsePercent = rules.length === 0 ? 100 : Math.floor((100 * tested) / rules.length)
+  return { rules: rules.length, tested, percent: parsePercent, untested }
 }
 
-function show({ outcomes }: TestRun, failed: readonly TestOutcome[], coverage: Coverage): void {
+function printResults({ results }: TestRun, failed: readonly TestResult[], coverage: Coverage): void {
   for (const outcome of failed) {
-    const { test, disagreements } = outcome
-    print(`FAILED ${test.file}:${test.line}  ${titleOf(outcome)}`)
+    const { test, mismatches } = outcome
+    printLine(`FAILED ${test.file}:${test.line}  ${testTitle(outcome)}`)
     const rule = test.rule === undefined ? '' : ` by ${test.rule}`
-    for (const { permission, decision } of disagreements) {
-      print(`  ${permission}`)
-      print(`    expected  ${test.expect}${rule}`)
-      print(`    decided   ${showDecision(decision)}`)
+    for (const { permission, decision } of mismatches) {
+      printLine(`  ${permission}`)
+      printLine(`    expected  ${test.expect}${rule}`)
+      printLine(`    decided   ${formatDecision(decision)}`)
     }
   }
-  const decisions = outcomes.reduce((sum, { test }) => sum + test.questions.length, 0)
-  print(`${outcomes.length - failed.length} of ${outcomes.length} tests passed (${decisions} decisions)`)
-  print(`rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`)
-  for (const rule of coverage.untested) print(`  untested: ${rule}`)
+  const decisions = results.reduce((sum, { test }) => sum + test.requests.length, 0)
+  printLine(`${results.length - failed.length} of ${results.length} tests passed (${decisions} decisions)`)
+  printLine(`rule coverage: ${coverage.tested} of ${coverage.rules} (${coverage.percent} %)`)
+  for (const rule of coverage.untested) printLine(`  untested: ${rule}`)
 }
 
-function titleOf({ test }: TestOutcome): string {
+function testTitle({ test }: TestResult): string {
   return test.name === '' ? test.document : test.name
 }
 
-function showDecision(decision: Decision): string {
+function formatDecision(decision: Decision): string {
   const word = decision.allowed ? 'allow' : 'deny'
-  return decision.rule ? `${word} by ${showRule(decision.rule)}` : `${word}: no rule allows it`
+  return decision.rule ? `${word} by ${formatRuleReference(decision.rule)}` : `${word}: no rule allows it`
 }
 
-function reportOf({ outcomes }: TestRun, coverage: Coverage): unknown {
+function toReport({ results }: TestRun, coverage: Coverage): unknown {
   return {
-    tests: outcomes.map(({ test, disagreements }) => ({
+    tests: results.map(({ test, mismatches }) => ({
       name: test.name,
       document: test.document,
       file: test.file,
       line: test.line,
-      passed: disagreements.length === 0,
+      passed: mismatches.length === 0,
       expected: test.expect,
       ...(test.rule !== undefined && { expectedRule: test.rule }),
-      disagreements: disagreements.map(({ permission, decision: { allowed, rule } }) => ({
+      disagreements: mismatches.map(({ permission, decision: { allowed, rule } }) => ({
         operation: permission,
         decided: allowed ? 'allow' : 'deny',
         ...(rule && { rule }),

@@ -1,16 +1,23 @@
 import type { Command } from 'commander'
-import { namesOfPermissions } from '../policy/permission-names.ts'
-import { referenceTo } from '../policy/rule-reach.ts'
-import { whatCan, type Permit, type Permits } from '../policy/what-can.ts'
+import { describePermissionSet } from '../policy/permission-names.ts'
+import { createRuleReference } from '../policy/rule-reach.ts'
+import { whatCan, type PermittedAccess, type NamespaceAccess } from '../policy/what-can.ts'
 import {
-  callerOf,
-  callerOptions,
+  createPrincipal,
+  addCallerOptions,
   jsonOption,
-  policiesIn,
+  requirePolicies,
   policiesOption,
   type CallerOptions,
 } from './policy-arguments.ts'
-import { columns, print, printJson, showCondition, showId, showReaching } from './policy-text.ts'
+import {
+  alignColumns,
+  printLine,
+  printJson,
+  formatCondition,
+  formatId,
+  formatReachingRule,
+} from './policy-text.ts'
 
 interface Options extends CallerOptions {
   readonly policies: string
@@ -19,7 +26,7 @@ interface Options extends CallerOptions {
 
 /** `policy what-can`: everything that somebody may do. */
 export function addWhatCan(policy: Command): void {
-  callerOptions(
+  addCallerOptions(
     policy
       .command('what-can')
       .description('list the permissions of a caller, with objects, conditions and rules')
@@ -34,55 +41,55 @@ export function addWhatCan(policy: Command): void {
 }
 
 async function list(options: Options): Promise<void> {
-  const { documents } = await policiesIn(options.policies)
-  const caller = callerOf(options)
+  const { documents } = await requirePolicies(options.policies)
+  const caller = createPrincipal(options)
   const entries = whatCan(documents, caller)
-  if (options.json) printJson(entries.map(entryReport))
-  else if (entries.every(({ permits }) => permits.length === 0)) print(`${caller.name} may do nothing`)
-  else for (const entry of entries) showEntry(entry)
+  if (options.json) printJson(entries.map(toEntryReport))
+  else if (entries.every(({ permits }) => permits.length === 0)) printLine(`${caller.name} may do nothing`)
+  else for (const entry of entries) printEntry(entry)
 }
 
-function showEntry({ namespace, permits }: Permits): void {
-  const where = namespace.length === 0 ? 'everywhere' : `${showId(namespace)} and beneath`
-  print(`${where}${permits.length === 0 ? ': nothing' : ''}`)
-  const lines = columns(
-    permits.map(({ by, permissions }) => [
-      `  ${namesOfPermissions(permissions)}${tablesOf(by.rule.tables)}`,
-      `by ${showReaching(by)}`,
+function printEntry({ namespace, permits }: NamespaceAccess): void {
+  const where = namespace.length === 0 ? 'everywhere' : `${formatId(namespace)} and beneath`
+  printLine(`${where}${permits.length === 0 ? ': nothing' : ''}`)
+  const lines = alignColumns(
+    permits.map(({ rule, permissions }) => [
+      `  ${describePermissionSet(permissions)}${formatTables(rule.rule.tables)}`,
+      `by ${formatReachingRule(rule)}`,
     ]),
   )
   for (const [index, permit] of permits.entries()) {
-    print(lines[index] ?? '')
-    for (const line of restrictionsOf(permit)) print(`    ${line}`)
+    printLine(lines[index] ?? '')
+    for (const line of formatRestrictions(permit)) printLine(`    ${line}`)
   }
 }
 
-function restrictionsOf({ by, permissions, objections }: Permit): readonly string[] {
-  const { condition } = by.rule
+function formatRestrictions({ rule, permissions, overridingDenies }: PermittedAccess): readonly string[] {
+  const { condition } = rule.rule
   return [
-    ...(condition === undefined ? [] : [`if ${showCondition(condition.text)}`]),
-    ...objections.map((deny) => {
+    ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
+    ...overridingDenies.map((deny) => {
       const denied = new Set([...permissions].filter((permission) => deny.rule.permissions.has(permission)))
-      const when = deny.rule.condition === undefined ? '' : ` if ${showCondition(deny.rule.condition.text)}`
-      return `unless denied: ${namesOfPermissions(denied)}${tablesOf(deny.rule.tables)}${when}  by ${showReaching(deny)}`
+      const when = deny.rule.condition === undefined ? '' : ` if ${formatCondition(deny.rule.condition.text)}`
+      return `unless denied: ${describePermissionSet(denied)}${formatTables(deny.rule.tables)}${when}  by ${formatReachingRule(deny)}`
     }),
   ]
 }
 
-function tablesOf(tables: readonly string[] | undefined): string {
+function formatTables(tables: readonly string[] | undefined): string {
   return tables === undefined ? '' : ` on the tables ${tables.join(', ')} in this namespace`
 }
 
-function entryReport({ namespace, permits }: Permits): unknown {
+function toEntryReport({ namespace, permits }: NamespaceAccess): unknown {
   return {
     namespace,
-    permits: permits.map(({ by, permissions, objections }) => ({
+    permits: permits.map(({ rule, permissions, overridingDenies }) => ({
       operations: [...permissions],
-      rule: referenceTo(by),
-      ...(by.rule.tables && { tables: by.rule.tables }),
-      ...(by.rule.condition && { if: by.rule.condition.text }),
-      unless: objections.map((deny) => ({
-        rule: referenceTo(deny),
+      rule: createRuleReference(rule),
+      ...(rule.rule.tables && { tables: rule.rule.tables }),
+      ...(rule.rule.condition && { if: rule.rule.condition.text }),
+      unless: overridingDenies.map((deny) => ({
+        rule: createRuleReference(deny),
         operations: [...deny.rule.permissions],
         ...(deny.rule.tables && { tables: deny.rule.tables }),
         ...(deny.rule.condition && { if: deny.rule.condition.text }),

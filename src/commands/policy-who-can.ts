@@ -1,28 +1,28 @@
 import type { Command } from 'commander'
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
-import { kindOf } from '../policy/object-kind.ts'
-import { referenceTo } from '../policy/rule-reach.ts'
-import { whoCan, type Entitlement, type Objection } from '../policy/who-can.ts'
+import { objectKindOfPermission } from '../policy/object-kind.ts'
+import { createRuleReference } from '../policy/rule-reach.ts'
+import { whoCan, type Entitlement, type OverridingDeny } from '../policy/who-can.ts'
 import {
   idArgument,
-  identifier,
+  parseIdArgument,
   jsonOption,
   operationArgument,
-  permission,
-  policiesIn,
+  parsePermission,
+  requirePolicies,
   policiesOption,
 } from './policy-arguments.ts'
 import {
-  columns,
-  print,
+  alignColumns,
+  printLine,
   printJson,
-  showCondition,
-  showId,
-  showNames,
-  showReaching,
-  showSubject,
-  showSubjects,
+  formatCondition,
+  formatId,
+  formatNamedSubjects,
+  formatReachingRule,
+  formatPolicySubject,
+  formatPolicySubjects,
 } from './policy-text.ts'
 
 interface Options {
@@ -37,8 +37,8 @@ export function addWhoCan(policy: Command): void {
     .description('list the callers that are allowed an operation, with conditions and rules')
     .requiredOption(...policiesOption)
     .option(...jsonOption)
-    .argument(...operationArgument, permission)
-    .argument(...idArgument, identifier)
+    .argument(...operationArgument, parsePermission)
+    .argument(...idArgument, parseIdArgument)
     .addHelpText(
       'after',
       '\nExample:\n  catalog-gateway policy who-can --policies policies DropTable sales/orders',
@@ -47,59 +47,63 @@ export function addWhoCan(policy: Command): void {
 }
 
 async function list(operation: Permission, id: Identifier, { policies, json }: Options): Promise<void> {
-  const { documents } = await policiesIn(policies)
-  const { allowed, overruled } = whoCan(documents, operation, kindOf(operation), id)
+  const { documents } = await requirePolicies(policies)
+  const { allowed, overruled } = whoCan(documents, operation, objectKindOfPermission(operation), id)
   if (json) {
     printJson({
-      allowed: allowed.map(entitlementReport),
-      overruled: overruled.map(({ subject, by, overruledBy }) => ({
+      allowed: allowed.map(toEntitlementReport),
+      overruled: overruled.map(({ subject, allowedBy, deniedBy }) => ({
         subject,
-        rule: referenceTo(by),
-        deniedBy: referenceTo(overruledBy),
+        rule: createRuleReference(allowedBy),
+        deniedBy: createRuleReference(deniedBy),
       })),
     })
     return
   }
-  print(`${operation} on ${showId(id)}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd())
-  const lines = columns(
-    allowed.map(({ subject, by }) => [`  ${showSubject(subject)}`, `by ${showReaching(by)}`]),
+  printLine(`${operation} on ${formatId(id)}: ${allowed.length === 0 ? 'nobody' : ''}`.trimEnd())
+  const lines = alignColumns(
+    allowed.map(({ subject, reaching }) => [
+      `  ${formatPolicySubject(subject)}`,
+      `by ${formatReachingRule(reaching)}`,
+    ]),
   )
   for (const [index, entitlement] of allowed.entries()) {
-    print(lines[index] ?? '')
-    for (const line of restrictionsOf(entitlement)) print(`    ${line}`)
+    printLine(lines[index] ?? '')
+    for (const line of formatRestrictions(entitlement)) printLine(`    ${line}`)
   }
-  for (const { subject, by, overruledBy } of overruled) {
-    print(
-      `  not ${showSubject(subject)}: ${showReaching(by)} allows it, ${showReaching(overruledBy)} denies it`,
+  for (const { subject, allowedBy, deniedBy } of overruled) {
+    printLine(
+      `  not ${formatPolicySubject(subject)}: ${formatReachingRule(allowedBy)} allows it, ${formatReachingRule(deniedBy)} denies it`,
     )
   }
 }
 
-function restrictionsOf({ by, except, objections }: Entitlement): readonly string[] {
-  const { condition } = by.rule
+function formatRestrictions({ reaching, except, overridingDenies }: Entitlement): readonly string[] {
+  const { condition } = reaching.rule
   return [
-    ...(condition === undefined ? [] : [`if ${showCondition(condition.text)}`]),
-    ...(except === undefined ? [] : [`except ${showNames(except)}`]),
-    ...objections.map(showObjection),
+    ...(condition === undefined ? [] : [`if ${formatCondition(condition.text)}`]),
+    ...(except === undefined ? [] : [`except ${formatNamedSubjects(except)}`]),
+    ...overridingDenies.map(formatObjection),
   ]
 }
 
-function showObjection({ by, subjects }: Objection): string {
-  const whom = subjects === undefined ? '' : ` ${showSubjects(subjects)}`
-  const condition = by.rule.condition === undefined ? '' : ` if ${showCondition(by.rule.condition.text)}`
-  return `unless denied:${whom}${condition}  by ${showReaching(by)}`
+function formatObjection({ reaching, subjects }: OverridingDeny): string {
+  const whom = subjects === undefined ? '' : ` ${formatPolicySubjects(subjects)}`
+  const condition =
+    reaching.rule.condition === undefined ? '' : ` if ${formatCondition(reaching.rule.condition.text)}`
+  return `unless denied:${whom}${condition}  by ${formatReachingRule(reaching)}`
 }
 
-function entitlementReport({ subject, by, except, objections }: Entitlement): unknown {
+function toEntitlementReport({ subject, reaching, except, overridingDenies }: Entitlement): unknown {
   return {
     subject,
-    rule: referenceTo(by),
-    ...(by.rule.condition && { if: by.rule.condition.text }),
+    rule: createRuleReference(reaching),
+    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
     ...(except && { except }),
-    unless: objections.map(({ by, subjects }) => ({
-      rule: referenceTo(by),
+    unless: overridingDenies.map(({ reaching, subjects }) => ({
+      rule: createRuleReference(reaching),
       ...(subjects && { subjects }),
-      ...(by.rule.condition && { if: by.rule.condition.text }),
+      ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
     })),
   }
 }

@@ -2,12 +2,12 @@ import cluster from 'node:cluster'
 import type { Command } from 'commander'
 import { readGatewaySettings, type GatewaySettings } from '../config.ts'
 import type { RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
-import { surviveOtherSignals } from '../signals.ts'
-import { availableCores } from '../workers/available-cores.ts'
+import { ignoreOtherSignals } from '../signals.ts'
+import { countAvailableCores } from '../workers/available-cores.ts'
 import { assertNoDevelopmentFiles } from './development-files.ts'
-import { attempt, CommandFailure } from './failure.ts'
+import { runStep, CommandFailure } from './failure.ts'
 import { newCommand } from './new-command.ts'
-import { untilStopped } from './until-stopped.ts'
+import { runUntilStopped } from './until-stopped.ts'
 
 /** `catalog-gateway serve --config FILE`: the gateway in front of the upstream of its settings. */
 export function serveCommand(): Command {
@@ -21,21 +21,21 @@ export function serveCommand(): Command {
 }
 
 async function serve(config: string): Promise<void> {
-  surviveOtherSignals()
-  const settings = await attempt(`the settings in ${config} cannot be used`, () =>
+  ignoreOtherSignals()
+  const settings = await runStep(`the settings in ${config} cannot be used`, () =>
     readGatewaySettings(config, process.env),
   )
   await assertNoDevelopmentFiles(settings)
-  const gateway = await attempt('the gateway cannot start', () => start(settings))
+  const gateway = await runStep('the gateway cannot start', () => start(settings))
   const announcement = `listening on ${gateway.url}\nadmin on ${gateway.adminUrl}\n`
-  await untilStopped({ ...gateway, announcement })
+  await runUntilStopped({ ...gateway, announcement })
 }
 
 async function start(settings: GatewaySettings): Promise<RunningGateway> {
-  const workers = settings.workers === 'auto' ? await availableCores() : settings.workers
+  const workers = settings.workers === 'auto' ? await countAvailableCores() : settings.workers
   // Loaded here, so that the other commands start at once.
-  const { completeLeftLogs } = await import('../workers/left-logs.ts')
-  await completeLeftLogs(settings.audit, workers)
+  const { completeOrphanedLogs } = await import('../workers/left-logs.ts')
+  await completeOrphanedLogs(settings.audit, workers)
   if (workers === 1) return (await import('../gateway/bootstrap/start-gateway.ts')).startGateway({ settings })
   const { startWorkers, WorkerFailed } = await import('../workers/start-workers.ts')
   return startWorkers(settings, workers).catch((error: unknown) => {
@@ -47,5 +47,5 @@ async function start(settings: GatewaySettings): Promise<RunningGateway> {
 async function serveAsWorker(): Promise<void> {
   const { runWorker } = await import('../workers/run-worker.ts')
   const { startGateway } = await import('../gateway/bootstrap/start-gateway.ts')
-  await runWorker((options) => attempt('the gateway cannot start', () => startGateway(options)))
+  await runWorker((options) => runStep('the gateway cannot start', () => startGateway(options)))
 }

@@ -1,5 +1,5 @@
 import { stopSignals } from '../signals.ts'
-import { watchTerminal } from './watch-terminal.ts'
+import { createTerminalWatcher } from './watch-terminal.ts'
 
 /** A server that runs until it is stopped. */
 interface StoppableServer {
@@ -15,10 +15,10 @@ interface StoppableServer {
  * process, its parent is gone; then closes it. A second signal does not wait for requests that are still under way.
  * SIGHUP reloads it, unless it came because the terminal was closed.
  */
-export async function untilStopped({ close, announcement = '', reload }: StoppableServer): Promise<void> {
+export async function runUntilStopped({ close, announcement = '', reload }: StoppableServer): Promise<void> {
   await new Promise<void>((resolve) => {
     for (const signal of stopSignals) process.once(signal, () => resolve())
-    const isTerminalClosed = watchTerminal()
+    const isTerminalClosed = createTerminalWatcher()
     process.on('SIGHUP', () => {
       if (isTerminalClosed()) resolve()
       else void reload()

@@ -5,7 +5,7 @@ import { isatty } from 'node:tty'
  * Tells later whether the terminal that this process has now was closed. Without one, as under a service manager, in a
  * container or with nohup, the answer is always no.
  */
-export function watchTerminal(): () => boolean {
+export function createTerminalWatcher(): () => boolean {
   const had = isatty(0) && hasTerminal()
   return () => had && !hasTerminal()
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { fairnessSettings, repeatedNames } from '../limits/fairness-settings.ts'
+import { callerLimitFields, findRepeatedNames } from '../limits/fairness-settings.ts'
 
 const milliseconds = z.int().positive().max(2_147_483_647)
 const count = z.int().positive()
@@ -75,7 +75,7 @@ export const limitsSchema = z
     minBodyBytesPerSecond: count
       .default(500)
       .describe('Minimum rate of a request body; slower bodies are rejected after timeouts.bodyTimeoutMs.'),
-    ...fairnessSettings,
+    ...callerLimitFields,
   })
   .superRefine((limits, context) => {
     if (limits.maxJsonMemoryBytes < limits.maxJsonBytes)
@@ -84,7 +84,7 @@ export const limitsSchema = z
         path: ['maxJsonMemoryBytes'],
         message: `expected at least maxJsonBytes (${limits.maxJsonBytes})`,
       })
-    for (const name of repeatedNames(limits)) {
+    for (const name of findRepeatedNames(limits)) {
       context.addIssue({ code: 'custom', message: `duplicate limit name "${name}"` })
     }
   })

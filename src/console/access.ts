@@ -2,14 +2,14 @@ import type { Identifier } from '../interface/identifiers.ts'
 import type { ObjectKind } from '../interface/operations.ts'
 import { permissionGroups, type Permission } from '../interface/permissions.ts'
 import type { RuleReference } from '../policy/decision.ts'
-import { kindOf } from '../policy/object-kind.ts'
+import { objectKindOfPermission } from '../policy/object-kind.ts'
 import type { PolicyDocument } from '../policy/policy-document.ts'
-import { documentsAbove, indexDocuments, referenceTo } from '../policy/rule-reach.ts'
-import { subjectsIn, type Subject } from '../policy/subject-logic.ts'
-import { whoCan, type Entitlement, type Objection } from '../policy/who-can.ts'
+import { documentsAbove, indexDocuments, createRuleReference } from '../policy/rule-reach.ts'
+import { listSubjects, type Subject } from '../policy/subject-logic.ts'
+import { whoCan, type Entitlement, type OverridingDeny } from '../policy/who-can.ts'
 
 /** A namespace directly beneath another one, as far as policies speak of it. */
-export interface NamespaceNode {
+export interface NamespaceEntry {
   readonly name: string
   /** The policies for it. */
   readonly policies: readonly string[]
@@ -42,16 +42,16 @@ interface Grant {
 }
 
 /** The groups of operations that overlap with no other. */
-const groups = [...permissionGroups].filter(([name]) => name !== 'read' && name !== 'all')
+const disjointGroups = [...permissionGroups].filter(([name]) => name !== 'read' && name !== 'all')
 
 /** A tree that is wider than that is shown in part: whoever looks for a name can ask for it. */
-const maximumNodes = 500
+const maxNodes = 500
 
 /** The namespaces directly beneath that one that policies speak of, by name. */
-export function namespacesBeneath(
+export function listNamespaces(
   documents: readonly PolicyDocument[],
   above: Identifier,
-): { readonly nodes: readonly NamespaceNode[]; readonly leftOut: number } {
+): { readonly nodes: readonly NamespaceEntry[]; readonly leftOut: number } {
   const found = new Map<string, { policies: string[]; leadsOn: boolean }>()
   for (const { namespace, name: policy } of documents) {
     const name = namespace[above.length]
@@ -63,14 +63,14 @@ export function namespacesBeneath(
   }
   const nodes = [...found].map(([name, node]) => ({ name, ...node }))
   const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1))
-  return { nodes: sorted.slice(0, maximumNodes), leftOut: Math.max(0, sorted.length - maximumNodes) }
+  return { nodes: sorted.slice(0, maxNodes), leftOut: Math.max(0, sorted.length - maxNodes) }
 }
 
 /**
  * Everybody who may do something on a namespace or a table, by the policies in force, as `policy who-can` tells it.
  * Of a namespace, operations on tables are those on any table in it, whatever its name.
  */
-export function accessTo(
+export function createAccessReport(
   documents: readonly PolicyDocument[],
   kind: 'namespace' | 'table',
   id: Identifier,
@@ -78,33 +78,33 @@ export function accessTo(
   const namespace = kind === 'namespace' ? id : id.slice(0, -1)
   const above = documentsAbove(indexDocuments(documents), namespace)
   const callers = new Map<string, { subject: Subject; grants: Grant[] }>()
-  const shown = groups.map(([name, permissions]) => ({
+  const shown = disjointGroups.map(([name, permissions]) => ({
     name,
-    operations: permissions.filter((permission) => concerns(permission, kind)),
+    operations: permissions.filter((permission) => appliesToKind(permission, kind)),
   }))
   for (const operation of shown.flatMap(({ operations }) => operations)) {
-    const position: ObjectKind = kind === 'namespace' ? 'namespace' : kindOf(operation)
+    const position: ObjectKind = kind === 'namespace' ? 'namespace' : objectKindOfPermission(operation)
     for (const entitlement of whoCan(above, operation, position, id).allowed) {
       const { subject } = entitlement
       const key = `${subject.kind} ${subject.name}`
       const caller = callers.get(key) ?? { subject, grants: [] }
-      caller.grants.push(grantOf(operation, entitlement))
+      caller.grants.push(createGrant(operation, entitlement))
       callers.set(key, caller)
     }
   }
   return {
     groups: shown.filter(({ operations }) => operations.length > 0),
     callers: [...callers.values()],
-    forTables: kind === 'namespace' ? rulesForTables(above, namespace) : [],
+    forTables: kind === 'namespace' ? listTableRules(above, namespace) : [],
   }
 }
 
-function concerns(permission: Permission, kind: 'namespace' | 'table'): boolean {
-  const own = kindOf(permission)
+function appliesToKind(permission: Permission, kind: 'namespace' | 'table'): boolean {
+  const own = objectKindOfPermission(permission)
   return kind === 'namespace' ? true : own !== 'namespace' && own !== 'none'
 }
 
-function rulesForTables(
+function listTableRules(
   documents: readonly PolicyDocument[],
   namespace: Identifier,
 ): AccessReport['forTables'] {
@@ -112,25 +112,27 @@ function rulesForTables(
     .filter((document) => document.namespace.length === namespace.length)
     .flatMap((document) =>
       document.rules.flatMap((rule) =>
-        rule.tables === undefined ? [] : [{ rule: referenceTo({ document, rule }), tables: rule.tables }],
+        rule.tables === undefined
+          ? []
+          : [{ rule: createRuleReference({ document, rule }), tables: rule.tables }],
       ),
     )
 }
 
-function grantOf(operation: Permission, { by, except, objections }: Entitlement): Grant {
+function createGrant(operation: Permission, { reaching, except, overridingDenies }: Entitlement): Grant {
   return {
     operation,
-    rule: referenceTo(by),
-    ...(by.rule.condition && { if: by.rule.condition.text }),
-    ...(except && { except: subjectsIn(except) }),
-    unless: objections.map(objectionOf),
+    rule: createRuleReference(reaching),
+    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
+    ...(except && { except: listSubjects(except) }),
+    unless: overridingDenies.map(createObjection),
   }
 }
 
-function objectionOf({ by, subjects }: Objection): Grant['unless'][number] {
+function createObjection({ reaching, subjects }: OverridingDeny): Grant['unless'][number] {
   return {
-    rule: referenceTo(by),
-    ...(subjects && { subjects: subjectsIn(subjects) }),
-    ...(by.rule.condition && { if: by.rule.condition.text }),
+    rule: createRuleReference(reaching),
+    ...(subjects && { subjects: listSubjects(subjects) }),
+    ...(reaching.rule.condition && { if: reaching.rule.condition.text }),
   }
 }

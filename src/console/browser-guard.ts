@@ -30,8 +30,8 @@ export const consoleHeaders: Readonly<Record<string, string>> = {
  * localhost may be one that somebody else has pointed here (DNS rebinding); no address can be. A request that another
  * site caused is refused, but for a link to the page itself.
  */
-export function browserRefusal(headers: IncomingHttpHeaders, isPage: boolean): string | undefined {
-  const host = hostOf(headers.host ?? '')
+export function findBrowserRefusal(headers: IncomingHttpHeaders, isPage: boolean): string | undefined {
+  const host = parseHost(headers.host ?? '')
   if (host !== 'localhost' && isIP(host) === 0) {
     return 'unexpected Host; the console is served for localhost and IP addresses only'
   }
@@ -43,7 +43,7 @@ export function browserRefusal(headers: IncomingHttpHeaders, isPage: boolean): s
 }
 
 /** Without its port, and an IPv6 address without brackets. */
-function hostOf(header: string): string {
+function parseHost(header: string): string {
   return header
     .toLowerCase()
     .replace(/:\d+$/, '')

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { InterfaceError } from '../interface/errors.ts'
+import { CatalogError } from '../interface/errors.ts'
 import { parseIdentifier, type Identifier } from '../interface/identifiers.ts'
 import type { PolicyDocument } from '../policy/policy-document.ts'
-import { accessTo, namespacesBeneath } from './access.ts'
-import { browserRefusal, consoleHeaders } from './browser-guard.ts'
+import { createAccessReport, listNamespaces } from './access.ts'
+import { findBrowserRefusal, consoleHeaders } from './browser-guard.ts'
 import type { ConsoleState } from './console-state.ts'
 import type { NewestChanges } from './newest-changes.ts'
 import { pageRoute, readPageFiles } from './page-files.ts'
@@ -27,7 +27,7 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
   await server.register((scope, _options, done) => {
     scope.addHook('onRequest', (request, reply, next) => {
       void reply.headers(consoleHeaders)
-      const refusal = browserRefusal(request.headers, request.routeOptions.url === pageRoute)
+      const refusal = findBrowserRefusal(request.headers, request.routeOptions.url === pageRoute)
       if (refusal === undefined) next()
       else void reply.code(403).send({ error: refusal })
     })
@@ -45,35 +45,35 @@ export async function addConsole(server: FastifyInstance, source: ConsoleSource)
     }))
     scope.get(
       `${pageRoute}/namespaces`,
-      answering(({ id }) => namespacesBeneath(source.documents(), id)),
+      createObjectHandler(({ id }) => listNamespaces(source.documents(), id)),
     )
     scope.get(
       `${pageRoute}/access`,
-      answering(({ id, kind }) => accessTo(source.documents(), kind, id)),
+      createObjectHandler(({ id, kind }) => createAccessReport(source.documents(), kind, id)),
     )
     done()
   })
 }
 
-interface Asked {
+interface ObjectQuery {
   readonly id: Identifier
   readonly kind: 'namespace' | 'table'
 }
 
 /** Answers what is asked about an object; 400 where its id cannot be one. */
-function answering(answer: (asked: Asked) => object) {
+function createObjectHandler(response: (requested: ObjectQuery) => object) {
   return (request: FastifyRequest, reply: FastifyReply): unknown => {
     try {
-      return reply.send(answer(askedOf(request.query as Record<string, unknown>)))
+      return reply.send(response(parseObjectQuery(request.query as Record<string, unknown>)))
     } catch (error) {
-      if (error instanceof InterfaceError) return reply.code(400).send({ error: error.message })
+      if (error instanceof CatalogError) return reply.code(400).send({ error: error.message })
       throw error
     }
   }
 }
 
 /** Reads `?id=prod/sales&kind=namespace`: no name holds a slash. */
-function askedOf({ id, kind }: Record<string, unknown>): Asked {
+function parseObjectQuery({ id, kind }: Record<string, unknown>): ObjectQuery {
   const text = typeof id === 'string' && id !== '' ? id : '/'
   const isTable = kind === 'table' && text !== '/'
   return { id: parseIdentifier(text, '/'), kind: isTable ? 'table' : 'namespace' }

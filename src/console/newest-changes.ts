@@ -1,15 +1,15 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { recordKey } from '../audit/chain.ts'
+import { formatRecordKey } from '../audit/chain.ts'
 import type { StoredRecord } from '../audit/read.ts'
 import { listChains } from '../audit/segment-names.ts'
 import type { DurableEnd } from '../audit/sinks/follow-log.ts'
 import { readSegmentLines } from '../audit/sinks/read-segment.ts'
 import { ignoreMissing } from '../audit/system-error.ts'
-import { operationNamed } from '../interface/operations.ts'
+import { getOperation } from '../interface/operations.ts'
 
 /** Where a record stands in the log. */
-interface RecordPlace {
+interface HashedRecordReference {
   readonly chain: string
   readonly seq: number
   readonly hash: string
@@ -30,13 +30,13 @@ export interface RecordedChange {
   /** `policy/rule`. */
   readonly rule: string
   readonly policyRevision: string
-  readonly intent: RecordPlace
-  readonly outcome?: RecordPlace & ChangeEnd
+  readonly intent: HashedRecordReference
+  readonly outcome?: HashedRecordReference & RecordedResult
   /** What an unknown outcome turned out to be. */
-  readonly resolved?: RecordPlace & ChangeEnd
+  readonly resolved?: HashedRecordReference & RecordedResult
 }
 
-interface ChangeEnd {
+interface RecordedResult {
   readonly time: string
   readonly result: string
   readonly status?: number | undefined
@@ -49,10 +49,10 @@ export interface NewestChanges {
   /** The newest first. */
   readonly changes: readonly RecordedChange[]
   /** The last signature. */
-  readonly seal: (RecordPlace & { readonly time: string }) | undefined
+  readonly seal: (HashedRecordReference & { readonly time: string }) | undefined
 }
 
-const keptChanges = 50
+const maxChanges = 50
 /** So much of the end of a file is read where more of it is new. */
 const tailBytes = 256 * 1024
 
@@ -60,20 +60,23 @@ const tailBytes = 256 * 1024
  * Follows the changes in the audit log of a folder. Nothing is read until somebody asks, and then only what is new;
  * the answer rejects when a file cannot be read. Records are read as they stand there: `audit verify` judges them.
  */
-export function followNewestChanges(folder: string, durable: () => DurableEnd): () => Promise<NewestChanges> {
+export function createNewestChangesReader(
+  folder: string,
+  durable: () => DurableEnd,
+): () => Promise<NewestChanges> {
   const changes = new Map<string, RecordedChange>()
   let seal: NewestChanges['seal']
-  let place: { readonly file: string; readonly offset: number } | undefined
+  let location: { readonly file: string; readonly offset: number } | undefined
   let looking: Promise<NewestChanges> | undefined
 
-  async function look(): Promise<NewestChanges> {
+  async function poll(): Promise<NewestChanges> {
     const end = durable()
-    if (place === undefined) await readEnd(await segmentBefore(end.file), 0)
+    if (location === undefined) await readEnd(await segmentBefore(end.file), 0)
     // What was written to the file before until the next one began.
-    else if (place.file !== end.file) await readEnd(place.file, place.offset)
-    const from = place?.file === end.file ? place.offset : 0
+    else if (location.file !== end.file) await readEnd(location.file, location.offset)
+    const from = location?.file === end.file ? location.offset : 0
     await readPart(end.file, Math.max(from, end.length - tailBytes), end.length)
-    place = { file: end.file, offset: end.length }
+    location = { file: end.file, offset: end.length }
     return { changes: [...changes.values()].toReversed(), seal }
   }
 
@@ -92,7 +95,7 @@ export function followNewestChanges(folder: string, durable: () => DurableEnd): 
     const part = { from, to, bytes: tailBytes }
     const lines = await readSegmentLines(join(folder, file), part).catch(ignoreMissing)
     for (const { text } of lines ?? []) {
-      const record = parse(text)
+      const record = parseStoredRecord(text)
       if (record !== undefined) take(record)
     }
   }
@@ -101,7 +104,7 @@ export function followNewestChanges(folder: string, durable: () => DurableEnd): 
     const { chain, seq, hash, time } = record
     const at = { chain, seq, hash, time }
     if (record.kind === 'intent' && record.effect !== 'read') {
-      keep(recordKey(chain, seq), changeOf(record))
+      keep(formatRecordKey(chain, seq), createRecordedChange(record))
     } else if (record.kind === 'outcome') {
       const { result, status, version, durationMs } = record
       const what = { ...at, result, status, version, durationMs }
@@ -116,30 +119,35 @@ export function followNewestChanges(folder: string, durable: () => DurableEnd): 
   function keep(key: string, change: RecordedChange): void {
     changes.set(key, change)
     for (const oldest of changes.keys()) {
-      if (changes.size <= keptChanges) break
+      if (changes.size <= maxChanges) break
       changes.delete(oldest)
     }
   }
 
-  function end(chain: string, seq: number, how: 'outcome' | 'resolved', what: RecordPlace & ChangeEnd): void {
-    const key = recordKey(chain, seq)
+  function end(
+    chain: string,
+    seq: number,
+    how: 'outcome' | 'resolved',
+    what: HashedRecordReference & RecordedResult,
+  ): void {
+    const key = formatRecordKey(chain, seq)
     const change = changes.get(key)
     if (change !== undefined) changes.set(key, { ...change, [how]: what })
   }
 
   return () => {
-    looking ??= look().finally(() => (looking = undefined))
+    looking ??= poll().finally(() => (looking = undefined))
     return looking
   }
 }
 
-function changeOf(record: StoredRecord & { readonly kind: 'intent' }): RecordedChange {
+function createRecordedChange(record: StoredRecord & { readonly kind: 'intent' }): RecordedChange {
   const { chain, seq, hash, rule, principal } = record
   return {
     time: record.time,
     requestId: record.request,
     operation: record.operation,
-    isCommit: operationNamed(record.operation).effect === 'commit',
+    isCommit: getOperation(record.operation).effect === 'commit',
     id: record.id,
     objects: record.objects?.length ?? 0,
     principal: principal.name,
@@ -152,7 +160,7 @@ function changeOf(record: StoredRecord & { readonly kind: 'intent' }): RecordedC
 }
 
 /** A part of a file may begin in the middle of a line. */
-function parse(text: string): StoredRecord | undefined {
+function parseStoredRecord(text: string): StoredRecord | undefined {
   try {
     return JSON.parse(text) as StoredRecord
   } catch {

@@ -47,16 +47,16 @@ interface OperationSummary {
 
 /** Keeps what happened lately, in memory of a fixed size. */
 export interface Traffic {
-  ended(operation: string, status: number, decision: TrafficDecision, durationMs: number): void
-  refused(refusal: RefusedRequest): void
-  summary(): TrafficSummary
+  addRequest(operation: string, status: number, decision: TrafficDecision, durationMs: number): void
+  addRefusal(refusal: RefusedRequest): void
+  getSummary(): TrafficSummary
 }
 
-const keptSeconds = 120
-const keptDurations = 4096
-const keptRefusals = 50
+const shownSeconds = 120
+const maxDurations = 4096
+const maxRefusals = 50
 
-interface Bucket {
+interface SecondCounts {
   second: number
   allow: number
   deny: number
@@ -67,14 +67,14 @@ interface Bucket {
 /** An empty record of traffic. `now` answers milliseconds that only grow. */
 export function createTraffic(now: () => number = () => performance.now()): Traffic {
   // One more than is shown: the second that is not over.
-  const buckets = Array.from({ length: keptSeconds + 1 }, emptyBucket)
-  const durations = new Float64Array(keptDurations)
+  const buckets = Array.from({ length: shownSeconds + 1 }, emptyBucket)
+  const durations = new Float64Array(maxDurations)
   const operations: string[] = []
   const counts = new Map<string, { readonly stage: string; readonly reason: string; count: number }>()
   const newest: RefusedRequest[] = []
   let requests = 0
 
-  function bucketOf(second: number): Bucket {
+  function bucketOf(second: number): SecondCounts {
     const bucket = buckets[second % buckets.length] ?? emptyBucket()
     if (bucket.second !== second) {
       bucket.second = second
@@ -85,34 +85,34 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
   }
 
   return {
-    ended(operation, status, decision, durationMs) {
+    addRequest(operation, status, decision, durationMs) {
       const bucket = bucketOf(Math.floor(now() / 1000))
       bucket[decision] += 1
       bucket.statuses.set(status, (bucket.statuses.get(status) ?? 0) + 1)
-      durations[requests % keptDurations] = durationMs
-      operations[requests % keptDurations] = operation
+      durations[requests % maxDurations] = durationMs
+      operations[requests % maxDurations] = operation
       requests += 1
     },
-    refused(refusal) {
+    addRefusal(refusal) {
       const { stage, reason } = refusal
       const key = `${stage} ${reason}`
       const counted = counts.get(key) ?? { stage, reason, count: 0 }
       counted.count += 1
       counts.set(key, counted)
       newest.unshift(refusal)
-      if (newest.length > keptRefusals) newest.pop()
+      if (newest.length > maxRefusals) newest.pop()
     },
-    summary() {
+    getSummary() {
       const current = Math.floor(now() / 1000)
-      const whole = Array.from({ length: keptSeconds }, (_, index) => {
-        const second = current - keptSeconds + index
+      const whole = Array.from({ length: shownSeconds }, (_, index) => {
+        const second = current - shownSeconds + index
         const bucket = buckets[second % buckets.length]
         return bucket?.second === second ? bucket : undefined
       })
       return {
         seconds: whole.map(({ allow, deny, none } = emptyBucket()) => ({ allow, deny, none })),
-        statuses: statusesOf(whole),
-        operations: summaries(operations, durations),
+        statuses: countStatuses(whole),
+        operations: summarizeOperations(operations, durations),
         sampledRequests: operations.length,
         refusals: {
           counts: [...counts.values()].toSorted((one, other) => other.count - one.count),
@@ -123,11 +123,11 @@ export function createTraffic(now: () => number = () => performance.now()): Traf
   }
 }
 
-function emptyBucket(): Bucket {
+function emptyBucket(): SecondCounts {
   return { second: -1, allow: 0, deny: 0, none: 0, statuses: new Map() }
 }
 
-function statusesOf(buckets: readonly (Bucket | undefined)[]): TrafficSummary['statuses'] {
+function countStatuses(buckets: readonly (SecondCounts | undefined)[]): TrafficSummary['statuses'] {
   const sums = new Map<number, number>()
   for (const [status, count] of buckets.flatMap((bucket) => [...(bucket?.statuses ?? [])])) {
     sums.set(status, (sums.get(status) ?? 0) + count)
@@ -135,7 +135,10 @@ function statusesOf(buckets: readonly (Bucket | undefined)[]): TrafficSummary['s
   return [...sums].map(([status, count]) => ({ status, count })).toSorted((a, b) => a.status - b.status)
 }
 
-function summaries(operations: readonly string[], durations: Float64Array): readonly OperationSummary[] {
+function summarizeOperations(
+  operations: readonly string[],
+  durations: Float64Array,
+): readonly OperationSummary[] {
   const byOperation = new Map<string, number[]>()
   for (const [index, operation] of operations.entries()) {
     const own = byOperation.get(operation) ?? []
@@ -151,6 +154,6 @@ function summaries(operations: readonly string[], durations: Float64Array): read
 }
 
 /** The least duration that so large a share of them does not exceed. */
-function quantile(sorted: Float64Array, share: number): number {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0
+function quantile(sorted: Float64Array, capacity: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * capacity) - 1)] ?? 0
 }

@@ -1,21 +1,21 @@
-import { refusal, type InterfaceError } from '../interface/errors.ts'
-import { dialects, reservedContextPrefix } from '../interface/headers.ts'
-import { show } from '../interface/identifiers.ts'
+import { refusal, type CatalogError } from '../interface/errors.ts'
+import { headerDialects, reservedContextPrefix } from '../interface/headers.ts'
+import { quoteForMessage } from '../interface/identifiers.ts'
 import { allowedRequestHeaders } from './upstream/allowed-headers.ts'
 
 /** Some catalogs, and the clients they are made with, turn an entry of that key into the header behind the prefix. */
 const headerPrefix = /^headers?\./
-const contextPrefixes = [dialects.catalog.context, dialects.lance.context]
+const contextPrefixes = [headerDialects.catalog.context, headerDialects.lance.context]
 
 /** Of prefixes before one another: what is deeper is no key of anybody, and would take time to read. */
-const maximumDepth = 4
+const maxPrefixDepth = 4
 
 /**
  * The header (lower case) that says the same as a context entry of that key, in a header as in a body: `Trace` is
  * `x-catalog-ctx-trace`, and so is `headers.X-Lance-Ctx-Trace`. InvalidInput (400), not thrown, for a key that is
  * reserved for the gateway, or that could become a header which no caller may send.
  */
-export function headerOfContextKey(key: string): string | InterfaceError {
+export function contextKeyToHeader(key: string): string | CatalogError {
   // Through upper case, so that the long s is an s, as it is to readers that fold by Unicode.
   let name = key.toUpperCase().toLowerCase().trim()
   let isHeader = false
@@ -23,22 +23,25 @@ export function headerOfContextKey(key: string): string | InterfaceError {
     const header = headerPrefix.exec(name)?.[0]
     const prefix = header ?? contextPrefixes.find((prefix) => name.startsWith(prefix))
     if (prefix === undefined) break
-    if (depth === maximumDepth) return readAsHeader(key, name)
+    if (depth === maxPrefixDepth) return headerKeyError(key, name)
     isHeader = header !== undefined
     name = name.slice(prefix.length).trim()
   }
   if (isHeader) {
-    return allowedRequestHeaders.has(name) ? name : readAsHeader(key, name)
+    return allowedRequestHeaders.has(name) ? name : headerKeyError(key, name)
   }
   if (name.startsWith(reservedContextPrefix)) {
-    return refusal('invalid_context_key', `the context key ${show(key)} is reserved for the gateway`)
+    return refusal(
+      'invalid_context_key',
+      `the context key ${quoteForMessage(key)} is reserved for the gateway`,
+    )
   }
-  return dialects.catalog.context + name
+  return headerDialects.catalog.context + name
 }
 
-function readAsHeader(key: string, name: string): InterfaceError {
+function headerKeyError(key: string, name: string): CatalogError {
   return refusal(
     'invalid_context_key',
-    `the context key ${show(key)} names ${show(name)}, which some catalogs read as a header; send it as a header`,
+    `the context key ${quoteForMessage(key)} names ${quoteForMessage(name)}, which some catalogs read as a header; send it as a header`,
   )
 }

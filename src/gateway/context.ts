@@ -1,6 +1,6 @@
 import type { Credentials } from '../identity/authenticate.ts'
 import type { Principal } from '../identity/principal.ts'
-import type { Target } from '../interface/target.ts'
+import type { RouteMatch } from '../interface/target.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /*
@@ -37,7 +37,7 @@ export interface Received {
 
 /** A request whose operation and object id are known. */
 export interface Matched extends Received {
-  readonly route: Target
+  readonly route: RouteMatch
   /** The upstream of the object. A batch names its objects in the body, so `check` replaces it. */
   readonly upstream: Upstream
   /** The only request target that is forwarded. */

@@ -1,15 +1,15 @@
-import { keySetPath } from '../identity/assertions.ts'
+import { jwksPath } from '../identity/assertions.ts'
 import { refusal } from '../interface/errors.ts'
-import { openApiPath, openApiText } from '../interface/openapi.ts'
+import { openApiPath, getOpenApiDocument } from '../interface/openapi.ts'
 import type { Received } from './context.ts'
 import type { DownstreamResponse } from './downstream.ts'
 import { scheduleAtTickEnd } from '../lib/async/schedule-at-tick-end.ts'
-import type { Shedding } from '../limits/shedding.ts'
-import { headersFor } from './answered-for.ts'
+import type { LoadShedder } from '../limits/shedding.ts'
+import { gatewayHeaders } from './answered-for.ts'
 import type { Trace } from './trace.ts'
 
 /** A JSON document that the gateway itself serves, to everybody. */
-export interface Document {
+export interface ServedDocument {
   /** Stands for the operation in metrics and the log. */
   readonly name: 'openapi' | 'jwks'
   readonly bytes: Buffer
@@ -19,14 +19,14 @@ export interface Document {
  * Finds the document that a request is for; undefined if its target is none. Throws InvalidInput (400) for a request
  * with a body, and Unsupported (405) for a method other than GET.
  */
-export type FindDocument = (request: Received) => Document | undefined
+export type FindDocument = (request: Received) => ServedDocument | undefined
 
 /** The documents of a gateway; `keySet` is the JWKS of its assertions, if it signs any. */
-export function createDocuments(keySet: string | undefined): FindDocument {
-  const documents = new Map<string, Document>([
-    [openApiPath, { name: 'openapi', bytes: Buffer.from(openApiText()) }],
+export function createDocumentFinder(jwks: string | undefined): FindDocument {
+  const documents = new Map<string, ServedDocument>([
+    [openApiPath, { name: 'openapi', bytes: Buffer.from(getOpenApiDocument()) }],
   ])
-  if (keySet !== undefined) documents.set(keySetPath, { name: 'jwks', bytes: Buffer.from(keySet) })
+  if (jwks !== undefined) documents.set(jwksPath, { name: 'jwks', bytes: Buffer.from(jwks) })
   return ({ head: { method, target, hasBody } }) => {
     const document = documents.get(target)
     if (document === undefined) return undefined
@@ -41,16 +41,16 @@ export function createDocuments(keySet: string | undefined): FindDocument {
 }
 
 /** Responds with a document. Throws Overloaded (503) if the gateway sheds load. */
-export function respondWithDocument(
-  { name, bytes }: Document,
+export function sendDocument(
+  { name, bytes }: ServedDocument,
   response: DownstreamResponse,
-  shedding: Shedding,
+  shedding: LoadShedder,
   trace: Trace,
 ): void {
   trace.document = name
   shedding.admitDocument()
   const length = String(bytes.length)
-  const headers = ['content-type', 'application/json', 'content-length', length, ...headersFor(trace)]
+  const headers = ['content-type', 'application/json', 'content-length', length, ...gatewayHeaders(trace)]
   response.writeHead(200, headers)
   scheduleAtTickEnd(() => response.end(bytes))
 }

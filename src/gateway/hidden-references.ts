@@ -1,11 +1,11 @@
-import { InterfaceError, type ErrorName } from '../interface/errors.ts'
+import { CatalogError, type ErrorName } from '../interface/errors.ts'
 import type { Operation } from '../interface/operations.ts'
 import { noFacts, type RequestFacts } from '../policy/question.ts'
 import type { PolicySet } from '../policy/trie.ts'
 import type { Authenticated } from './context.ts'
 
 /** Messages that name no tag and no branch. */
-const messages: Partial<Record<ErrorName, string>> = {
+const messagesWithoutNames: Partial<Record<ErrorName, string>> = {
   TableTagNotFound: 'the table has no such tag',
   TableTagAlreadyExists: 'the tag already exists',
   TableBranchNotFound: 'the table has no such branch',
@@ -13,7 +13,7 @@ const messages: Partial<Record<ErrorName, string>> = {
 }
 
 /** A request, with the policies that allowed it. */
-interface DecidedRequest extends Authenticated {
+interface PermittedRequest extends Authenticated {
   readonly permit: { readonly policies: PolicySet; readonly facts: RequestFacts }
 }
 
@@ -21,11 +21,11 @@ interface DecidedRequest extends Authenticated {
  * An error of the upstream as the caller may see it: catalogs name other tags and branches in errors about them, as
  * the tags that keep a branch from being deleted. A caller that may not list them gets a message without names.
  */
-export function withoutReferences(error: InterfaceError, request: DecidedRequest): InterfaceError {
+export function hideReferences(error: CatalogError, request: PermittedRequest): CatalogError {
   const { route, principal, permit } = request
   const { operation, id } = route
   const { facts, policies } = permit
-  const message = messages[error.kind]
+  const message = messagesWithoutNames[error.kind]
   if (operation.object !== 'table' || (message === undefined && !concernsReferences(operation))) return error
   const question = {
     principal,
@@ -35,8 +35,8 @@ export function withoutReferences(error: InterfaceError, request: DecidedRequest
     request: facts,
     operation: noFacts,
   }
-  if (policies.mayListReferences(question)) return error
-  return new InterfaceError(
+  if (policies.canListReferences(question)) return error
+  return new CatalogError(
     error.kind,
     message ?? `the upstream refused the request with status ${error.status}`,
     {

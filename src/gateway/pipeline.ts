@@ -1,12 +1,12 @@
 import type { AuditLog } from '../audit/log.ts'
 import type { PolicySet } from '../policy/trie.ts'
-import { respondWithDocument, type FindDocument } from './documents.ts'
+import { sendDocument, type FindDocument } from './documents.ts'
 import type { DownstreamBody, DownstreamRequest, DownstreamResponse } from './downstream.ts'
 import { audit, type AuditOptions } from './stages/audit.ts'
 import { authenticate, type AuthenticateOptions } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
 import { check, type CheckOptions } from './stages/check.ts'
-import { forward, prepareForward, type ForwardOptions } from './stages/forward.ts'
+import { forward, prepareForwarding, type ForwardOptions } from './stages/forward.ts'
 import { limit, type LimitOptions } from './stages/limit.ts'
 import { match, type FindRoute } from './stages/match.ts'
 import { receive, type ReceiveOptions } from './stages/receive.ts'
@@ -35,7 +35,7 @@ export async function handle(
   const received = receive(request, pipeline, trace.requestId)
   const document = pipeline.findDocument(received)
   if (document !== undefined) {
-    respondWithDocument(document, response, pipeline.shedding, trace)
+    sendDocument(document, response, pipeline.shedding, trace)
     return
   }
   const matched = match(trace.enter('match', received), pipeline.findRoute)
@@ -43,7 +43,7 @@ export async function handle(
   const authorized = authorize(trace.enter('authorize', authenticated), pipeline.policies.current())
   const admitted = limit(trace.enter('limit', authorized), response, pipeline)
   const checked = await check(trace.enter('check', admitted), body, pipeline)
-  await prepareForward(trace.enter('forward', checked), body)
+  await prepareForwarding(trace.enter('forward', checked), body)
   const audited = await audit(trace.enter('audit', checked), pipeline)
   trace.upstreamError = await forward(trace.enter('forward', audited), response, pipeline, trace.spans)
 }

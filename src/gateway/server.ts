@@ -1,5 +1,5 @@
 import { refusal } from '../interface/errors.ts'
-import { answerUnparsed } from '../interface/unparsed-requests.ts'
+import { respondToUnparsed } from '../interface/unparsed-requests.ts'
 import type { OutgoingResponse } from '../http1/server/outgoing-response.ts'
 import { RequestBody, type RequestBodyOptions } from '../http1/server/request-body.ts'
 import { BodyTimeout } from './body/body-timeout.ts'
@@ -10,26 +10,26 @@ import type { LimitSettings, ListenSettings } from '../config/listen-settings.ts
 import { ClientDisconnected } from './client-disconnected.ts'
 import type { Http1Server } from '../http1/server/http1-server.ts'
 import { createListener, type ListenerOptions } from './listener.ts'
-import type { GatewayTelemetry } from './observe/observe.ts'
+import type { RequestObserver } from './observe/observe.ts'
 import { handle, type Pipeline } from './pipeline.ts'
-import { answerable, drain, refuse } from './refuse.ts'
+import { toCatalogError, drainRequestBody, sendErrorResponse } from './refuse.ts'
 import { startTrace, type Trace } from './trace.ts'
 
 /** Used by `createGatewayServer`. */
-export interface GatewayServerOptions {
+export interface Http1GatewayServerOptions {
   readonly pipeline: Pipeline
   readonly listener: ListenerOptions
   readonly limits: Pick<LimitSettings, 'minBodyBytesPerSecond'>
-  readonly telemetry: GatewayTelemetry
+  readonly observer: RequestObserver
 }
 
 /** The HTTP server of the gateway. */
-export interface GatewayServer {
+export interface Http1GatewayServer {
   readonly setCertificates: Http1Server['setCertificates']
   /** Resolves with the URL when requests are taken. */
   listen(where: Pick<ListenSettings, 'host' | 'port'>): Promise<string>
   /** Why no requests should be sent here: it does not listen yet, or not for much longer. */
-  readonly problem: () => string | undefined
+  readonly findProblem: () => string | undefined
   /**
    * Stops taking requests, finishes those under way, and cuts off what takes longer than the grace: when it
    * resolves, nothing is under way any more, neither with a client nor with an upstream.
@@ -38,8 +38,8 @@ export interface GatewayServer {
 }
 
 /** Creates the HTTP/1.1 server of the gateway, which feeds the pipeline. */
-export function createGatewayServer(options: GatewayServerOptions): GatewayServer {
-  const { pipeline, telemetry, limits } = options
+export function createHttp1GatewayServer(options: Http1GatewayServerOptions): Http1GatewayServer {
+  const { pipeline, observer, limits } = options
   const { timeouts } = options.listener
   const bodyOptions: RequestBodyOptions = {
     timeoutMs: timeouts.bodyTimeoutMs,
@@ -52,7 +52,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
   let passing = 0
   const listener = createListener(options.listener, {
     onRequest: take,
-    onConnectionError: telemetry.turnedAway,
+    onConnectionError: observer.connectionRejected,
   })
 
   function take(request: IncomingRequest, response: OutgoingResponse): void {
@@ -61,8 +61,8 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
       return
     }
     const trace = startTrace(request)
-    response.onClose.add(() => telemetry.ended(trace, response))
-    telemetry.begun(trace, request)
+    response.onClose.add(() => observer.requestEnded(trace, response))
+    observer.requestStarted(trace, request)
     void serve(request, response, trace)
   }
 
@@ -72,7 +72,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
     try {
       await handle(request, body, response, pipeline, trace)
       body.release()
-      drain(request)
+      drainRequestBody(request)
     } catch (error) {
       body.release()
       fail(request, response, trace, error)
@@ -83,21 +83,21 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
 
   function fail(request: IncomingRequest, response: OutgoingResponse, trace: Trace, error: unknown): void {
     if (error instanceof ClientDisconnected) return
-    const refusal = answerable(error)
-    telemetry.refused(trace, refusal)
-    refuse(response, refusal, trace)
-    drain(request)
+    const refusal = toCatalogError(error)
+    observer.requestRefused(trace, refusal)
+    sendErrorResponse(response, refusal, trace)
+    drainRequestBody(request)
   }
 
   function refuseTunnel({ socket, remoteAddress }: IncomingRequest): void {
-    telemetry.turnedAway('connect_not_supported', remoteAddress)
-    answerUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
+    observer.connectionRejected('connect_not_supported', remoteAddress)
+    respondToUnparsed(socket, refusal('connect_not_supported', 'CONNECT is not supported'))
   }
 
   let problem: string | undefined = 'the gateway is starting'
   return {
     setCertificates: (context) => listener.setCertificates(context),
-    problem: () => problem,
+    findProblem: () => problem,
     async listen({ host, port }) {
       const bound = await listener.listen({ host, port })
       problem = undefined
@@ -112,7 +112,7 @@ export function createGatewayServer(options: GatewayServerOptions): GatewayServe
         graceMs: timeouts.drainTimeoutMs,
         isProcessing: () => passing > 0,
         abort: () => pipeline.upstreams.close(),
-        onGraceExpired: telemetry.stragglers,
+        onGraceExpired: observer.requestsAborted,
       })
     },
   }

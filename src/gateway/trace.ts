@@ -1,8 +1,8 @@
-import type { InterfaceError } from '../interface/errors.ts'
-import { lancedbDatabaseHeader, requestIdHeader, requestIdOf } from '../interface/headers.ts'
+import type { CatalogError } from '../interface/errors.ts'
+import { lancedbDatabaseHeader, requestIdHeader, acceptRequestId } from '../interface/headers.ts'
 import type { RequestSpans } from '../telemetry/request-spans.ts'
 import { DeniedError } from './denied-error.ts'
-import type { Document } from './documents.ts'
+import type { ServedDocument } from './documents.ts'
 import type { DownstreamRequest } from './downstream.ts'
 import type { Audited } from './stages/audit.ts'
 import type { Authorized } from './stages/authorize.ts'
@@ -42,11 +42,11 @@ export class Trace {
   stage: Stage = 'receive'
   progress: Progress = {}
   /** Name of the document that the request is for, if it is not for the catalog. */
-  document: Document['name'] | undefined = undefined
+  document: ServedDocument['name'] | undefined = undefined
   /** The error that the request was refused with. */
-  refusal: InterfaceError | undefined = undefined
+  refusal: CatalogError | undefined = undefined
   /** The error that the upstream responded with. */
-  upstreamError: InterfaceError | undefined = undefined
+  upstreamError: CatalogError | undefined = undefined
   /** Id of the exported trace; undefined if it is not sampled. */
   traceId: string | undefined = undefined
   /** Undefined if traces are off. */
@@ -96,7 +96,7 @@ export class Trace {
     this.stage = stage
     this.#stageIndex = stageIndexes.get(stage) ?? 0
     this.#stageStartedAt = now
-    this.spans?.enter(stage, now)
+    this.spans?.startStage(stage, now)
     return progress
   }
 
@@ -109,7 +109,7 @@ export class Trace {
 
 /** Starts the trace of a request, before its head is checked. */
 export function startTrace(request: DownstreamRequest): Trace {
-  const requestId = requestIdOf(request.singleHeader(requestIdHeader))
+  const requestId = acceptRequestId(request.singleHeader(requestIdHeader))
   const { headers } = request.head
   const isLancedb = headers.some((text, index) => index % 2 === 0 && text === lancedbDatabaseHeader)
   return new Trace(requestId, request.remoteAddress, isLancedb, request.receivedAt)

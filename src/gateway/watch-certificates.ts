@@ -1,6 +1,6 @@
 import type { SecureContextOptions } from 'node:tls'
 import type { TlsSettings } from '../config/listen-settings.ts'
-import { stampOf, watch, type WatchedFile } from '../identity/watch-file.ts'
+import { fileStamp, watchSource, type FileWatcher } from '../identity/watch-file.ts'
 import { readServerCertificates } from '../lib/tls/server-certificates.ts'
 import type { Logger } from '../telemetry/log.ts'
 
@@ -25,13 +25,13 @@ export async function watchCertificates({
   context: opened,
   log,
   onChange,
-}: WatchedCertificates): Promise<WatchedFile> {
+}: WatchedCertificates): Promise<FileWatcher> {
   const { certFile, keyFile, clientCaFile, clientCrlFile } = settings
   const files = [certFile, keyFile, clientCaFile, clientCrlFile].filter((file) => file !== undefined)
   let isFirst = true
-  return watch(
+  return watchSource(
     {
-      stamp: async () => (await Promise.all(files.map(stampOf))).join(' '),
+      stamp: async () => (await Promise.all(files.map(fileStamp))).join(' '),
       read: () => readServerCertificates(settings),
     },
     (context) => {
@@ -45,7 +45,7 @@ export async function watchCertificates({
     },
     {
       intervalMs,
-      failed: (cause) =>
+      onError: (cause) =>
         log.error({ error: String(cause) }, 'certificates not reloaded: the last good ones stay in force'),
     },
   )

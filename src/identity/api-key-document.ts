@@ -1,17 +1,17 @@
 import { isNode, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { z } from 'zod'
-import { lineNestedTooDeep, tooDeepMessage } from '../interface/yaml-nesting.ts'
+import { findTooDeepLine, tooDeepMessage } from '../interface/yaml-nesting.ts'
 
 /** A principal or a group of API keys. No `:`, which only names that come from a token have. */
-export const nameSchema = z
+export const apiKeyNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$/, 'expected 1 to 128 letters, digits, or any of . _ @ -')
 const time = z.iso.datetime({ offset: true, error: 'expected a time such as 2026-01-31T12:00:00Z' })
 
 const storedKeySchema = z.strictObject({
   id: z.string().regex(/^[0-9A-Za-z]{12}$/, 'expected 12 letters or digits'),
-  principal: nameSchema,
-  groups: z.array(nameSchema).default([]),
+  principal: apiKeyNameSchema,
+  groups: z.array(apiKeyNameSchema).default([]),
   /** The principal of a token or a certificate that the key may be sent together with. */
   subject: z
     .string()
@@ -50,21 +50,21 @@ export interface KeyDocument {
 
 /** Reads a file of keys; throws ApiKeyStoreError with all faults at once. */
 export function parseKeyStore(text: string, file: string): KeyDocument {
-  const deepLine = lineNestedTooDeep(text)
+  const deepLine = findTooDeepLine(text)
   if (deepLine !== undefined) throw new ApiKeyStoreError([`${file}:${deepLine}: ${tooDeepMessage}`])
   const lines = new LineCounter()
   // Pretty errors quote the file, and with it hashes or a key that was pasted into the wrong place.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const at = (offset: number): string => `${file}:${lines.linePos(offset).line}`
-  const faults = syntaxFaults(document)
+  const faults = findSyntaxErrors(document)
   if (faults.length > 0) {
     throw new ApiKeyStoreError(faults.map(({ offset, message }) => `${at(offset)}: ${message}`))
   }
   const parsed = storeSchema.safeParse(document.toJS())
-  const problems = parsed.success ? duplicateIds(parsed.data.keys) : parsed.error.issues
+  const problems = parsed.success ? findDuplicateIds(parsed.data.keys) : parsed.error.issues
   if (parsed.success && problems.length === 0) return { document, keys: parsed.data.keys }
   throw new ApiKeyStoreError(
-    problems.map(({ path, message }) => `${at(offsetOf(document, path))}: ${nameOf(path)}${message}`),
+    problems.map(({ path, message }) => `${at(findOffset(document, path))}: ${formatPath(path)}${message}`),
   )
 }
 
@@ -72,22 +72,24 @@ export function parseKeyStore(text: string, file: string): KeyDocument {
  * What keeps the text from being read. Aliases too: one value in two places cannot be changed in one of
  * them.
  */
-function syntaxFaults(document: Document.Parsed): { readonly offset: number; readonly message: string }[] {
-  const faults = document.errors.map(({ pos, message }) => ({ offset: pos[0], message }))
+function findSyntaxErrors(
+  document: Document.Parsed,
+): { readonly offset: number; readonly message: string }[] {
+  const errors = document.errors.map(({ pos, message }) => ({ offset: pos[0], message }))
   visit(document, {
     Alias(_key, { range }) {
-      faults.push({ offset: range?.[0] ?? 0, message: 'expected a value instead of an alias' })
+      errors.push({ offset: range?.[0] ?? 0, message: 'expected a value instead of an alias' })
     },
   })
-  return faults
+  return errors
 }
 
-interface Problem {
+interface KeyStoreProblem {
   readonly path: readonly PropertyKey[]
   readonly message: string
 }
 
-function duplicateIds(keys: readonly StoredKey[]): Problem[] {
+function findDuplicateIds(keys: readonly StoredKey[]): KeyStoreProblem[] {
   const seen = new Set<string>()
   return keys.flatMap(({ id }, index) => {
     const again = seen.has(id)
@@ -97,7 +99,7 @@ function duplicateIds(keys: readonly StoredKey[]): Problem[] {
 }
 
 /** Where a member stands in the file; for one that is missing, where the object that lacks it stands. */
-function offsetOf(document: Document, path: readonly PropertyKey[]): number {
+function findOffset(document: Document, path: readonly PropertyKey[]): number {
   for (let depth = path.length; depth > 0; depth--) {
     const node = document.getIn(path.slice(0, depth), true)
     if (isNode(node) && node.range) return node.range[0]
@@ -106,7 +108,7 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
 }
 
 /** `keys[1].hash: ` for the path of a member, nothing for the whole file. */
-function nameOf(path: readonly PropertyKey[]): string {
+function formatPath(path: readonly PropertyKey[]): string {
   const parts = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
   return path.length === 0 ? '' : `${parts.join('').slice(1)}: `
 }

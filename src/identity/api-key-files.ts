@@ -1,20 +1,20 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiKeyStoreError, parseKeyStore, type StoredKey } from './api-key-document.ts'
-import { stampOf } from './watch-file.ts'
+import { fileStamp } from './watch-file.ts'
 
 /**
  * The keys of a store: a file, or a folder of such files (a mounted Secret, one file for each team, say). Throws
  * ApiKeyStoreError with the faults of all files.
  */
 export async function readKeyFiles(path: string): Promise<readonly StoredKey[]> {
-  const files = await filesOf(path)
+  const files = await listKeyFiles(path)
   if (files.length === 0) throw new ApiKeyStoreError([`${path}: the folder has no .yaml or .yml file`])
   const problems: string[] = []
   const keys: StoredKey[] = []
   const seen = new Map<string, string>()
   for (const file of files) {
-    for (const key of keysOf(await readFile(file, 'utf8'), file, problems)) {
+    for (const key of parseKeys(await readFile(file, 'utf8'), file, problems)) {
       const other = seen.get(key.id)
       if (other !== undefined) problems.push(`${file}: duplicate key ${key.id}, also in ${other}`)
       seen.set(key.id, file)
@@ -26,13 +26,13 @@ export async function readKeyFiles(path: string): Promise<readonly StoredKey[]> 
 }
 
 /** Changes whenever a file of the store changes, comes or goes. */
-export async function stampOfKeyFiles(path: string): Promise<string> {
-  const files = await filesOf(path).catch(() => [])
-  const stamps = await Promise.all(files.map(async (file) => `${file} ${await stampOf(file)}`))
+export async function keyFilesStamp(path: string): Promise<string> {
+  const files = await listKeyFiles(path).catch(() => [])
+  const stamps = await Promise.all(files.map(async (file) => `${file} ${await fileStamp(file)}`))
   return stamps.join('\n')
 }
 
-function keysOf(text: string, file: string, problems: string[]): readonly StoredKey[] {
+function parseKeys(text: string, file: string, problems: string[]): readonly StoredKey[] {
   try {
     return parseKeyStore(text, file).keys
   } catch (error) {
@@ -43,7 +43,7 @@ function keysOf(text: string, file: string, problems: string[]): readonly Stored
 }
 
 /** The file itself, or the files of a folder but for hidden ones: Kubernetes keeps its own things in those. */
-async function filesOf(path: string): Promise<readonly string[]> {
+async function listKeyFiles(path: string): Promise<readonly string[]> {
   if (!(await stat(path)).isDirectory()) return [path]
   const names = await readdir(path)
   return names

@@ -1,7 +1,7 @@
 import { isSeq } from 'yaml'
 import { ApiKeyStoreError, parseKeyStore, type KeyDocument, type StoredKey } from './api-key-document.ts'
 import { readKeyFiles } from './api-key-files.ts'
-import { checkPepper, hashSecret, makeApiKey, writeApiKey } from './api-key-text.ts'
+import { assertPepper, hashSecret, generateApiKey, formatApiKey } from './api-key-text.ts'
 import { replaceFile } from './replace-file.ts'
 
 const header =
@@ -19,7 +19,7 @@ export interface NewKey {
 }
 
 /** A key that was made. Its text is returned here and can never be had again. */
-export interface MadeKey {
+export interface CreatedKey {
   readonly text: string
   readonly key: StoredKey
 }
@@ -30,9 +30,9 @@ export async function listKeys(path: string): Promise<readonly StoredKey[]> {
 }
 
 /** Adds a key to the store at a path, which is made if it is not there. */
-export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<MadeKey> {
-  const made = makeKey(pepper, request)
-  await changeStore(path, (store) => append(store, made.key))
+export async function createKey(path: string, pepper: Uint8Array, request: NewKey): Promise<CreatedKey> {
+  const made = generateKey(pepper, request)
+  await updateStore(path, (store) => appendKey(store, made.key))
   return made
 }
 
@@ -40,9 +40,9 @@ export async function createKey(path: string, pepper: Uint8Array, request: NewKe
  * Revokes a key for good; a key that was revoked before keeps its time. Throws if the store has no such id.
  */
 export async function revokeKey(path: string, id: string): Promise<void> {
-  await changeStore(path, (store) => {
-    const { index, key } = find(path, store, id)
-    if (key.revokedAt === undefined) set(store, index, 'revokedAt', new Date())
+  await updateStore(path, (store) => {
+    const { index, key } = findKey(path, store, id)
+    if (key.revokedAt === undefined) setTime(store, index, 'revokedAt', new Date())
   })
 }
 
@@ -54,17 +54,17 @@ export async function rotateKey(
   path: string,
   pepper: Uint8Array,
   { id, endsAt }: { readonly id: string; readonly endsAt: Date },
-): Promise<MadeKey> {
-  const made: MadeKey[] = []
-  await changeStore(path, (store) => {
-    const { index, key } = find(path, store, id)
+): Promise<CreatedKey> {
+  const made: CreatedKey[] = []
+  await updateStore(path, (store) => {
+    const { index, key } = findKey(path, store, id)
     const expires = key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt)
     if (key.revokedAt !== undefined || expires <= Date.now()) {
       throw new ApiKeyStoreError([`${path}: the key is revoked or expired`])
     }
-    const successor = makeKey(pepper, likeness(key))
-    if (endsAt.getTime() < expires) set(store, index, 'expiresAt', endsAt)
-    append(store, successor.key)
+    const successor = generateKey(pepper, createSuccessorRequest(key))
+    if (endsAt.getTime() < expires) setTime(store, index, 'expiresAt', endsAt)
+    appendKey(store, successor.key)
     made.push(successor)
   })
   const [successor] = made
@@ -73,7 +73,14 @@ export async function rotateKey(
   return successor
 }
 
-function likeness({ principal, groups, subject, description, createdAt, expiresAt }: StoredKey): NewKey {
+function createSuccessorRequest({
+  principal,
+  groups,
+  subject,
+  description,
+  createdAt,
+  expiresAt,
+}: StoredKey): NewKey {
   const lifetime = expiresAt === undefined ? undefined : Date.parse(expiresAt) - Date.parse(createdAt)
   return {
     principal,
@@ -84,9 +91,9 @@ function likeness({ principal, groups, subject, description, createdAt, expiresA
   }
 }
 
-function makeKey(pepper: Uint8Array, request: NewKey): MadeKey {
-  checkPepper(pepper)
-  const parts = makeApiKey()
+function generateKey(pepper: Uint8Array, request: NewKey): CreatedKey {
+  assertPepper(pepper)
+  const parts = generateApiKey()
   const { principal, groups, subject, notBefore, expiresAt, description } = request
   const key: StoredKey = {
     id: parts.id,
@@ -99,29 +106,34 @@ function makeKey(pepper: Uint8Array, request: NewKey): MadeKey {
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
     ...(description === undefined ? {} : { description }),
   }
-  return { text: writeApiKey(parts), key }
+  return { text: formatApiKey(parts), key }
 }
 
-function find(path: string, { keys }: KeyDocument, id: string) {
+function findKey(path: string, { keys }: KeyDocument, id: string) {
   const index = keys.findIndex((key) => key.id === id)
   const key = keys[index]
   if (key === undefined) throw new ApiKeyStoreError([`${path}: there is no key with this id`])
   return { index, key }
 }
 
-function append({ document }: KeyDocument, key: StoredKey): void {
+function appendKey({ document }: KeyDocument, key: StoredKey): void {
   const list = document.get('keys')
   // An empty list can only be written as `[]`; what follows reads better a line each.
   if (isSeq(list)) list.flow = false
   document.addIn(['keys'], document.createNode(key))
 }
 
-function set({ document }: KeyDocument, index: number, member: 'revokedAt' | 'expiresAt', time: Date): void {
+function setTime(
+  { document }: KeyDocument,
+  index: number,
+  member: 'revokedAt' | 'expiresAt',
+  time: Date,
+): void {
   document.setIn(['keys', index, member], time.toISOString())
 }
 
 /** Works on the document, so that comments of an operator stay; what it writes can be read again. */
-async function changeStore(path: string, change: (store: KeyDocument) => void): Promise<void> {
+async function updateStore(path: string, change: (store: KeyDocument) => void): Promise<void> {
   await replaceFile(path, (text) => {
     const store = parseKeyStore(text ?? `#${header}\nkeys: []\n`, path)
     change(store)

@@ -16,24 +16,24 @@ export interface ApiKeyParts {
 }
 
 /** Makes the parts of a new key: 12 and 43 random base62 digits (71 and 256 bits). */
-export function makeApiKey(): ApiKeyParts {
+export function generateApiKey(): ApiKeyParts {
   return { id: randomDigits(idLength), secret: randomDigits(secretLength) }
 }
 
 /** The text of a key as its holder sends it: `cgk_<id>_<secret>_<check>`. */
-export function writeApiKey({ id, secret }: ApiKeyParts): string {
-  return `cgk_${id}_${secret}_${checkOf(id, secret)}`
+export function formatApiKey({ id, secret }: ApiKeyParts): string {
+  return `cgk_${id}_${secret}_${computeChecksum(id, secret)}`
 }
 
 /** The parts of a key, or undefined if the text is none, or was mistyped or cut off. */
-export function readApiKey(text: string): ApiKeyParts | undefined {
+export function parseApiKey(text: string): ApiKeyParts | undefined {
   const [, id, secret, check] = pattern.exec(text) ?? []
-  if (id === undefined || secret === undefined || check !== checkOf(id, secret)) return undefined
+  if (id === undefined || secret === undefined || check !== computeChecksum(id, secret)) return undefined
   return { id, secret }
 }
 
 /** Throws if the pepper is too short to keep a leaked store useless. */
-export function checkPepper(pepper: Uint8Array): void {
+export function assertPepper(pepper: Uint8Array): void {
   if (pepper.length < 32) throw new Error('the pepper of the API keys must have at least 32 bytes')
 }
 
@@ -45,7 +45,7 @@ export function hashSecret(pepper: Uint8Array, secret: string): Buffer {
   return createHmac('sha256', pepper).update(secret).digest()
 }
 
-function checkOf(id: string, secret: string): string {
+function computeChecksum(id: string, secret: string): string {
   let rest = createHash('sha256').update(`cgk_${id}_${secret}`).digest().readUIntBE(0, 6)
   let check = ''
   for (let index = 0; index < checkLength; index++) {

@@ -1,13 +1,13 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { nameSchema, type StoredKey } from './api-key-document.ts'
-import { readKeyFiles, stampOfKeyFiles } from './api-key-files.ts'
-import { checkPepper, hashSecret, readApiKey } from './api-key-text.ts'
+import { apiKeyNameSchema, type StoredKey } from './api-key-document.ts'
+import { readKeyFiles, keyFilesStamp } from './api-key-files.ts'
+import { assertPepper, hashSecret, parseApiKey } from './api-key-text.ts'
 import type { ReportEvent } from './event.ts'
-import { keepLastUsed } from './last-used.ts'
+import { openLastUsedRecorder } from './last-used.ts'
 import type { Principal } from './principal.ts'
-import { createProvenKeys } from './proven-keys.ts'
-import { AuthenticationRefused } from './refusal.ts'
-import { watch } from './watch-file.ts'
+import { createVerifiedKeyCache } from './proven-keys.ts'
+import { AuthenticationError } from './refusal.ts'
+import { watchSource } from './watch-file.ts'
 
 /** A key given as clear text, for development: any 8 to 256 printable characters without spaces. */
 export interface StaticKey {
@@ -17,7 +17,7 @@ export interface StaticKey {
 }
 
 /** A store of API keys: a file, or a folder of such files. */
-export interface KeyStore {
+export interface KeyStoreOptions {
   readonly file: string
   /** The secret that its hashes were made with, at least 32 bytes. */
   readonly pepper: Uint8Array
@@ -27,7 +27,7 @@ export interface KeyStore {
 
 /** Where API keys come from. */
 export interface ApiKeysOptions {
-  readonly store: KeyStore | undefined
+  readonly store: KeyStoreOptions | undefined
   readonly staticKey: StaticKey | undefined
   readonly reloadIntervalMs: number
   readonly lastUsedIntervalMs: number
@@ -41,12 +41,12 @@ export interface ApiKeysStatus {
   /** The keys of the store, also those that are revoked or have expired. */
   readonly keys: number
   /** Whether the store has changed since into something that cannot be read. */
-  readonly outdated: boolean
+  readonly isOutdated: boolean
   /**
    * When the next principal will be left without a key, in milliseconds since 1970; undefined where none will. A key
    * that has a successor leaves nobody without one.
    */
-  readonly nextEnd: number | undefined
+  readonly nextExpiryMs: number | undefined
 }
 
 /** The API keys in force. */
@@ -68,28 +68,28 @@ interface VerifiedKey {
 export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const { store, now, report } = options
   const pepper = store?.pepper ?? randomBytes(32)
-  checkPepper(pepper)
-  const matchStaticKey = staticKeyMatcher(options.staticKey)
-  const proven = createProvenKeys<HeldKey>()
-  let keys: HeldKeys = new Map()
+  assertPepper(pepper)
+  const matchStaticKey = createStaticKeyMatcher(options.staticKey)
+  const proven = createVerifiedKeyCache<LoadedKey>()
+  let keys: LoadedKeys = new Map()
   let ends: readonly number[] = []
-  let outdated = false
+  let isOutdated = false
 
   const watched =
     store &&
-    (await watch(
-      { stamp: () => stampOfKeyFiles(store.file), read: () => readKeyFiles(store.file) },
+    (await watchSource(
+      { stamp: () => keyFilesStamp(store.file), read: () => readKeyFiles(store.file) },
       (stored) => {
-        keys = new Map(stored.map((key) => [key.id, holdKey(key)]))
-        proven.forget()
-        ends = endsOfPrincipals(keys)
-        outdated = false
+        keys = new Map(stored.map((key) => [key.id, loadKey(key)]))
+        proven.clear()
+        ends = principalExpiryTimes(keys)
+        isOutdated = false
         report({ source: 'api-keys', outcome: 'changed' })
       },
       {
         intervalMs: options.reloadIntervalMs,
-        failed(cause) {
-          outdated = true
+        onError(cause) {
+          isOutdated = true
           report({ source: 'api-keys', outcome: 'failed', cause })
         },
       },
@@ -97,11 +97,11 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   const lastUsed =
     store?.lastUsedFile === undefined
       ? undefined
-      : keepLastUsed({
+      : openLastUsedRecorder({
           file: store.lastUsedFile,
           intervalMs: options.lastUsedIntervalMs,
           isKnown: (id) => keys.has(id),
-          failed: (cause) => report({ source: 'api-keys', outcome: 'unwritten', cause }),
+          onError: (cause) => report({ source: 'api-keys', outcome: 'unwritten', cause }),
         })
 
   return {
@@ -110,13 +110,13 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
       if (development !== undefined) return development
       const nowMs = now()
       const digest = proven.digestOf(text)
-      let key = proven.find(digest)
-      if (key === undefined) proven.keep(digest, (key = proveKey(keys, pepper, text)))
-      assertInForce(key, nowMs)
-      lastUsed?.note(key.principal.credentialId, nowMs)
+      let key = proven.get(digest)
+      if (key === undefined) proven.set(digest, (key = verifySecret(keys, pepper, text)))
+      assertActive(key, nowMs)
+      lastUsed?.record(key.principal.credentialId, nowMs)
       return key
     },
-    status: () => ({ keys: keys.size, outdated, nextEnd: ends.find((end) => end > now()) }),
+    status: () => ({ keys: keys.size, isOutdated, nextExpiryMs: ends.find((end) => end > now()) }),
     async close() {
       watched?.close()
       await lastUsed?.close()
@@ -124,42 +124,42 @@ export async function openApiKeys(options: ApiKeysOptions): Promise<ApiKeys> {
   }
 }
 
-interface HeldKey extends VerifiedKey {
+interface LoadedKey extends VerifiedKey {
   readonly hash: Buffer
-  readonly revoked: boolean
+  readonly isRevoked: boolean
   /** In milliseconds. */
   readonly notBefore: number
   readonly expiresAt: number
 }
 
-type HeldKeys = ReadonlyMap<string, HeldKey>
+type LoadedKeys = ReadonlyMap<string, LoadedKey>
 
 // Compared with where no key has the id that was sent, so that this refusal takes as long as the others.
-const noHash = Buffer.alloc(32)
+const placeholderHash = Buffer.alloc(32)
 
 /** The key whose secret this is, whether or not it is in force. Throws AuthenticationRefused. */
-function proveKey(keys: HeldKeys, pepper: Uint8Array, text: string): HeldKey {
-  const parts = readApiKey(text)
-  if (parts === undefined) throw new AuthenticationRefused('malformed_api_key')
+function verifySecret(keys: LoadedKeys, pepper: Uint8Array, text: string): LoadedKey {
+  const parts = parseApiKey(text)
+  if (parts === undefined) throw new AuthenticationError('malformed_api_key')
   const key = keys.get(parts.id)
-  const matches = timingSafeEqual(hashSecret(pepper, parts.secret), key?.hash ?? noHash)
-  if (key === undefined) throw new AuthenticationRefused('unknown_api_key')
-  if (!matches) throw new AuthenticationRefused('wrong_api_key_secret')
+  const matches = timingSafeEqual(hashSecret(pepper, parts.secret), key?.hash ?? placeholderHash)
+  if (key === undefined) throw new AuthenticationError('unknown_api_key')
+  if (!matches) throw new AuthenticationError('wrong_api_key_secret')
   return key
 }
 
-function assertInForce(key: HeldKey, nowMs: number): void {
-  if (key.revoked) throw new AuthenticationRefused('revoked_api_key')
-  if (nowMs < key.notBefore) throw new AuthenticationRefused('api_key_not_yet_valid')
-  if (nowMs >= key.expiresAt) throw new AuthenticationRefused('expired_api_key')
+function assertActive(key: LoadedKey, nowMs: number): void {
+  if (key.isRevoked) throw new AuthenticationError('revoked_api_key')
+  if (nowMs < key.notBefore) throw new AuthenticationError('api_key_not_yet_valid')
+  if (nowMs >= key.expiresAt) throw new AuthenticationError('expired_api_key')
 }
 
-function holdKey(key: StoredKey): HeldKey {
+function loadKey(key: StoredKey): LoadedKey {
   return {
     hash: Buffer.from(key.hash, 'hex'),
-    principal: principalOf(key.id, key.principal, key.groups),
+    principal: createApiKeyPrincipal(key.id, key.principal, key.groups),
     // Whatever its time says: clocks differ, and nobody writes it before it is meant.
-    revoked: key.revokedAt !== undefined,
+    isRevoked: key.revokedAt !== undefined,
     subject: key.subject,
     notBefore: key.notBefore === undefined ? -Infinity : Date.parse(key.notBefore),
     expiresAt: key.expiresAt === undefined ? Infinity : Date.parse(key.expiresAt),
@@ -167,27 +167,27 @@ function holdKey(key: StoredKey): HeldKey {
 }
 
 /** When each principal will be without a key that is not revoked, soonest first; never is left out. */
-function endsOfPrincipals(keys: HeldKeys): readonly number[] {
+function principalExpiryTimes(keys: LoadedKeys): readonly number[] {
   const ends = new Map<string, number>()
-  for (const { principal, revoked, expiresAt } of keys.values()) {
-    if (!revoked) ends.set(principal.name, Math.max(expiresAt, ends.get(principal.name) ?? -Infinity))
+  for (const { principal, isRevoked, expiresAt } of keys.values()) {
+    if (!isRevoked) ends.set(principal.name, Math.max(expiresAt, ends.get(principal.name) ?? -Infinity))
   }
   return [...ends.values()].filter(Number.isFinite).toSorted((one, other) => one - other)
 }
 
 /** Holds no more of the static key than its hash under a pepper of this process. */
-function staticKeyMatcher(key: StaticKey | undefined): (text: string) => VerifiedKey | undefined {
+function createStaticKeyMatcher(key: StaticKey | undefined): (text: string) => VerifiedKey | undefined {
   if (key === undefined) return () => undefined
   if (!/^[!-~]{8,256}$/.test(key.text)) {
     throw new Error('the development key must have 8 to 256 printable characters and no spaces')
   }
   const pepper = randomBytes(32)
   const hash = hashSecret(pepper, key.text)
-  const principal = principalOf('static', nameSchema.parse(key.principal), key.groups)
+  const principal = createApiKeyPrincipal('static', apiKeyNameSchema.parse(key.principal), key.groups)
   const verified: VerifiedKey = { principal, subject: undefined }
   return (text) => (timingSafeEqual(hashSecret(pepper, text), hash) ? verified : undefined)
 }
 
-function principalOf(id: string, name: string, groups: readonly string[]): Principal {
+function createApiKeyPrincipal(id: string, name: string, groups: readonly string[]): Principal {
   return { name, method: 'api-key', groups: new Set(groups), credentialId: id }
 }

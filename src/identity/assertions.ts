@@ -4,10 +4,10 @@ import type { AssertionSettings } from './assertion-settings.ts'
 import type { Principal } from './principal.ts'
 
 /** Where the gateway publishes the keys of its assertions. */
-export const keySetPath = '/.well-known/jwks.json'
+export const jwksPath = '/.well-known/jwks.json'
 
 /** What an assertion says besides who made it and when. */
-interface AssertedRequest {
+interface AssertionRequest {
   readonly principal: Principal
   /** The configured name of the upstream: the claim aud. */
   readonly upstream: string
@@ -18,34 +18,37 @@ interface AssertedRequest {
 }
 
 /** Makes signed statements of who calls and what was allowed, for upstreams that trust this gateway. */
-export interface Assertions {
+export interface AssertionSigner {
   /** The name of the header that carries them. */
   readonly header: string
   /** The value of that header for one request. About 50 us, spent on the signature. */
-  headerFor(request: AssertedRequest): string
+  createHeader(request: AssertionRequest): string
   /** The public keys as the text of a JSON Web Key Set. */
-  readonly keySet: string
+  readonly jwks: string
 }
 
 /** Reads the keys; throws if one cannot be read or is not of Ed25519. `now` is the time in milliseconds. */
-export async function openAssertions(settings: AssertionSettings, now: () => number): Promise<Assertions> {
-  const privateKey = checked(settings.keyFile, createPrivateKey(await readFile(settings.keyFile)))
-  const published = [publicJwk(createPublicKey(privateKey))]
+export async function openAssertionSigner(
+  settings: AssertionSettings,
+  now: () => number,
+): Promise<AssertionSigner> {
+  const privateKey = assertEd25519(settings.keyFile, createPrivateKey(await readFile(settings.keyFile)))
+  const published = [createPublicJwk(createPublicKey(privateKey))]
   for (const file of settings.additionalKeyFiles) {
     // A private key is read for its public half.
-    const key = publicJwk(checked(file, createPublicKey(await readFile(file))))
+    const key = createPublicJwk(assertEd25519(file, createPublicKey(await readFile(file))))
     if (published.every(({ kid }) => kid !== key.kid)) published.push(key)
   }
-  const header = encode({ alg: 'EdDSA', typ: 'JWT', kid: published[0]?.kid })
+  const header = encodeBase64url({ alg: 'EdDSA', typ: 'JWT', kid: published[0]?.kid })
   const { issuer, lifetimeSeconds } = settings
   const scheme = settings.header === 'authorization' ? 'Bearer ' : ''
 
   return {
     header: settings.header,
-    keySet: JSON.stringify({ keys: published }),
-    headerFor({ principal, upstream, operation, id, policyRevision, requestId }) {
+    jwks: JSON.stringify({ keys: published }),
+    createHeader({ principal, upstream, operation, id, policyRevision, requestId }) {
       const iat = Math.floor(now() / 1000)
-      const claims = encode({
+      const claims = encodeBase64url({
         iss: issuer,
         aud: upstream,
         sub: principal.name,
@@ -63,7 +66,7 @@ export async function openAssertions(settings: AssertionSettings, now: () => num
   }
 }
 
-interface PublishedKey {
+interface PublicJwk {
   readonly kty: string
   readonly crv: string
   readonly x: string
@@ -73,17 +76,17 @@ interface PublishedKey {
 }
 
 /** The key as others read it; its id is its thumbprint (RFC 7638, RFC 8037). */
-function publicJwk(key: KeyObject): PublishedKey {
+function createPublicJwk(key: KeyObject): PublicJwk {
   const { kty = '', crv = '', x = '' } = key.export({ format: 'jwk' })
   const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url')
   return { kty, crv, x, kid, alg: 'EdDSA', use: 'sig' }
 }
 
-function checked(file: string, key: KeyObject): KeyObject {
+function assertEd25519(file: string, key: KeyObject): KeyObject {
   if (key.asymmetricKeyType !== 'ed25519') throw new Error(`${file}: expected an Ed25519 key in PEM`)
   return key
 }
 
-function encode(value: object): string {
+function encodeBase64url(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

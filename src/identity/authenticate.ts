@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
-import { openApiKeys, type ApiKeysStatus, type KeyStore, type StaticKey } from './api-keys.ts'
-import { openBearerTokens, type BearerTokens, type BearerTokensStatus } from './bearer-tokens.ts'
-import { certificateReader, type ClientCertificateSettings } from './client-certificates.ts'
+import { openApiKeys, type ApiKeysStatus, type KeyStoreOptions, type StaticKey } from './api-keys.ts'
+import { openBearerTokenVerifier, type BearerTokenVerifier, type BearerTokenStatus } from './bearer-tokens.ts'
+import { createCertificateReader, type ClientCertificateSettings } from './client-certificates.ts'
 import type { ReportEvent } from './event.ts'
 import type { IntrospectionSettings } from './introspection-settings.ts'
 import type { TokenIssuerInput } from './issuers.ts'
 import type { KubernetesSettings } from './kubernetes.ts'
 import { anonymousPrincipal, type Principal } from './principal.ts'
-import { AuthenticationRefused } from './refusal.ts'
-import { principalOfSeveral, type Precedence } from './several-credentials.ts'
-import type { TokenMemoryOptions } from './token-memory.ts'
+import { AuthenticationError } from './refusal.ts'
+import { authenticateMultiple, type CredentialPrecedence } from './several-credentials.ts'
+import type { TokenCacheOptions } from './token-memory.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 /** What was sent to prove who calls; that no header was repeated is checked before. */
@@ -24,7 +24,7 @@ export interface Credentials {
 
 /** Whose keys, tokens and certificates are good. */
 export interface AuthenticatorOptions {
-  readonly apiKeys?: KeyStore
+  readonly apiKeys?: KeyStoreOptions
   /** For development only. */
   readonly staticKey?: StaticKey
   readonly issuers?: readonly TokenIssuerInput[]
@@ -34,10 +34,10 @@ export interface AuthenticatorOptions {
   /** Whether whoever sends no credential at all is let in, as the anonymous principal; default false. */
   readonly anonymous?: boolean | undefined
   /** What counts where several credentials are sent; default `agree`. */
-  readonly multipleCredentials?: Precedence | undefined
+  readonly multipleCredentials?: CredentialPrecedence | undefined
   /** Where the last good keys of issuers are kept. */
   readonly jwksCacheFolder?: string | undefined
-  readonly tokenMemory?: TokenMemoryOptions
+  readonly tokenCache?: TokenCacheOptions
   /** How often files are looked at; default 500: a key that is revoked is refused within a second. */
   readonly reloadIntervalMs?: number
   /** How often times of last use are written; default 60,000. */
@@ -48,7 +48,7 @@ export interface AuthenticatorOptions {
 }
 
 /** What an operator wants to know: for readiness and metrics. */
-interface AuthenticatorStatus extends BearerTokensStatus {
+interface AuthenticatorStatus extends BearerTokenStatus {
   readonly apiKeys: ApiKeysStatus
 }
 
@@ -74,7 +74,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     anonymous = false,
   } = options
   const shared = { now, report, reloadIntervalMs }
-  const tokens = await openBearerTokens({ ...options, ...shared })
+  const tokens = await openBearerTokenVerifier({ ...options, ...shared })
   const keys = await openApiKeys({
     ...shared,
     lastUsedIntervalMs,
@@ -85,7 +85,7 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
     throw error
   })
   const readCertificate =
-    clientCertificates === undefined ? () => undefined : certificateReader(clientCertificates, now)
+    clientCertificates === undefined ? () => undefined : createCertificateReader(clientCertificates, now)
 
   return {
     authenticate({ apiKey, authorization, connection }) {
@@ -93,11 +93,16 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
       if (apiKey === undefined && authorization === undefined) {
         if (certificate !== undefined) return certificate.principal
         if (anonymous) return anonymousPrincipal
-        throw new AuthenticationRefused('missing_credential')
+        throw new AuthenticationError('missing_credential')
       }
       if (certificate === undefined && authorization === undefined) return keys.verify(apiKey ?? '').principal
-      if (certificate === undefined && apiKey === undefined) return soleBearer(tokens, authorization ?? '')
-      return principalOfSeveral({ apiKey, authorization, certificate }, { keys, tokens }, multipleCredentials)
+      if (certificate === undefined && apiKey === undefined)
+        return authenticateBearer(tokens, authorization ?? '')
+      return authenticateMultiple(
+        { apiKey, authorization, certificate },
+        { keys, tokens },
+        multipleCredentials,
+      )
     },
     status: () => ({ apiKeys: keys.status(), ...tokens.status() }),
     async close() {
@@ -107,13 +112,16 @@ export async function createAuthenticator(options: AuthenticatorOptions): Promis
 }
 
 /** At once where the token is remembered. */
-function soleBearer(tokens: BearerTokens, authorization: string): Principal | Promise<Principal> {
+function authenticateBearer(
+  tokens: BearerTokenVerifier,
+  authorization: string,
+): Principal | Promise<Principal> {
   const verified = tokens.verify(authorization)
-  return verified instanceof Promise ? verified.then(unbound) : unbound(verified)
+  return verified instanceof Promise ? verified.then(principalOfUnbound) : principalOfUnbound(verified)
 }
 
 /** Throws for a token that may only be sent with a certificate: none was. */
-function unbound({ principal, certificate }: VerifiedToken): Principal {
-  if (certificate !== undefined) throw new AuthenticationRefused('unproven_binding')
+function principalOfUnbound({ principal, certificateThumbprint }: VerifiedToken): Principal {
+  if (certificateThumbprint !== undefined) throw new AuthenticationError('unproven_binding')
   return principal
 }

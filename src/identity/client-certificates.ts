@@ -2,14 +2,14 @@ import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { z } from 'zod'
-import { isName } from './claims.ts'
-import { sourceName } from './issuers.ts'
+import { isValidPrincipalName } from './claims.ts'
+import { sourceNameSchema } from './issuers.ts'
 import type { Principal } from './principal.ts'
-import { AuthenticationRefused } from './refusal.ts'
+import { AuthenticationError } from './refusal.ts'
 
 /** Callers who are known by the certificate of their connection. */
 export const clientCertificatesSchema = z.strictObject({
-  name: sourceName,
+  name: sourceNameSchema,
   sanType: z
     .enum(['uri', 'dns', 'email'])
     .default('uri')
@@ -31,7 +31,7 @@ export interface VerifiedCertificate {
  * for a certificate that TLS did not verify, that has ended since, or that does not name exactly one caller. `now` is
  * the time in milliseconds.
  */
-export function certificateReader(
+export function createCertificateReader(
   settings: ClientCertificateSettings,
   now: () => number,
 ): (connection: Socket | undefined) => VerifiedCertificate | undefined {
@@ -39,8 +39,8 @@ export function certificateReader(
   const known = new WeakMap<Socket, VerifiedCertificate & { readonly endsAt: number }>()
 
   function read(connection: TLSSocket, certificate: X509Certificate) {
-    if (!connection.authorized) throw new AuthenticationRefused('untrusted_certificate')
-    const verified = { ...readCertificate(settings, certificate), endsAt: endOfChain(certificate) }
+    if (!connection.authorized) throw new AuthenticationError('untrusted_certificate')
+    const verified = { ...verifyCertificate(settings, certificate), endsAt: chainExpiry(certificate) }
     known.set(connection, verified)
     return verified
   }
@@ -54,13 +54,13 @@ export function certificateReader(
       verified = read(connection, certificate)
     }
     // Also false where the time cannot be read.
-    if (!(now() < verified.endsAt)) throw new AuthenticationRefused('expired_certificate')
+    if (!(now() < verified.endsAt)) throw new AuthenticationError('expired_certificate')
     return verified
   }
 }
 
 /** When the first certificate of the chain ends, in milliseconds; NaN if one of these times cannot be read. */
-function endOfChain(certificate: X509Certificate): number {
+function chainExpiry(certificate: X509Certificate): number {
   let endsAt = Infinity
   const seen = new Set<string>()
   for (let one: X509Certificate | undefined = certificate; one !== undefined; one = one.issuerCertificate) {
@@ -72,14 +72,14 @@ function endOfChain(certificate: X509Certificate): number {
   return endsAt
 }
 
-function readCertificate(
+function verifyCertificate(
   { name, sanType }: ClientCertificateSettings,
   certificate: X509Certificate,
 ): VerifiedCertificate {
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
   return {
     principal: {
-      name: `${name}:${soleName(certificate.subjectAltName ?? '', sanType)}`,
+      name: `${name}:${findSoleName(certificate.subjectAltName ?? '', sanType)}`,
       method: 'certificate',
       groups: new Set(),
       credentialId: fingerprint,
@@ -89,18 +89,18 @@ function readCertificate(
   }
 }
 
-const labels = { uri: 'URI', dns: 'DNS', email: 'email' } as const
+const subjectAltNameLabels = { uri: 'URI', dns: 'DNS', email: 'email' } as const
 
 /**
  * The one name of that kind. Names are listed as `DNS:a, URI:b`; those that could be taken for a list themselves are
  * in quotes (CVE-2021-44532), which no name of a caller needs.
  */
-function soleName(alternativeNames: string, kind: keyof typeof labels): string {
-  const label = `${labels[kind]}:`
+function findSoleName(alternativeNames: string, kind: keyof typeof subjectAltNameLabels): string {
+  const label = `${subjectAltNameLabels[kind]}:`
   const names = alternativeNames.split(', ').filter((entry) => entry.startsWith(label))
   const name = names[0]?.slice(label.length)
-  if (alternativeNames.includes('"') || names.length !== 1 || !isName(name)) {
-    throw new AuthenticationRefused('invalid_certificate_name')
+  if (alternativeNames.includes('"') || names.length !== 1 || !isValidPrincipalName(name)) {
+    throw new AuthenticationError('invalid_certificate_name')
   }
   // Upper and lower case are the same host.
   return kind === 'dns' ? name.toLowerCase() : name

@@ -1,20 +1,20 @@
 import { z } from 'zod'
-import { audienceSchema, clockSkewSeconds, sourceName } from './issuers.ts'
-import { trustworthyUrl } from './trustworthy-url.ts'
+import { audienceSchema, clockSkewSecondsSchema, sourceNameSchema } from './issuers.ts'
+import { trustworthyUrlSchema } from './trustworthy-url.ts'
 
 const text = z.string().min(1)
 
 /** The authorization server that is asked about opaque tokens (RFC 7662); there is one at most. */
 export const introspectionSchema = z.strictObject({
-  name: sourceName,
-  url: trustworthyUrl.describe('The introspection endpoint.'),
+  name: sourceNameSchema,
+  url: trustworthyUrlSchema.describe('The introspection endpoint.'),
   issuer: text.describe('Expected iss of the response, if it has one.'),
   audience: audienceSchema,
   clientId: text.describe('Client id for HTTP Basic authentication of the gateway.'),
   clientSecretFile: text.describe('File with the client secret, read for every introspection.'),
   subjectClaim: text.default('sub').describe('Member of the response with the name of the caller.'),
   groupsClaim: text.optional().describe('Member of the response with the groups of the caller.'),
-  clockSkewSeconds,
+  clockSkewSeconds: clockSkewSecondsSchema,
   cacheSeconds: z
     .number()
     .min(0)

@@ -2,11 +2,16 @@ import { readFile } from 'node:fs/promises'
 import { LRUCache } from 'lru-cache'
 import { Agent } from 'undici'
 import { z } from 'zod'
-import { boundCertificate, callerIn, principalOf, type Claims } from './claims.ts'
+import {
+  boundCertificateThumbprint,
+  createCallerReader,
+  createTokenPrincipal,
+  type Claims,
+} from './claims.ts'
 import { fetchDocument } from './fetch-document.ts'
 import type { IntrospectionSettings } from './introspection-settings.ts'
-import { AuthenticationRefused } from './refusal.ts'
-import { bytesOf, type VerifiedToken } from './verified-token.ts'
+import { AuthenticationError } from './refusal.ts'
+import { estimateBytes, type VerifiedToken } from './verified-token.ts'
 
 const maxActive = 50_000
 const maxActiveBytes = 32 * 1024 * 1024
@@ -22,10 +27,10 @@ export interface Introspection {
   close(): Promise<void>
 }
 
-interface Active {
+interface ActiveToken {
   readonly verified: VerifiedToken
   /** In milliseconds. */
-  readonly until: number
+  readonly expiresAtMs: number
 }
 
 /**
@@ -35,26 +40,26 @@ interface Active {
 export function openIntrospection(settings: IntrospectionSettings, now: () => number): Introspection {
   const agent = new Agent({ connections: settings.maxConcurrentIntrospections, pipelining: 1 })
   const closing = new AbortController()
-  const questions = new Map<string, Promise<VerifiedToken>>()
+  const requests = new Map<string, Promise<VerifiedToken>>()
   // Inactive tokens have a memory of their own, so that random ones cannot drive out good ones.
-  const active = new LRUCache<string, Active>({
+  const active = new LRUCache<string, ActiveToken>({
     max: maxActive,
     maxSize: maxActiveBytes,
-    sizeCalculation: ({ verified }) => bytesOf(verified),
+    sizeCalculation: ({ verified }) => estimateBytes(verified),
   })
   const inactiveUntil = new LRUCache<string, number>({ max: maxInactive })
 
-  async function ask(token: string, digest: string): Promise<VerifiedToken> {
-    let answer: Claims
+  async function introspectToken(token: string, digest: string): Promise<VerifiedToken> {
+    let response: Claims
     try {
       const timeout = AbortSignal.timeout(settings.timeoutSeconds * 1000)
-      answer = await introspect(settings, token, agent, AbortSignal.any([timeout, closing.signal]))
+      response = await introspect(settings, token, agent, AbortSignal.any([timeout, closing.signal]))
     } catch (cause) {
-      throw new AuthenticationRefused('introspection_unavailable', cause)
+      throw new AuthenticationError('introspection_unavailable', cause)
     }
     try {
-      const verified = readAnswer(settings, answer, digest, now())
-      active.set(digest, { verified, until: endOf(settings, answer, now()) })
+      const verified = verifyResponse(settings, response, digest, now())
+      active.set(digest, { verified, expiresAtMs: responseExpiry(settings, response, now()) })
       return verified
     } catch (error) {
       inactiveUntil.set(digest, now() + settings.inactiveCacheSeconds * 1000)
@@ -65,26 +70,26 @@ export function openIntrospection(settings: IntrospectionSettings, now: () => nu
   return {
     verify(token, digest) {
       const known = active.get(digest)
-      if (known !== undefined && now() < known.until) return known.verified
-      if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationRefused('inactive_token')
-      const asked = questions.get(digest)
-      if (asked !== undefined) return asked
-      if (questions.size >= settings.maxConcurrentIntrospections) {
-        throw new AuthenticationRefused('introspection_unavailable', 'too many concurrent introspections')
+      if (known !== undefined && now() < known.expiresAtMs) return known.verified
+      if (now() < (inactiveUntil.get(digest) ?? 0)) throw new AuthenticationError('inactive_token')
+      const requested = requests.get(digest)
+      if (requested !== undefined) return requested
+      if (requests.size >= settings.maxConcurrentIntrospections) {
+        throw new AuthenticationError('introspection_unavailable', 'too many concurrent introspections')
       }
-      const question = ask(token, digest).finally(() => questions.delete(digest))
-      questions.set(digest, question)
-      return question
+      const request = introspectToken(token, digest).finally(() => requests.delete(digest))
+      requests.set(digest, request)
+      return request
     },
     async close() {
       closing.abort()
-      await Promise.allSettled(questions.values())
+      await Promise.allSettled(requests.values())
       await agent.destroy()
     },
   }
 }
 
-const answerSchema = z.looseObject({ active: z.boolean() })
+const introspectionResponseSchema = z.looseObject({ active: z.boolean() })
 
 async function introspect(
   { url, clientId, clientSecretFile }: IntrospectionSettings,
@@ -105,43 +110,42 @@ async function introspect(
     },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
   })
-  return answerSchema.parse(JSON.parse(text))
+  return introspectionResponseSchema.parse(JSON.parse(text))
 }
 
 /** Throws AuthenticationRefused unless the token is active, and an access token for us that anybody may send. */
-function readAnswer(
+function verifyResponse(
   settings: IntrospectionSettings,
-  answer: Claims,
+  response: Claims,
   digest: string,
   nowMs: number,
 ): VerifiedToken {
-  const { active, iss, aud, exp, nbf, token_type: type } = answer
+  const { active, iss, aud, exp, nbf, token_type: type } = response
   const skewMs = settings.clockSkewSeconds * 1000
-  if (active !== true) throw new AuthenticationRefused('inactive_token')
-  if (iss !== undefined && iss !== settings.issuer) throw new AuthenticationRefused('unknown_issuer')
+  if (active !== true) throw new AuthenticationError('inactive_token')
+  if (iss !== undefined && iss !== settings.issuer) throw new AuthenticationError('unknown_issuer')
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
   if (!settings.audience.some((audience) => audiences.includes(audience))) {
-    throw new AuthenticationRefused('wrong_audience')
+    throw new AuthenticationError('wrong_audience')
   }
   // Refresh tokens and tokens that are bound to a key are active too.
   if (type !== undefined && (typeof type !== 'string' || !/^(bearer|access_token)$/i.test(type))) {
-    throw new AuthenticationRefused('wrong_token_type')
+    throw new AuthenticationError('wrong_token_type')
   }
   for (const time of [exp, nbf]) {
-    if (time !== undefined && typeof time !== 'number') throw new AuthenticationRefused('malformed_token')
+    if (time !== undefined && typeof time !== 'number') throw new AuthenticationError('malformed_token')
   }
-  if (typeof exp === 'number' && exp * 1000 + skewMs <= nowMs)
-    throw new AuthenticationRefused('expired_token')
+  if (typeof exp === 'number' && exp * 1000 + skewMs <= nowMs) throw new AuthenticationError('expired_token')
   if (typeof nbf === 'number' && nbf * 1000 - skewMs > nowMs)
-    throw new AuthenticationRefused('token_not_yet_valid')
+    throw new AuthenticationError('token_not_yet_valid')
   return {
-    principal: principalOf(settings.name, callerIn(settings)(answer), answer, digest),
-    certificate: boundCertificate(answer),
+    principal: createTokenPrincipal(settings.name, createCallerReader(settings)(response), response, digest),
+    certificateThumbprint: boundCertificateThumbprint(response),
   }
 }
 
 /** Until when an answer holds, in milliseconds: until the token ends at the latest. */
-function endOf(
+function responseExpiry(
   { cacheSeconds, clockSkewSeconds }: IntrospectionSettings,
   { exp }: Claims,
   nowMs: number,

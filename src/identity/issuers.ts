@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isTrustworthyUrl, trustworthyUrl } from './trustworthy-url.ts'
+import { isTrustworthyUrl, trustworthyUrlSchema } from './trustworthy-url.ts'
 
 /** Asymmetric signatures only: with HS*, whoever knows the issuer's public key could sign. */
 const algorithms = [
@@ -20,7 +20,7 @@ const text = z.string().min(1)
 const daySeconds = 86_400
 
 /** The name of who vouches for callers; it stands before the names of their principals and groups. */
-export const sourceName = z
+export const sourceNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'expected 1 to 63 letters, digits, or any of . _ -')
   .describe('Prefix of the names of its principals and groups: corp:alice.')
@@ -40,7 +40,7 @@ export const algorithmsSchema = z
   .describe('Accepted signature algorithms.')
 
 /** How far the clocks of issuer and gateway may differ. */
-export const clockSkewSeconds = z
+export const clockSkewSecondsSchema = z
   .number()
   .min(0)
   .max(300)
@@ -48,7 +48,7 @@ export const clockSkewSeconds = z
   .describe('Allowed clock skew between issuer and gateway.')
 
 /** When keys are fetched, wherever they come from. */
-export const keyTimes = {
+export const jwksTimingFields = {
   refreshSeconds: z
     .number()
     .positive()
@@ -69,29 +69,29 @@ export const keyTimes = {
   timeoutSeconds: z.number().positive().max(60).default(5).describe('Timeout of a fetch.'),
 }
 
-const remoteKeysSchema = z.strictObject({
-  url: trustworthyUrl
+const remoteJwksSchema = z.strictObject({
+  url: trustworthyUrlSchema
     .optional()
     .describe('URL of the JWKS (jwks_uri); by default discovered from the issuer.'),
-  ...keyTimes,
+  ...jwksTimingFields,
 })
 
-const keyFileSchema = z.strictObject({
+const jwksFileSchema = z.strictObject({
   file: text.describe('JWKS file; reloaded when it changes.'),
 })
 
 const tokenIssuerSchema = z
   .strictObject({
-    name: sourceName,
+    name: sourceNameSchema,
     issuer: text.describe('Expected iss claim.'),
     audience: audienceSchema,
     algorithms: algorithmsSchema,
-    jwks: z.union([remoteKeysSchema, keyFileSchema]).prefault({}),
+    jwks: z.union([remoteJwksSchema, jwksFileSchema]).prefault({}),
     subjectClaim: text
       .default('sub')
       .describe('Claim with the name of the caller; dots select nested members.'),
     groupsClaim: text.optional().describe('Claim with the groups of the caller.'),
-    clockSkewSeconds,
+    clockSkewSeconds: clockSkewSecondsSchema,
     maxLifetimeSeconds: z
       .number()
       .positive()
@@ -123,4 +123,4 @@ export type TokenIssuerInput = z.input<typeof tokenIssuerSchema>
 export type TokenIssuer = z.output<typeof tokenIssuerSchema>
 
 /** When to fetch the keys of an issuer; all in seconds. */
-export type KeyTimes = Omit<z.output<typeof remoteKeysSchema>, 'url'>
+export type JwksTiming = Omit<z.output<typeof remoteJwksSchema>, 'url'>

@@ -1,29 +1,29 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { writeWhole } from './write-whole.ts'
+import { writeAtomically } from './write-whole.ts'
 
-const keptSchema = z.strictObject({
+const persistedJwksSchema = z.strictObject({
   issuer: z.string(),
   fetchedAt: z.iso.datetime(),
   keys: z.string(),
 })
 
 /** The text of a key set, and when it was had from its issuer, in milliseconds. */
-interface FetchedKeys {
+interface FetchedJwks {
   readonly text: string
   readonly fetchedAt: number
 }
 
 /** The last good keys of one issuer on disk: for a start at a time when the issuer cannot be reached. */
-export interface KeptKeys {
+export interface JwksFile {
   /** The keys; undefined if there are none of this issuer. Throws if they cannot be read. */
-  read(): Promise<FetchedKeys | undefined>
-  write(fetched: FetchedKeys): Promise<void>
+  read(): Promise<FetchedJwks | undefined>
+  write(fetched: FetchedJwks): Promise<void>
 }
 
 /** Keys in a folder that must be there; whoever can write to it can make tokens. */
-export function keptKeysIn(folder: string, name: string, issuer: string): KeptKeys {
+export function createJwksFile(folder: string, name: string, issuer: string): JwksFile {
   const file = join(folder, `${name}.keys.json`)
   return {
     async read() {
@@ -32,14 +32,14 @@ export function keptKeysIn(folder: string, name: string, issuer: string): KeptKe
         throw error
       })
       if (text === undefined) return undefined
-      const kept = keptSchema.parse(JSON.parse(text))
+      const retained = persistedJwksSchema.parse(JSON.parse(text))
       // The configuration may have changed since.
-      if (kept.issuer !== issuer) return undefined
-      return { text: kept.keys, fetchedAt: Date.parse(kept.fetchedAt) }
+      if (retained.issuer !== issuer) return undefined
+      return { text: retained.keys, fetchedAt: Date.parse(retained.fetchedAt) }
     },
     async write({ text, fetchedAt }) {
-      const kept = { issuer, fetchedAt: new Date(fetchedAt).toISOString(), keys: text }
-      await writeWhole(file, `${JSON.stringify(kept)}\n`)
+      const retained = { issuer, fetchedAt: new Date(fetchedAt).toISOString(), keys: text }
+      await writeAtomically(file, `${JSON.stringify(retained)}\n`)
     },
   }
 }

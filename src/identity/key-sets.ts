@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import type { ReportEvent } from './event.ts'
-import type { KeyTimes, TokenIssuer } from './issuers.ts'
-import { keptKeysIn } from './kept-keys.ts'
-import { readKeySet, type KeySet } from './key-set.ts'
-import { discoveredKeys, keysAt, type FetchKeys } from './key-source.ts'
-import { openRemoteKeySet } from './remote-key-set.ts'
+import type { JwksTiming, TokenIssuer } from './issuers.ts'
+import { createJwksFile } from './kept-keys.ts'
+import { parseJwks, type Jwks } from './key-set.ts'
+import { createDiscoveryFetcher, createUrlFetcher, type FetchJwks } from './key-source.ts'
+import { openRemoteJwks } from './remote-key-set.ts'
 import { watchFile } from './watch-file.ts'
 
 /** How key sets are kept. */
-export interface KeySetOptions {
+export interface JwksOptions {
   readonly reloadIntervalMs: number
   /** Where the last good keys of issuers are kept. */
   readonly jwksCacheFolder: string | undefined
@@ -21,44 +21,44 @@ export interface KeySetOptions {
  * Opens the keys of an issuer; throws if they are a file that cannot be read, but not if a URL is
  * unreachable.
  */
-export async function openKeySet(issuer: TokenIssuer, options: KeySetOptions): Promise<KeySet> {
+export async function openJwks(issuer: TokenIssuer, options: JwksOptions): Promise<Jwks> {
   const { jwks, name } = issuer
-  if ('file' in jwks) return await openKeyFile(jwks.file, name, options)
-  const fetch = jwks.url === undefined ? discoveredKeys(issuer.issuer) : keysAt(jwks.url)
-  return await openFetchedKeys(issuer, jwks, fetch, options)
+  if ('file' in jwks) return await openJwksFile(jwks.file, name, options)
+  const fetch = jwks.url === undefined ? createDiscoveryFetcher(issuer.issuer) : createUrlFetcher(jwks.url)
+  return await openFetchedJwks(issuer, jwks, fetch, options)
 }
 
 /** Opens keys that are fetched, and keeps them in the folder of the options. */
-export async function openFetchedKeys(
+export async function openFetchedJwks(
   { name, issuer }: { readonly name: string; readonly issuer: string },
-  times: KeyTimes,
-  fetch: FetchKeys,
-  { now, report, jwksCacheFolder }: KeySetOptions,
-): Promise<KeySet> {
-  const kept = jwksCacheFolder === undefined ? undefined : keptKeysIn(jwksCacheFolder, name, issuer)
-  return await openRemoteKeySet(times, { name, now, report, fetch, kept })
+  times: JwksTiming,
+  fetch: FetchJwks,
+  { now, report, jwksCacheFolder }: JwksOptions,
+): Promise<Jwks> {
+  const jwksFile = jwksCacheFolder === undefined ? undefined : createJwksFile(jwksCacheFolder, name, issuer)
+  return await openRemoteJwks(times, { name, now, report, fetch, jwksFile })
 }
 
-async function openKeyFile(file: string, name: string, options: KeySetOptions): Promise<KeySet> {
+async function openJwksFile(file: string, name: string, options: JwksOptions): Promise<Jwks> {
   const { now, report } = options
-  let snapshot = readKeySet(await readFile(file, 'utf8'), undefined)
+  let snapshot = parseJwks(await readFile(file, 'utf8'), undefined)
   let fetchedAt = now()
   let fetches = 0
-  let failuresInARow = 0
+  let consecutiveFailures = 0
 
   function take(text: string): void {
-    snapshot = readKeySet(text, snapshot)
+    snapshot = parseJwks(text, snapshot)
     fetches++
     fetchedAt = now()
-    failuresInARow = 0
+    consecutiveFailures = 0
     report({ source: name, outcome: 'changed' })
   }
 
   const watched = await watchFile(file, take, {
     intervalMs: options.reloadIntervalMs,
-    failed(cause) {
+    onError(cause) {
       fetches++
-      failuresInARow++
+      consecutiveFailures++
       report({ source: name, outcome: 'failed', cause })
     },
   })
@@ -66,7 +66,7 @@ async function openKeyFile(file: string, name: string, options: KeySetOptions): 
     current: () => snapshot,
     // The file is followed all the time; a token that names an unknown key makes it no newer.
     refresh: async () => snapshot,
-    status: () => ({ keys: snapshot.keys, usable: true, fetchedAt, fetches, failuresInARow }),
+    status: () => ({ keyCount: snapshot.keyCount, isUsable: true, fetchedAt, fetches, consecutiveFailures }),
     close: async () => watched.close(),
   }
 }

@@ -1,14 +1,14 @@
 import { readFile, stat } from 'node:fs/promises'
 import { z } from 'zod'
-import { oneAtATime } from './one-at-a-time.ts'
-import { writeWhole } from './write-whole.ts'
+import { withFileLock } from './one-at-a-time.ts'
+import { writeAtomically } from './write-whole.ts'
 
 const lastUsedSchema = z.record(z.string(), z.iso.datetime())
 
 /** When keys were last used, kept on disk beside the requests. */
-export interface LastUsed {
+export interface LastUsedRecorder {
   /** Remembers that a key is used at that time, in milliseconds. */
-  note(id: string, atMs: number): void
+  record(id: string, atMs: number): void
   /** Ends the writing, after a last one. */
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface LastUsedOptions {
   /** Whether a store holds the key now; others are forgotten. */
   readonly isKnown: (id: string) => boolean
   /** The file could not be written; it is tried again after the interval. */
-  readonly failed: (cause: unknown) => void
+  readonly onError: (cause: unknown) => void
 }
 
 /**
@@ -28,7 +28,12 @@ export interface LastUsedOptions {
  * interval: the time of the file says how new they are. Gateways may share the file: what others wrote is kept where it
  * is later.
  */
-export function keepLastUsed({ file, intervalMs, isKnown, failed }: LastUsedOptions): LastUsed {
+export function openLastUsedRecorder({
+  file,
+  intervalMs,
+  isKnown,
+  onError,
+}: LastUsedOptions): LastUsedRecorder {
   const used = new Map<string, number>()
   /** The keys that the file holds, or that a write was begun for. */
   const held = new Set<string>()
@@ -43,17 +48,17 @@ export function keepLastUsed({ file, intervalMs, isKnown, failed }: LastUsedOpti
         used.delete(id)
         held.delete(id)
       }
-      await oneAtATime(file, async () => {
+      await withFileLock(file, async () => {
         const times = new Map(used)
         for (const [id, time] of await readTimes(file, true)) {
           if (!isKnown(id)) continue
           times.set(id, Math.max(time, times.get(id) ?? 0))
           held.add(id)
         }
-        await writeWhole(file, textOf(times))
+        await writeAtomically(file, formatTimes(times))
       })
     } catch (cause) {
-      failed(cause)
+      onError(cause)
     }
   }
 
@@ -67,7 +72,7 @@ export function keepLastUsed({ file, intervalMs, isKnown, failed }: LastUsedOpti
   writeSoon()
   const timer = setInterval(writeSoon, intervalMs).unref()
   return {
-    note(id, atMs) {
+    record(id, atMs) {
       used.set(id, atMs)
       if (held.has(id)) return
       held.add(id)
@@ -81,7 +86,7 @@ export function keepLastUsed({ file, intervalMs, isKnown, failed }: LastUsedOpti
   }
 }
 
-function textOf(times: ReadonlyMap<string, number>): string {
+function formatTimes(times: ReadonlyMap<string, number>): string {
   const texts = [...times].map(([id, time]) => [id, new Date(time).toISOString()] as const)
   return `${JSON.stringify(Object.fromEntries(texts), undefined, 2)}\n`
 }

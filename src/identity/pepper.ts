@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { checkPepper } from './api-key-text.ts'
+import { assertPepper } from './api-key-text.ts'
 
 /**
  * Reads the secret that the hashes of API keys are made with; white space around it does not count.
@@ -8,12 +8,12 @@ import { checkPepper } from './api-key-text.ts'
  */
 export async function readPepper(file: string): Promise<Buffer> {
   const pepper = Buffer.from((await readFile(file, 'utf8')).trim())
-  checkPepper(pepper)
+  assertPepper(pepper)
   return pepper
 }
 
 /** Likewise; where there is no such file, makes one with a new secret, readable by its owner alone. */
-export async function readOrMakePepper(file: string): Promise<Buffer> {
+export async function readOrCreatePepper(file: string): Promise<Buffer> {
   try {
     return await readPepper(file)
   } catch (error) {

@@ -2,29 +2,29 @@ import { hash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
 /** Far more than there are keys in use at a time. */
-const maximumKeys = 50_000
+const maxKeys = 50_000
 
 /** Which texts have proved which keys. It says nothing of whether a key is in force: that is asked each time. */
-export interface ProvenKeys<Key extends object> {
+export interface VerifiedKeyCache<Key extends object> {
   /** Under which a text is remembered. */
   digestOf(text: string): string
-  find(digest: string): Key | undefined
-  keep(digest: string, key: Key): void
+  get(digest: string): Key | undefined
+  set(digest: string, key: Key): void
   /** For when there are other keys. */
-  forget(): void
+  clear(): void
 }
 
 /**
  * Remembers keys that were proven: to prove one again takes 6 us, and to find it here less than one. Texts are kept as
  * digests, which a salt of this process makes worthless elsewhere.
  */
-export function createProvenKeys<Key extends object>(): ProvenKeys<Key> {
+export function createVerifiedKeyCache<Key extends object>(): VerifiedKeyCache<Key> {
   const salt = randomBytes(16).toString('hex')
-  const known = new LRUCache<string, Key>({ max: maximumKeys })
+  const known = new LRUCache<string, Key>({ max: maxKeys })
   return {
     digestOf: (text) => hash('sha256', salt + text, 'base64'),
-    find: (digest) => known.get(digest),
-    keep: (digest, key) => void known.set(digest, key),
-    forget: () => known.clear(),
+    get: (digest) => known.get(digest),
+    set: (digest, key) => void known.set(digest, key),
+    clear: () => known.clear(),
   }
 }

@@ -1,4 +1,4 @@
-import { InterfaceError, optionsFor, refusals, type RefusalReason } from '../interface/errors.ts'
+import { CatalogError, optionsFor, refusals, type RefusalReason } from '../interface/errors.ts'
 
 /** What the caller is told about a credential. */
 interface Refused {
@@ -10,13 +10,13 @@ interface Refused {
 
 // One answer for keys and one for tokens, so that no answer tells whether a key exists, or which check
 // failed.
-const keyRefused: Refused = { message: 'invalid API key' }
-const tokenRefused: Refused = {
+const apiKeyRejected: Refused = { message: 'invalid API key' }
+const tokenRejected: Refused = {
   message: 'invalid bearer token; expected a signed token of a known issuer with this service as audience',
   error: 'invalid_token',
 }
 
-const certificateRefused: Refused = {
+const certificateRejected: Refused = {
   message: 'invalid client certificate',
 }
 
@@ -46,40 +46,40 @@ const responses = {
   malformed_api_key: {
     message: 'malformed API key in x-api-key; it seems mistyped or truncated',
   },
-  unknown_api_key: keyRefused,
-  wrong_api_key_secret: keyRefused,
-  revoked_api_key: keyRefused,
+  unknown_api_key: apiKeyRejected,
+  wrong_api_key_secret: apiKeyRejected,
+  revoked_api_key: apiKeyRejected,
   /** The key is not valid before a time to come. */
-  api_key_not_yet_valid: keyRefused,
-  expired_api_key: keyRefused,
+  api_key_not_yet_valid: apiKeyRejected,
+  expired_api_key: apiKeyRejected,
 
   /** Not a JSON Web Token with an issuer, or a claim has the wrong type. */
-  malformed_token: tokenRefused,
-  token_too_long: tokenRefused,
-  wrong_token_type: tokenRefused,
+  malformed_token: tokenRejected,
+  token_too_long: tokenRejected,
+  wrong_token_type: tokenRejected,
   /** `none`, a symmetric algorithm, or one that the issuer is not configured with. */
-  disallowed_algorithm: tokenRefused,
+  disallowed_algorithm: tokenRejected,
   /** The token demands an extension that nobody here understands (`crit`). */
-  unsupported_crit: tokenRefused,
-  unknown_issuer: tokenRefused,
-  wrong_audience: tokenRefused,
-  unknown_kid: tokenRefused,
+  unsupported_crit: tokenRejected,
+  unknown_issuer: tokenRejected,
+  wrong_audience: tokenRejected,
+  unknown_kid: tokenRejected,
   /** The issuer publishes the key in a form that cannot verify: too short, private, broken. */
-  unusable_key: tokenRefused,
-  invalid_signature: tokenRefused,
-  missing_expiry: tokenRefused,
-  token_not_yet_valid: tokenRefused,
-  token_lifetime_too_long: tokenRefused,
+  unusable_key: tokenRejected,
+  invalid_signature: tokenRejected,
+  missing_expiry: tokenRejected,
+  token_not_yet_valid: tokenRejected,
+  token_lifetime_too_long: tokenRejected,
   /** The token is bound to a key or a certificate that the caller did not prove to hold (RFC 7800). */
-  unproven_binding: tokenRefused,
+  unproven_binding: tokenRejected,
   /** The authorization server says that the opaque token is not active. */
-  inactive_token: tokenRefused,
+  inactive_token: tokenRejected,
   /** The subject is missing, or holds control characters. */
-  invalid_subject: tokenRefused,
+  invalid_subject: tokenRejected,
   /** The groups are not strings, hold control characters, or are kept elsewhere by the issuer. */
-  invalid_groups: tokenRefused,
+  invalid_groups: tokenRejected,
   /** Said aloud, because the signature was verified before. */
-  expired_token: { ...tokenRefused, message: 'the bearer token has expired' },
+  expired_token: { ...tokenRejected, message: 'the bearer token has expired' },
   /** The issuer's keys cannot be had: the token is neither good nor bad. */
   jwks_unavailable: {
     message: 'bearer tokens of this issuer cannot be verified: JWKS unavailable; retry later',
@@ -90,10 +90,10 @@ const responses = {
   },
 
   /** TLS did not verify the certificate: unknown authority, expired, revoked, not for clients. */
-  untrusted_certificate: certificateRefused,
-  expired_certificate: certificateRefused,
+  untrusted_certificate: certificateRejected,
+  expired_certificate: certificateRejected,
   /** It holds no name of the configured kind, or several. */
-  invalid_certificate_name: certificateRefused,
+  invalid_certificate_name: certificateRejected,
 } satisfies Partial<Record<RefusalReason, Refused>>
 
 /** Why a caller was refused: for log, metric and audit, never in the response. */
@@ -105,12 +105,12 @@ export type CredentialRefusal = keyof typeof responses
  * headers hold anything that was sent, nor whether a key exists; `reason` and `cause` say precisely what
  * happened, for those inside.
  */
-export class AuthenticationRefused extends InterfaceError {
+export class AuthenticationError extends CatalogError {
   constructor(reason: CredentialRefusal, cause?: unknown) {
     const { message, detail, error }: Refused = responses[reason]
     const { kind } = refusals[reason]
     super(kind, message, {
-      ...(kind !== 'ServiceUnavailable' && { headers: challengeWith(error) }),
+      ...(kind !== 'ServiceUnavailable' && { headers: createChallenge(error) }),
       ...optionsFor(reason),
       ...(detail !== undefined && { detail }),
       ...(cause !== undefined && { cause }),
@@ -119,9 +119,9 @@ export class AuthenticationRefused extends InterfaceError {
 }
 
 /** The challenge of an answer 401: one for each way to prove who calls (RFC 9110 section 11.6.1). */
-export const challenge: Readonly<Record<string, string>> = challengeWith(undefined)
+export const challenge: Readonly<Record<string, string>> = createChallenge(undefined)
 
-function challengeWith(error: Refused['error']): Readonly<Record<string, string>> {
+function createChallenge(error: Refused['error']): Readonly<Record<string, string>> {
   const bearer = `Bearer realm="catalog-gateway"${error === undefined ? '' : `, error="${error}"`}`
   // There is no registered scheme for keys; this one says where a key goes (RFC 9110 section 11.6.1).
   return { 'www-authenticate': `${bearer}, ApiKey realm="catalog-gateway", header="x-api-key"` }

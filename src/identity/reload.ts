@@ -1,9 +1,9 @@
-const reloads = new Set<() => Promise<void>>()
+const reloadCallbacks = new Set<() => Promise<void>>()
 
 /** Has `reload` called by `reloadFiles`, until the function that is returned is called. It must not reject. */
 export function onReload(reload: () => Promise<void>): () => void {
-  reloads.add(reload)
-  return () => reloads.delete(reload)
+  reloadCallbacks.add(reload)
+  return () => reloadCallbacks.delete(reload)
 }
 
 /**
@@ -11,5 +11,5 @@ export function onReload(reload: () => Promise<void>): () => void {
  * change. Resolves when all are read.
  */
 export async function reloadFiles(): Promise<void> {
-  await Promise.all([...reloads].map((reload) => reload()))
+  await Promise.all([...reloadCallbacks].map((reload) => reload()))
 }

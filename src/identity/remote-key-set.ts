@@ -1,18 +1,18 @@
 import type { ReportEvent } from './event.ts'
-import type { KeyTimes } from './issuers.ts'
-import type { KeptKeys } from './kept-keys.ts'
-import type { FetchKeys } from './key-source.ts'
-import { readKeySet, type KeySet, type KeySetStatus, type KeySnapshot } from './key-set.ts'
-import { AuthenticationRefused } from './refusal.ts'
+import type { JwksTiming } from './issuers.ts'
+import type { JwksFile } from './kept-keys.ts'
+import type { FetchJwks } from './key-source.ts'
+import { parseJwks, type Jwks, type JwksStatus, type JwksSnapshot } from './key-set.ts'
+import { AuthenticationError } from './refusal.ts'
 
 /** How far the clock may have gone back since keys were kept on disk. */
 const maxClockChangeMs = 60_000
 
 /** Where keys come from that are fetched, and what goes with them. */
-export interface RemoteKeySetOptions {
-  readonly fetch: FetchKeys
+export interface RemoteJwksOptions {
+  readonly fetch: FetchJwks
   /** Where the last good keys are kept for the next start. */
-  readonly kept: KeptKeys | undefined
+  readonly jwksFile: JwksFile | undefined
   /** The name of the issuer. */
   readonly name: string
   readonly report: ReportEvent
@@ -25,45 +25,45 @@ export interface RemoteKeySetOptions {
  * key, then once for all who wait, and once in a cooldown. Waits for the first fetch; if that fails, it takes
  * the keys that were kept on disk, or opens without any.
  */
-export async function openRemoteKeySet(times: KeyTimes, options: RemoteKeySetOptions): Promise<KeySet> {
-  const keySet = new RemoteKeySet(times, options)
+export async function openRemoteJwks(times: JwksTiming, options: RemoteJwksOptions): Promise<Jwks> {
+  const keySet = new RemoteJwks(times, options)
   await keySet.fetch()
   if (keySet.current() === undefined) await keySet.restore()
   return keySet
 }
 
-class RemoteKeySet implements KeySet {
-  readonly #times: KeyTimes
-  readonly #options: RemoteKeySetOptions
+class RemoteJwks implements Jwks {
+  readonly #times: JwksTiming
+  readonly #options: RemoteJwksOptions
   readonly #closing = new AbortController()
-  #snapshot: KeySnapshot | undefined
+  #snapshot: JwksSnapshot | undefined
   #fetchedAt: number | undefined
   #fetches = 0
-  #failuresInARow = 0
+  #consecutiveFailures = 0
   #lastFailure: unknown
   #pending: Promise<void> | undefined
-  #demandedAt = -Infinity
+  #lastRequirementFetchAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   /** Ends when all that was to be kept on disk is there, one after the other. */
-  #keeping: Promise<void> = Promise.resolve()
+  #persisting: Promise<void> = Promise.resolve()
 
-  constructor(times: KeyTimes, options: RemoteKeySetOptions) {
+  constructor(times: JwksTiming, options: RemoteJwksOptions) {
     this.#times = times
     this.#options = options
   }
 
-  current(): KeySnapshot | undefined {
+  current(): JwksSnapshot | undefined {
     const { maxStaleSeconds } = this.#times
     if (this.#fetchedAt === undefined) return undefined
     return this.#options.now() - this.#fetchedAt < maxStaleSeconds * 1000 ? this.#snapshot : undefined
   }
 
-  async refresh(): Promise<KeySnapshot> {
-    await (this.#pending ?? this.#fetchOnDemand())
+  async refresh(): Promise<JwksSnapshot> {
+    await (this.#pending ?? this.#fetchOnRequirement())
     const snapshot = this.current()
     // Who could not ask the issuer cannot say that a key is not the issuer's.
-    if (snapshot === undefined || this.#failuresInARow > 0) {
-      throw new AuthenticationRefused('jwks_unavailable', this.#lastFailure)
+    if (snapshot === undefined || this.#consecutiveFailures > 0) {
+      throw new AuthenticationError('jwks_unavailable', this.#lastFailure)
     }
     return snapshot
   }
@@ -72,32 +72,32 @@ class RemoteKeySet implements KeySet {
   fetch(): Promise<void> {
     this.#pending ??= this.#fetchNow().finally(() => {
       this.#pending = undefined
-      this.#fetchLater()
+      this.#scheduleFetch()
     })
     return this.#pending
   }
 
   /** Takes the keys that were kept on disk; they are as old as they are. */
   async restore(): Promise<void> {
-    const { name, now, kept, report } = this.#options
+    const { name, now, jwksFile, report } = this.#options
     try {
-      const found = await kept?.read()
+      const found = await jwksFile?.read()
       // Keys from the future would never get too old.
       if (found === undefined || found.fetchedAt > now() + maxClockChangeMs) return
-      this.#snapshot ??= readKeySet(found.text, undefined)
+      this.#snapshot ??= parseJwks(found.text, undefined)
       this.#fetchedAt ??= found.fetchedAt
     } catch (cause) {
       report({ source: name, outcome: 'failed', cause })
     }
   }
 
-  status(): KeySetStatus {
+  status(): JwksStatus {
     return {
-      keys: this.#snapshot?.keys ?? 0,
-      usable: this.current() !== undefined,
+      keyCount: this.#snapshot?.keyCount ?? 0,
+      isUsable: this.current() !== undefined,
       fetchedAt: this.#fetchedAt,
       fetches: this.#fetches,
-      failuresInARow: this.#failuresInARow,
+      consecutiveFailures: this.#consecutiveFailures,
     }
   }
 
@@ -105,14 +105,14 @@ class RemoteKeySet implements KeySet {
     this.#closing.abort()
     clearTimeout(this.#timer)
     await this.#pending
-    await this.#keeping
+    await this.#persisting
   }
 
   /** Counts its own cooldown: a fetch in the background must not keep a new key from being found. */
-  #fetchOnDemand(): Promise<void> | undefined {
+  #fetchOnRequirement(): Promise<void> | undefined {
     const now = this.#options.now()
-    if (now - this.#demandedAt < this.#times.cooldownSeconds * 1000) return undefined
-    this.#demandedAt = now
+    if (now - this.#lastRequirementFetchAt < this.#times.cooldownSeconds * 1000) return undefined
+    this.#lastRequirementFetchAt = now
     return this.fetch()
   }
 
@@ -125,32 +125,32 @@ class RemoteKeySet implements KeySet {
       const timeout = AbortSignal.timeout(timeoutSeconds * 1000)
       const text = await fetch(AbortSignal.any([timeout, this.#closing.signal]))
       const before = this.#snapshot
-      this.#snapshot = readKeySet(text, before)
+      this.#snapshot = parseJwks(text, before)
       this.#fetchedAt = now()
-      this.#failuresInARow = 0
+      this.#consecutiveFailures = 0
       if (this.#snapshot !== before) report({ source: name, outcome: 'changed' })
-      this.#keep(text, this.#fetchedAt)
+      this.#persist(text, this.#fetchedAt)
     } catch (cause) {
-      this.#failuresInARow++
+      this.#consecutiveFailures++
       this.#lastFailure = cause
       if (!this.#closing.signal.aborted) report({ source: name, outcome: 'failed', cause })
     }
   }
 
   /** Nobody waits for the disk, and a disk that fails is no reason to refuse anybody. */
-  #keep(text: string, fetchedAt: number): void {
-    const { name, kept, report } = this.#options
-    if (kept === undefined) return
-    this.#keeping = this.#keeping
-      .then(() => kept.write({ text, fetchedAt }))
+  #persist(text: string, fetchedAt: number): void {
+    const { name, jwksFile, report } = this.#options
+    if (jwksFile === undefined) return
+    this.#persisting = this.#persisting
+      .then(() => jwksFile.write({ text, fetchedAt }))
       .catch((cause: unknown) => report({ source: name, outcome: 'unwritten', cause }))
   }
 
   /** Before the keys get old; after failures in 1, 2, 4 ... seconds, up to the cooldown. */
-  #fetchLater(): void {
+  #scheduleFetch(): void {
     if (this.#closing.signal.aborted) return
     const { refreshSeconds, cooldownSeconds } = this.#times
-    const failures = this.#failuresInARow
+    const failures = this.#consecutiveFailures
     const seconds = failures === 0 ? refreshSeconds * 0.8 : Math.min(cooldownSeconds, 2 ** (failures - 1))
     this.#timer = setTimeout(() => void this.fetch(), seconds * 1000)
     this.#timer.unref()

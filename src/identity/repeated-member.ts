@@ -4,7 +4,7 @@ const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g
  * Whether an object at any depth of a JSON text has a member twice: readers differ in which of them they take.
  * Names are compared as they are meant, so `"s\u0075b"` repeats `"sub"`. The text must be valid JSON.
  */
-export function hasRepeatedMember(text: string): boolean {
+export function hasDuplicateKey(text: string): boolean {
   // One set of names for each object that is open, undefined for a list.
   const open: (Set<string> | undefined)[] = []
   let last = ''
@@ -12,13 +12,13 @@ export function hasRepeatedMember(text: string): boolean {
     if (token === '{') open.push(new Set())
     else if (token === '[') open.push(undefined)
     else if (token === '}' || token === ']') open.pop()
-    else if (token === ':' && isRepeated(open.at(-1), last)) return true
+    else if (token === ':' && isDuplicate(open.at(-1), last)) return true
     last = token
   }
   return false
 }
 
-function isRepeated(names: Set<string> | undefined, written: string): boolean {
+function isDuplicate(names: Set<string> | undefined, written: string): boolean {
   const name = String(JSON.parse(written))
   if (names?.has(name) === true) return true
   names?.add(name)

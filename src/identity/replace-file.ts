@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { syncFolder } from './sync-folder.ts'
 
-const attempts = 100
-const pauseMs = 50
+const maxAttempts = 100
+const retryDelayMs = 50
 
 /**
  * Replaces the text of a file by what `change` makes of it (undefined: there is no file yet). Readers see
@@ -13,11 +13,11 @@ const pauseMs = 50
  * for five seconds.
  */
 export async function replaceFile(path: string, change: (text: string | undefined) => string): Promise<void> {
-  const target = (await ifThere(realpath(path))) ?? path
+  const target = (await undefinedIfMissing(realpath(path))) ?? path
   const temporary = `${target}.new`
   const handle = await createFile(temporary)
   try {
-    await handle.writeFile(change(await ifThere(readFile(target, 'utf8'))))
+    await handle.writeFile(change(await undefinedIfMissing(readFile(target, 'utf8'))))
     await handle.sync()
     await handle.close()
     await rename(temporary, target)
@@ -34,26 +34,26 @@ async function createFile(path: string): Promise<FileHandle> {
     try {
       return await open(path, 'wx', 0o600)
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
-      if (attempt === attempts) {
+      if (errorCode(error) !== 'EEXIST') throw error
+      if (attempt === maxAttempts) {
         throw new Error(`${path} exists: another command is writing. If no command is running, remove it.`, {
           cause: error,
         })
       }
-      await wait(pauseMs)
+      await wait(retryDelayMs)
     }
   }
 }
 
-async function ifThere<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+async function undefinedIfMissing<Value>(reading: Promise<Value>): Promise<Value | undefined> {
   try {
     return await reading
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-function codeOf(error: unknown): unknown {
+function errorCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -49,7 +49,8 @@ export const identitySchema = z
     },
   )
   .superRefine((settings, context) => {
-    for (const { path, message } of sharedNames(settings)) context.addIssue({ code: 'custom', path, message })
+    for (const { path, message } of findSharedNames(settings))
+      context.addIssue({ code: 'custom', path, message })
   })
 
 /** Who may call, checked and with all defaults. */
@@ -95,7 +96,7 @@ export function withAbsoluteIdentityPaths(
   }
 }
 
-interface Mistake {
+interface SettingsProblem {
   readonly path: string[]
   readonly message: string
 }
@@ -104,28 +105,31 @@ interface Mistake {
  * Two sources of one name could name each other's principals. Only one issuer may have two: one for its signed tokens,
  * one for its opaque ones.
  */
-function sharedNames({
+function findSharedNames({
   issuers,
   kubernetes,
   introspection,
   clientCertificates,
-}: Pick<IdentitySettings, 'issuers' | 'kubernetes' | 'introspection' | 'clientCertificates'>): Mistake[] {
-  const mistakes: Mistake[] = []
+}: Pick<
+  IdentitySettings,
+  'issuers' | 'kubernetes' | 'introspection' | 'clientCertificates'
+>): SettingsProblem[] {
+  const errors: SettingsProblem[] = []
   const names = new Map(issuers.map(({ name, issuer }) => [name, issuer]))
-  function add(section: string, name: string, issuer: string, mayShare: boolean): void {
+  function add(section: string, name: string, issuer: string, mayCapacity: boolean): void {
     const other = names.get(name)
-    if (other !== undefined && !(mayShare && other === issuer)) {
-      mistakes.push({ path: [section, 'name'], message: 'duplicate name of an identity source' })
+    if (other !== undefined && !(mayCapacity && other === issuer)) {
+      errors.push({ path: [section, 'name'], message: 'duplicate name of an identity source' })
     }
     names.set(name, issuer)
   }
   if (kubernetes) {
     if (issuers.some(({ issuer }) => issuer === kubernetes.issuer)) {
-      mistakes.push({ path: ['kubernetes', 'issuer'], message: 'duplicate issuer, also in issuers' })
+      errors.push({ path: ['kubernetes', 'issuer'], message: 'duplicate issuer, also in issuers' })
     }
     add('kubernetes', kubernetes.name, kubernetes.issuer, false)
   }
   if (introspection) add('introspection', introspection.name, introspection.issuer, true)
   if (clientCertificates) add('clientCertificates', clientCertificates.name, '', false)
-  return mistakes
+  return errors
 }

@@ -1,23 +1,23 @@
 import type { ApiKeys } from './api-keys.ts'
-import type { BearerTokens } from './bearer-tokens.ts'
+import type { BearerTokenVerifier } from './bearer-tokens.ts'
 import type { VerifiedCertificate } from './client-certificates.ts'
 import type { Principal } from './principal.ts'
-import { AuthenticationRefused } from './refusal.ts'
+import { AuthenticationError } from './refusal.ts'
 
 /** The credential that alone counts where it is sent among others; `agree`: all count, and must agree. */
-export type Precedence = 'agree' | 'apiKey' | 'bearer' | 'certificate'
+export type CredentialPrecedence = 'agree' | 'apiKey' | 'bearer' | 'certificate'
 
 /** At least two credentials. */
-interface Several {
+interface MultipleCredentials {
   readonly apiKey: string | undefined
   readonly authorization: string | undefined
   readonly certificate: VerifiedCertificate | undefined
 }
 
 /** What verifies them. */
-interface Verifiers {
+interface CredentialVerifiers {
   readonly keys: Pick<ApiKeys, 'verify'>
-  readonly tokens: Pick<BearerTokens, 'verify'>
+  readonly tokens: Pick<BearerTokenVerifier, 'verify'>
 }
 
 /**
@@ -29,10 +29,10 @@ interface Verifiers {
  * Throws or rejects with AuthenticationRefused: `disagree` for whatever is wrong with any of them, so that a good
  * credential does not help to guess another.
  */
-export function principalOfSeveral(
-  { apiKey, authorization, certificate }: Several,
-  { keys, tokens }: Verifiers,
-  precedence: Precedence,
+export function authenticateMultiple(
+  { apiKey, authorization, certificate }: MultipleCredentials,
+  { keys, tokens }: CredentialVerifiers,
+  precedence: CredentialPrecedence,
 ): Principal | Promise<Principal> {
   if (precedence === 'certificate' && certificate !== undefined) return certificate.principal
   if (precedence === 'apiKey' && apiKey !== undefined) return keys.verify(apiKey).principal
@@ -41,8 +41,11 @@ export function principalOfSeveral(
 
   async function bearer(authorization: string): Promise<Principal> {
     const token = await tokens.verify(authorization)
-    if (token.certificate !== undefined && token.certificate !== certificate?.thumbprint) {
-      throw new AuthenticationRefused('unproven_binding')
+    if (
+      token.certificateThumbprint !== undefined &&
+      token.certificateThumbprint !== certificate?.thumbprint
+    ) {
+      throw new AuthenticationError('unproven_binding')
     }
     return token.principal
   }
@@ -52,17 +55,17 @@ export function principalOfSeveral(
       const key = apiKey === undefined ? undefined : keys.verify(apiKey)
       // A key that is bound to nobody agrees with nobody: the token need not be looked at.
       if (key !== undefined && key.subject === undefined)
-        throw new AuthenticationRefused('conflicting_credentials')
+        throw new AuthenticationError('conflicting_credentials')
       const principal = await otherPrincipal()
       if (key !== undefined && key.subject !== principal?.name)
-        throw new AuthenticationRefused('conflicting_credentials')
-      if (principal === undefined) throw new AuthenticationRefused('conflicting_credentials')
+        throw new AuthenticationError('conflicting_credentials')
+      if (principal === undefined) throw new AuthenticationError('conflicting_credentials')
       return principal
     } catch (error) {
-      if (!(error instanceof AuthenticationRefused) || error.kind === 'ServiceUnavailable') throw error
+      if (!(error instanceof AuthenticationError) || error.kind === 'ServiceUnavailable') throw error
       throw error.reason === 'conflicting_credentials'
         ? error
-        : new AuthenticationRefused('conflicting_credentials', error.reason)
+        : new AuthenticationError('conflicting_credentials', error.reason)
     }
   }
 
@@ -70,8 +73,8 @@ export function principalOfSeveral(
   async function otherPrincipal(): Promise<Principal | undefined> {
     if (authorization === undefined) return certificate?.principal
     const token = await tokens.verify(authorization)
-    if (token.certificate !== certificate?.thumbprint)
-      throw new AuthenticationRefused('conflicting_credentials')
+    if (token.certificateThumbprint !== certificate?.thumbprint)
+      throw new AuthenticationError('conflicting_credentials')
     return token.principal
   }
 }

@@ -1,7 +1,7 @@
 import { errors } from 'jose'
-import { AuthenticationRefused, type CredentialRefusal } from './refusal.ts'
+import { AuthenticationError, type CredentialRefusal } from './refusal.ts'
 
-const reasons = new Map<string, CredentialRefusal>([
+const reasonByCode = new Map<string, CredentialRefusal>([
   [errors.JWTInvalid.code, 'malformed_token'],
   [errors.JWSInvalid.code, 'malformed_token'],
   [errors.JOSEAlgNotAllowed.code, 'disallowed_algorithm'],
@@ -11,7 +11,7 @@ const reasons = new Map<string, CredentialRefusal>([
   [errors.JWTExpired.code, 'expired_token'],
 ])
 
-const claimReasons = new Map<string, CredentialRefusal>([
+const reasonByClaim = new Map<string, CredentialRefusal>([
   ['iss', 'unknown_issuer'],
   ['aud', 'wrong_audience'],
   ['exp', 'missing_expiry'],
@@ -19,16 +19,19 @@ const claimReasons = new Map<string, CredentialRefusal>([
 ])
 
 /** The refusal that an error of verifying a token comes to; a refusal stays itself. */
-export function refusalOf(error: unknown): AuthenticationRefused {
-  if (error instanceof AuthenticationRefused) return error
+export function toAuthenticationError(error: unknown): AuthenticationError {
+  if (error instanceof AuthenticationError) return error
   // The library's errors carry the claims of the token, which do not belong into a log.
-  return new AuthenticationRefused(reasonOf(error), error instanceof errors.JOSEError ? error.message : error)
+  return new AuthenticationError(
+    authenticationErrorReason(error),
+    error instanceof errors.JOSEError ? error.message : error,
+  )
 }
 
-function reasonOf(error: unknown): CredentialRefusal {
+function authenticationErrorReason(error: unknown): CredentialRefusal {
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return claimReasons.get(error.claim) ?? 'malformed_token'
+    return reasonByClaim.get(error.claim) ?? 'malformed_token'
   }
   // What is left comes from reading the key.
-  return (error instanceof errors.JOSEError ? reasons.get(error.code) : undefined) ?? 'unusable_key'
+  return (error instanceof errors.JOSEError ? reasonByCode.get(error.code) : undefined) ?? 'unusable_key'
 }

@@ -1,10 +1,10 @@
-import { AuthenticationRefused } from './refusal.ts'
-import { hasRepeatedMember } from './repeated-member.ts'
+import { AuthenticationError } from './refusal.ts'
+import { hasDuplicateKey } from './repeated-member.ts'
 
 const compactForm = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/
 
 /** What a token says of itself before anything of it is verified. */
-export interface TokenText {
+export interface ParsedToken {
   readonly header: Readonly<Record<string, unknown>>
   readonly claims: Readonly<Record<string, unknown>>
 }
@@ -14,17 +14,17 @@ export interface TokenText {
  * base64url, valid UTF-8, no member twice. What two readers could read differently is nobody's identity.
  * Throws AuthenticationRefused.
  */
-export function readTokenText(token: string): TokenText {
+export function parseToken(token: string): ParsedToken {
   const [, header = '', claims = '', signature = ''] = compactForm.exec(token) ?? []
-  if (header === '' || !isCanonical(signature)) throw new AuthenticationRefused('malformed_token')
-  return { header: readPart(header), claims: readPart(claims) }
+  if (header === '' || !isCanonical(signature)) throw new AuthenticationError('malformed_token')
+  return { header: parsePart(header), claims: parsePart(claims) }
 }
 
 /**
  * Whether a token begins as a JSON Web Token does, signed or encrypted, good or bad. Such a token is never taken
  * for an opaque one.
  */
-export function isStructured(token: string): boolean {
+export function pollsLikeJwt(token: string): boolean {
   const start = token.split('.', 1)[0] ?? ''
   if (start === token) return false
   try {
@@ -34,17 +34,17 @@ export function isStructured(token: string): boolean {
   }
 }
 
-function readPart(part: string): Readonly<Record<string, unknown>> {
+function parsePart(part: string): Readonly<Record<string, unknown>> {
   try {
     const bytes = Buffer.from(part, 'base64url')
     // With `ignoreBOM` a byte order mark stays, and is no JSON.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     const value: unknown = JSON.parse(text)
-    if (isCanonical(part) && isObject(value) && !hasRepeatedMember(text)) return value
+    if (isCanonical(part) && isObject(value) && !hasDuplicateKey(text)) return value
   } catch {
     // Told below.
   }
-  throw new AuthenticationRefused('malformed_token')
+  throw new AuthenticationError('malformed_token')
 }
 
 /** Base64url has several spellings of some bytes: the last digit may hold bits that mean nothing. */

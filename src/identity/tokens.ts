@@ -1,11 +1,17 @@
 import { errors, jwtVerify, type JWTVerifyOptions, type JWTVerifyResult } from 'jose'
-import { boundCertificate, checkLifetime, checkType, principalOf, type ReadCaller } from './claims.ts'
+import {
+  boundCertificateThumbprint,
+  assertLifetime,
+  assertTokenType,
+  createTokenPrincipal,
+  type ReadCaller,
+} from './claims.ts'
 import type { TokenIssuer } from './issuers.ts'
-import type { KeySet, KeySnapshot } from './key-set.ts'
-import { AuthenticationRefused } from './refusal.ts'
-import { createTokenMemory, type TokenMemoryOptions } from './token-memory.ts'
-import { refusalOf } from './token-refusal.ts'
-import { readTokenText } from './token-text.ts'
+import type { Jwks, JwksSnapshot } from './key-set.ts'
+import { AuthenticationError } from './refusal.ts'
+import { createTokenCache, type TokenCacheOptions } from './token-memory.ts'
+import { toAuthenticationError } from './token-refusal.ts'
+import { parseToken } from './token-text.ts'
 import type { VerifiedToken } from './verified-token.ts'
 
 /** A token that names no key is tried with as many keys of its issuer as this. */
@@ -17,7 +23,7 @@ export interface TrustedIssuer {
     TokenIssuer,
     'name' | 'issuer' | 'audience' | 'algorithms' | 'clockSkewSeconds' | 'maxLifetimeSeconds'
   >
-  readonly keySet: KeySet
+  readonly jwks: Jwks
   readonly readCaller: ReadCaller
 }
 
@@ -27,75 +33,75 @@ export interface TokenVerifier {
    * Who sends the token whose SHA-256 in hex this is, if it was verified before and neither its time nor the keys have
    * changed that. Throws AuthenticationRefused for one that is known to be forged.
    */
-  recall(digest: string): VerifiedToken | undefined
+  findCached(digest: string): VerifiedToken | undefined
   /** Who sends this token, whose SHA-256 in hex is `digest`. Rejects with AuthenticationRefused. */
   verify(token: string, digest: string): Promise<VerifiedToken>
   /** The number of tokens remembered as good. */
-  remembered(): number
+  cachedCount(): number
 }
 
 /** Verifies JSON Web Tokens (RFC 7519) of these issuers. `now` is the time in milliseconds. */
 export function createTokenVerifier(
   issuers: readonly TrustedIssuer[],
-  options: TokenMemoryOptions,
+  options: TokenCacheOptions,
   now: () => number,
 ): TokenVerifier {
   const byIssuer = new Map(issuers.map((trusted) => [trusted.issuer.issuer, trusted]))
-  const memory = createTokenMemory(options, now)
+  const memory = createTokenCache(options, now)
 
   async function verify(token: string, digest: string): Promise<VerifiedToken> {
-    const trusted = findIssuer(byIssuer, token)
-    const { issuer, keySet, readCaller } = trusted
+    const trusted = findTrustedIssuer(byIssuer, token)
+    const { issuer, jwks, readCaller } = trusted
     try {
       const { payload, protectedHeader, generation } = await verifyToken(trusted, token, now())
-      checkType(protectedHeader.typ)
-      checkLifetime(issuer, payload, now())
+      assertTokenType(protectedHeader.typ)
+      assertLifetime(issuer, payload, now())
       const verified: VerifiedToken = {
-        principal: principalOf(issuer.name, readCaller(payload), payload, digest),
-        certificate: boundCertificate(payload),
+        principal: createTokenPrincipal(issuer.name, readCaller(payload), payload, digest),
+        certificateThumbprint: boundCertificateThumbprint(payload),
       }
       // The moment from which it would be refused without a memory, too.
-      const until = ((payload.exp ?? 0) + issuer.clockSkewSeconds) * 1000
-      memory.accept(digest, { verified, keySet, generation, until })
+      const expiresAtMs = ((payload.exp ?? 0) + issuer.clockSkewSeconds) * 1000
+      memory.addVerified(digest, { verified, jwks, generation, expiresAtMs })
       return verified
     } catch (error) {
-      const refusal = refusalOf(error)
-      if (refusal.reason === 'invalid_signature') memory.refuse(digest, keySet)
+      const refusal = toAuthenticationError(error)
+      if (refusal.reason === 'invalid_signature') memory.addForged(digest, jwks)
       throw refusal
     }
   }
 
   return {
-    recall(digest) {
-      const known = memory.find(digest)
-      if (known === 'forged') throw new AuthenticationRefused('invalid_signature')
+    findCached(digest) {
+      const known = memory.get(digest)
+      if (known === 'forged') throw new AuthenticationError('invalid_signature')
       return known
     },
     verify,
-    remembered: () => memory.size(),
+    cachedCount: () => memory.size(),
   }
 }
 
 /**
  * By what the token says of itself, and by nothing else: trying all issuers would let one speak for another.
  */
-function findIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: string): TrustedIssuer {
-  const { iss: claimed } = readTokenText(token).claims
+function findTrustedIssuer(byIssuer: ReadonlyMap<string, TrustedIssuer>, token: string): TrustedIssuer {
+  const { iss: claimed } = parseToken(token).claims
   const trusted = typeof claimed === 'string' ? byIssuer.get(claimed) : undefined
-  if (trusted === undefined) throw new AuthenticationRefused('unknown_issuer')
+  if (trusted === undefined) throw new AuthenticationError('unknown_issuer')
   return trusted
 }
 
-interface Verified extends JWTVerifyResult {
+interface VerifiedJwt extends JWTVerifyResult {
   /** Of the keys that it was verified with. */
   readonly generation: number
 }
 
 async function verifyToken(
-  { issuer, keySet }: TrustedIssuer,
+  { issuer, jwks }: TrustedIssuer,
   token: string,
   nowMs: number,
-): Promise<Verified> {
+): Promise<VerifiedJwt> {
   const options: JWTVerifyOptions = {
     issuer: issuer.issuer,
     audience: issuer.audience,
@@ -104,18 +110,22 @@ async function verifyToken(
     requiredClaims: ['exp'],
     currentDate: new Date(nowMs),
   }
-  const keys = keySet.current() ?? (await keySet.refresh())
+  const keys = jwks.current() ?? (await jwks.refresh())
   try {
-    return await verifyWith(keys, token, options)
+    return await verifyWithJwks(keys, token, options)
   } catch (error) {
     if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-    const newer = await keySet.refresh()
+    const newer = await jwks.refresh()
     if (newer.generation === keys.generation) throw error
-    return await verifyWith(newer, token, options)
+    return await verifyWithJwks(newer, token, options)
   }
 }
 
-async function verifyWith(keys: KeySnapshot, token: string, options: JWTVerifyOptions): Promise<Verified> {
+async function verifyWithJwks(
+  keys: JwksSnapshot,
+  token: string,
+  options: JWTVerifyOptions,
+): Promise<VerifiedJwt> {
   const { generation } = keys
   try {
     return { ...(await jwtVerify(token, keys.select, options)), generation }

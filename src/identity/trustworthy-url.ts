@@ -13,6 +13,6 @@ export function isTrustworthyUrl(text: string): boolean {
 }
 
 /** A setting that is such a URL. */
-export const trustworthyUrl = z.string().refine(isTrustworthyUrl, {
+export const trustworthyUrlSchema = z.string().refine(isTrustworthyUrl, {
   error: 'expected an https URL without user and password (http only for this machine itself)',
 })

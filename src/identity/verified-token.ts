@@ -7,11 +7,11 @@ export interface VerifiedToken {
    * The SHA-256 of the certificate that the token may only be sent with, in base64url (RFC 8705 section 3.1);
    * undefined for a token that anybody may send who has it.
    */
-  readonly certificate: string | undefined
+  readonly certificateThumbprint: string | undefined
 }
 
 /** An estimate of the memory that it takes. */
-export function bytesOf({ principal }: VerifiedToken): number {
+export function estimateBytes({ principal }: VerifiedToken): number {
   let bytes = 512 + principal.name.length + principal.credentialId.length
   // Twice their text: what objects take is not known.
   if (principal.claims !== undefined) bytes += 2 * JSON.stringify(principal.claims).length

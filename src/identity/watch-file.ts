@@ -5,11 +5,11 @@ import { onReload } from './reload.ts'
 export interface WatchOptions {
   readonly intervalMs: number
   /** The file changed and could not be read, or `take` threw; what was taken before stays. */
-  readonly failed: (cause: unknown) => void
+  readonly onError: (cause: unknown) => void
 }
 
 /** Something on disk whose changes are followed until it is closed. */
-export interface WatchedFile {
+export interface FileWatcher {
   close(): void
 }
 
@@ -25,8 +25,8 @@ export function watchFile(
   path: string,
   take: (text: string) => void,
   options: WatchOptions,
-): Promise<WatchedFile> {
-  return watch({ stamp: () => stampOf(path), read: () => readFile(path, 'utf8') }, take, options)
+): Promise<FileWatcher> {
+  return watchSource({ stamp: () => fileStamp(path), read: () => readFile(path, 'utf8') }, take, options)
 }
 
 /**
@@ -34,42 +34,42 @@ export function watchFile(
  * get lost when a file is replaced by a rename, or when Kubernetes swaps the link above it. `reloadFiles` has it read
  * at once, also without a change.
  */
-export async function watch<Content>(
+export async function watchSource<Content>(
   source: WatchedSource<Content>,
   take: (content: Content) => void,
   options: WatchOptions,
-): Promise<WatchedFile> {
+): Promise<FileWatcher> {
   // Taken before the content is read, so that a change in between is seen at the next look.
   let seen = await source.stamp()
   let closed = false
   let timer: NodeJS.Timeout | undefined
   take(await source.read())
 
-  async function look(isForced: boolean): Promise<void> {
+  async function poll(isForced: boolean): Promise<void> {
     const stamp = await source.stamp()
     if (closed || (stamp === seen && !isForced)) return
     seen = stamp
     try {
       take(await source.read())
     } catch (cause) {
-      options.failed(cause)
+      options.onError(cause)
     }
   }
 
   // One after the other: what was read first must not be taken last.
-  let looked = Promise.resolve()
-  function lookInOrder(isForced = false): Promise<void> {
-    return (looked = looked.then(() => look(isForced)))
+  let polled = Promise.resolve()
+  function pollInOrder(isForced = false): Promise<void> {
+    return (polled = polled.then(() => poll(isForced)))
   }
 
-  function lookLater(): void {
+  function pollLater(): void {
     if (closed) return
-    timer = setTimeout(() => void lookInOrder().finally(lookLater), options.intervalMs)
+    timer = setTimeout(() => void pollInOrder().finally(pollLater), options.intervalMs)
     timer.unref()
   }
 
-  lookLater()
-  const forget = onReload(() => lookInOrder(true))
+  pollLater()
+  const forget = onReload(() => pollInOrder(true))
   return {
     close() {
       closed = true
@@ -80,7 +80,7 @@ export async function watch<Content>(
 }
 
 /** Changes with a file's content, name or rights; the same for as long as the file cannot be found. */
-export async function stampOf(path: string): Promise<string> {
+export async function fileStamp(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
     return [dev, ino, size, mtimeNs, ctimeNs].join(':')

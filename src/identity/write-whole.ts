@@ -5,7 +5,7 @@ import { open, rename, rm } from 'node:fs/promises'
  * Writes a file that readers see whole or not at all, also after a crash; only its owner can read it (0600). Of two
  * who write at the same time, one wins.
  */
-export async function writeWhole(path: string, text: string): Promise<void> {
+export async function writeAtomically(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
     const handle = await open(temporary, 'wx', 0o600)

@@ -22,7 +22,7 @@ const credentialSchema = z
   )
 
 /** The settings that say where a catalog of the interface answers, as members of a zod object. */
-export const catalogAddress = {
+export const catalogAddressSettings = {
   url: z
     .url({ protocol: /^https?$/ })
     .refine(
@@ -36,13 +36,13 @@ export const catalogAddress = {
   maxConnections: z.int().positive().default(128).describe('Maximum connections.'),
 }
 
-type Files = {
+type AddressFiles = {
   readonly certificateAuthority?: string | undefined
   readonly credential?: z.output<typeof credentialSchema> | undefined
 }
 
 /** Those of the settings that name files, with their paths made absolute. */
-export function withAbsoluteAddressFiles<Settings extends Files>(
+export function resolveAddressFiles<Settings extends AddressFiles>(
   settings: Settings,
   absolute: (path: string) => string,
 ): Settings {

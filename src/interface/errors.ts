@@ -174,7 +174,7 @@ export interface ErrorResponse {
 }
 
 /** What an error may carry besides its name and message. */
-export interface InterfaceErrorOptions {
+export interface CatalogErrorOptions {
   /** Default `invalid_request` for InvalidInput, `internal_error` for Internal, else `catalog_error`. */
   readonly reason?: RefusalReason
   /** HTTP status, if it is not that of the code. */
@@ -191,7 +191,7 @@ export interface InterfaceErrorOptions {
  * An error that is answered to the client in the shape of the interface.
  * Its message says what was sent and what was expected, and is safe to show.
  */
-export class InterfaceError extends Error {
+export class CatalogError extends Error {
   override readonly name = 'InterfaceError'
   readonly kind: ErrorName
   readonly reason: RefusalReason
@@ -200,7 +200,7 @@ export class InterfaceError extends Error {
   readonly detail: string | undefined
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(kind: ErrorName, message: string, options: InterfaceErrorOptions = {}) {
+  constructor(kind: ErrorName, message: string, options: CatalogErrorOptions = {}) {
     // A client is to blame, and the message says for what: the stack would be most of what a refusal costs.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
@@ -234,13 +234,13 @@ function defaultReason(kind: ErrorName): RefusalReason {
 export function refusal(
   reason: RefusalReason,
   message: string,
-  options: Omit<InterfaceErrorOptions, 'reason'> = {},
-): InterfaceError {
-  return new InterfaceError(refusals[reason].kind, message, { ...optionsFor(reason), ...options })
+  options: Omit<CatalogErrorOptions, 'reason'> = {},
+): CatalogError {
+  return new CatalogError(refusals[reason].kind, message, { ...optionsFor(reason), ...options })
 }
 
 /** The options of an error that is thrown for `reason`. */
-export function optionsFor(reason: RefusalReason): InterfaceErrorOptions {
+export function optionsFor(reason: RefusalReason): CatalogErrorOptions {
   const { status, retryAfter }: Refusal = refusals[reason]
   return {
     reason,
@@ -256,6 +256,6 @@ export function levelOf(reason: RefusalReason): 'info' | 'warn' | 'error' {
 }
 
 /** The 400 of the interface (code 13): the message says what was sent and what was expected. */
-export function invalidInput(message: string, options?: InterfaceErrorOptions): InterfaceError {
-  return new InterfaceError('InvalidInput', message, options)
+export function invalidInput(message: string, options?: CatalogErrorOptions): CatalogError {
+  return new CatalogError('InvalidInput', message, options)
 }

@@ -36,7 +36,7 @@ export type FactName = keyof FactValues
 export type StatedFacts = { readonly [Name in FactName]?: FactValues[Name] }
 
 /** Facts without those that are undefined. */
-export function withoutAbsent(facts: {
+export function omitUndefinedFacts(facts: {
   readonly [Name in FactName]?: FactValues[Name] | undefined
 }): StatedFacts {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
@@ -67,7 +67,7 @@ export const factTypes = {
  * Where a request states a fact: a query parameter, a header (by its meaning, whatever the dialect), a member of the
  * JSON body or of the object `query` in it, or a key of the fact `properties`.
  */
-export type Place =
+export type FactSourcePath =
   | `query.${string}`
   | 'header.location'
   | 'header.properties'
@@ -75,23 +75,23 @@ export type Place =
   | 'properties.location'
 
 /** A place in its parts. */
-export interface FactPlace {
+export interface FactSource {
   readonly in: 'query' | 'header' | 'body' | 'body.query' | 'properties'
   readonly name: string
 }
 
 /** The parts of a place. */
-export function parsePlace(place: Place): FactPlace {
-  const dot = place.lastIndexOf('.')
-  return { in: place.slice(0, dot) as FactPlace['in'], name: place.slice(dot + 1) }
+export function parseFactSource(location: FactSourcePath): FactSource {
+  const dot = location.lastIndexOf('.')
+  return { in: location.slice(0, dot) as FactSource['in'], name: location.slice(dot + 1) }
 }
 
 /** A place in words, for messages: `the query parameter "branch"`. */
-export function describePlace({ in: part, name }: FactPlace): string {
-  return placesInWords[part](name)
+export function describeFactSource({ in: part, name }: FactSource): string {
+  return sourceDescriptions[part](name)
 }
 
-const placesInWords: Readonly<Record<FactPlace['in'], (name: string) => string>> = {
+const sourceDescriptions: Readonly<Record<FactSource['in'], (name: string) => string>> = {
   query: (name) => `the query parameter "${name}"`,
   header: (name) => `the header "x-catalog-table-${name}"`,
   body: (name) => `the member "${name}" of the body`,
@@ -100,7 +100,7 @@ const placesInWords: Readonly<Record<FactPlace['in'], (name: string) => string>>
 }
 
 /** A mode or behavior in its one spelling: `ExistOk`, `exist_ok` and LanceDB's `"\"ExistOk\""` are `existok`. */
-export function canonicalWord(text: string): string {
+export function canonicalizeWord(text: string): string {
   return text
     .replace(/^"(.*)"$/, '$1')
     .replaceAll('_', '')
@@ -108,6 +108,6 @@ export function canonicalWord(text: string): string {
 }
 
 /** A branch in its one spelling: absent and empty is `main` (interface section 7.6). */
-export function canonicalBranch(branch: string | undefined): string {
+export function canonicalizeBranch(branch: string | undefined): string {
   return branch === undefined || branch === '' ? 'main' : branch
 }

@@ -1,18 +1,18 @@
 import { errorCodes, type ErrorName } from './errors.ts'
-import { ForeignError, secretsIn, shownText } from './foreign-text.ts'
+import { UpstreamError, collectCredentials, toPublicMessage } from './foreign-text.ts'
 
 /** An error that another server answered, in the terms of the interface. */
-export interface ReadError {
+export interface UpstreamErrorResponse {
   readonly kind: ErrorName
   /** Whether the body names that kind by its code; else only the status tells it. */
-  readonly isNamed: boolean
+  readonly hasCatalogCode: boolean
   /** The first line of what the body says, without paths; that of a failure may still tell how the server works. */
   readonly message: string | undefined
   /** All that it says, for the log. */
-  readonly cause: ForeignError
+  readonly cause: UpstreamError
 }
 
-const nameOfStatus: Readonly<Record<number, ErrorName>> = {
+const errorNamesByStatus: Readonly<Record<number, ErrorName>> = {
   401: 'Unauthenticated',
   403: 'PermissionDenied',
   404: 'Unsupported',
@@ -26,7 +26,7 @@ const nameOfStatus: Readonly<Record<number, ErrorName>> = {
   504: 'ServiceUnavailable',
 }
 
-const nameOfCode = new Map<unknown, ErrorName>(
+const errorNamesByCode = new Map<unknown, ErrorName>(
   Object.entries(errorCodes).map(([name, { code }]) => [code, name as ErrorName]),
 )
 
@@ -34,30 +34,30 @@ const nameOfCode = new Map<unknown, ErrorName>(
  * Reads an answer with a status from 400 on, of whatever shape: HTML, cut short, compressed, nothing. Code and message
  * of an ErrorResponse are kept; a detail may hold a stack trace, and is not. `requestHeaders`: names and values in turn.
  */
-export function readForeignError(
+export function parseErrorResponse(
   status: number,
   body: Uint8Array | undefined,
   requestHeaders: readonly string[],
-): ReadError {
-  const secrets = secretsIn(requestHeaders)
+): UpstreamErrorResponse {
+  const secrets = collectCredentials(requestHeaders)
   const sent = parse(body)
-  const kind = nameOfCode.get(sent['code'])
+  const kind = errorNamesByCode.get(sent['code'])
   const message = sent['error']
   return {
-    kind: kind ?? kindOf(status),
-    isNamed: kind !== undefined,
-    message: typeof message === 'string' ? shownText(message, secrets) : undefined,
-    cause: new ForeignError(status, body, secrets),
+    kind: kind ?? errorNameForStatus(status),
+    hasCatalogCode: kind !== undefined,
+    message: typeof message === 'string' ? toPublicMessage(message, secrets) : undefined,
+    cause: new UpstreamError(status, body, secrets),
   }
 }
 
 /** Whether a body is an ErrorResponse with a code of the interface. */
-export function isCatalogError(body: Uint8Array | undefined): boolean {
-  return nameOfCode.has(parse(body)['code'])
+export function isErrorResponse(body: Uint8Array | undefined): boolean {
+  return errorNamesByCode.has(parse(body)['code'])
 }
 
-function kindOf(status: number): ErrorName {
-  return nameOfStatus[status] ?? (status < 500 ? 'InvalidInput' : 'Internal')
+function errorNameForStatus(status: number): ErrorName {
+  return errorNamesByStatus[status] ?? (status < 500 ? 'InvalidInput' : 'Internal')
 }
 
 function parse(body: Uint8Array | undefined): Readonly<Record<string, unknown>> {

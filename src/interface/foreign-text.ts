@@ -1,10 +1,10 @@
 import { apiKeyHeader, assertionHeader } from './headers.ts'
 
 /** The most of a message that is shown, and of a text that is logged, in characters. */
-const maximumShown = 500
-const maximumLogged = 2_000
+const maxPublicLength = 500
+const maxLoggedLength = 2_000
 /** Read before secrets are cut: one that begins within what is logged ends within this. */
-const maximumRead = 8_000
+const maxScannedLength = 8_000
 
 const lineEnd = /[\n\v\f\r\u0085\u2028\u2029]/
 const stackOnOneLine = /\s+at [\w$.<>/]+\(.*$/
@@ -18,17 +18,17 @@ const sourceFile = /\b[\w.-]+\.(?:c|cc|cpp|go|java|js|kt|py|rs|scala|ts)(?::\d+)
  * What another server says of a request, as its caller may see it: the first line, without stack, paths and addresses.
  * Undefined if nothing is left. `secrets` are cut, and what looks like others.
  */
-export function shownText(text: string, secrets: readonly string[]): string | undefined {
-  const [line = ''] = text.slice(0, maximumRead).split(lineEnd, 1)
-  const withoutPaths = without(line, secrets)
-    .slice(0, maximumShown)
+export function toPublicMessage(text: string, secrets: readonly string[]): string | undefined {
+  const [line = ''] = text.slice(0, maxScannedLength).split(lineEnd, 1)
+  const withoutPaths = redactAll(line, secrets)
+    .slice(0, maxPublicLength)
     .replace(stackOnOneLine, '')
     .replaceAll(uri, '[path]')
     .replaceAll(windowsPath, '[path]')
     .replaceAll(absolutePath, '[path]')
     .replaceAll(relativePath, '[path]')
     .replaceAll(sourceFile, '[path]')
-  const shown = withoutSecrets(withoutPaths).trim()
+  const shown = redactCredentials(withoutPaths).trim()
   return shown === '' ? undefined : shown
 }
 
@@ -41,14 +41,14 @@ const jsonWebToken = /\beyJ[\w-]+\.[\w-]*(?:\.[\w-]*)*/g
 const accessKeyId = /\b(?:AKIA|ASIA)[A-Z\d]{12,}/g
 const pem = /-----BEGIN [A-Z ]+-----[\s\S]*?(?:-----END [A-Z ]+-----|$)/g
 
-function without(text: string, secrets: readonly string[]): string {
+function redactAll(text: string, secrets: readonly string[]): string {
   let rest = text
   for (const secret of secrets) if (secret !== '') rest = rest.replaceAll(secret, redacted)
   return rest
 }
 
 /** Without what looks like a credential. */
-function withoutSecrets(text: string): string {
+function redactCredentials(text: string): string {
   return text
     .replaceAll(pem, redacted)
     .replaceAll(scheme, `$1 ${redacted}`)
@@ -58,23 +58,23 @@ function withoutSecrets(text: string): string {
     .replaceAll(accessKeyId, redacted)
 }
 
-const authenticating: ReadonlySet<string> = new Set([apiKeyHeader, assertionHeader, 'authorization'])
+const credentialHeaders: ReadonlySet<string> = new Set([apiKeyHeader, assertionHeader, 'authorization'])
 
 /** What authenticates a request with these headers (names and values in turn), with and without its scheme. */
-export function secretsIn(headers: readonly string[]): string[] {
+export function collectCredentials(headers: readonly string[]): string[] {
   return headers.flatMap((value, index) => {
-    const isSecret = index % 2 === 1 && authenticating.has(headers[index - 1] ?? '')
+    const isSecret = index % 2 === 1 && credentialHeaders.has(headers[index - 1] ?? '')
     return isSecret ? [value, value.replace(/^\S+\s+/, '')] : []
   })
 }
 
 /** An error response of another server, for the log alone: bounded, and without secrets. */
-export class ForeignError extends Error {
+export class UpstreamError extends Error {
   override readonly name = 'ForeignError'
 
   constructor(status: number, body: Uint8Array | undefined, secrets: readonly string[]) {
-    const read = new TextDecoder().decode(body?.subarray(0, maximumRead))
-    const text = withoutSecrets(without(read, secrets)).slice(0, maximumLogged)
+    const read = new TextDecoder().decode(body?.subarray(0, maxScannedLength))
+    const text = redactCredentials(redactAll(read, secrets)).slice(0, maxLoggedLength)
     super(`the upstream answered ${status}${text === '' ? '' : `: ${text}`}`)
   }
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
  * The names by which a header says something to the catalog. `catalog` is the dialect of the interface,
  * `lance` the one of its public relatives, accepted as aliases where configured (interface section 6).
  */
-export const dialects = {
+export const headerDialects = {
   catalog: {
     context: 'x-catalog-ctx-',
     location: 'x-catalog-table-location',
@@ -19,12 +19,12 @@ export const dialects = {
 
 /** The headers that state a fact, by the name of their place in the table of operations. */
 export const factHeaders: Readonly<Record<string, string>> = {
-  location: dialects.catalog.location,
-  properties: dialects.catalog.properties,
+  location: headerDialects.catalog.location,
+  properties: headerDialects.catalog.properties,
 }
 
 /** The name of a dialect of header names. */
-export type Dialect = keyof typeof dialects
+export type HeaderDialect = keyof typeof headerDialects
 
 /** What begins the keys of context entries that only the gateway may set, in a header as in a body. */
 export const reservedContextPrefix = 'gateway'
@@ -51,7 +51,7 @@ export const arrowFileType = 'application/vnd.apache.arrow.file'
 const requestIdGrammar = /^[A-Za-z0-9._-]{1,128}$/
 
 /** The id that a client gave its request, so that its log and ours can be read together; else a new one. */
-export function requestIdOf(sent: string | readonly string[] | undefined): string {
+export function acceptRequestId(sent: string | readonly string[] | undefined): string {
   return typeof sent === 'string' && requestIdGrammar.test(sent) ? sent : randomUUID()
 }
 
@@ -70,10 +70,10 @@ export const hopByHopHeaders: ReadonlySet<string> = new Set([
 ])
 
 /** The dialect in which a header (lower case) speaks to the catalog, or undefined for an ordinary header. */
-export function dialectOf(header: string): Dialect | undefined {
+export function headerDialectOf(header: string): HeaderDialect | undefined {
   if (!header.startsWith('x-')) return undefined
   for (const dialect of ['catalog', 'lance'] as const) {
-    const names = dialects[dialect]
+    const names = headerDialects[dialect]
     if (header.startsWith(names.context) || header === names.location || header === names.properties)
       return dialect
   }
@@ -81,9 +81,9 @@ export function dialectOf(header: string): Dialect | undefined {
 }
 
 /** The name of that header in the dialect of the interface: `x-lance-ctx-a` is `x-catalog-ctx-a`. */
-export function inCatalogDialect(header: string, dialect: Dialect): string {
-  const from = dialects[dialect]
-  if (header === from.location) return dialects.catalog.location
-  if (header === from.properties) return dialects.catalog.properties
-  return dialects.catalog.context + header.slice(from.context.length)
+export function toCatalogHeader(header: string, dialect: HeaderDialect): string {
+  const from = headerDialects[dialect]
+  if (header === from.location) return headerDialects.catalog.location
+  if (header === from.properties) return headerDialects.catalog.properties
+  return headerDialects.catalog.context + header.slice(from.context.length)
 }

@@ -7,15 +7,15 @@ export type Identifier = readonly string[]
 export const defaultDelimiter = '$'
 
 /** No more parts than this, and no more bytes of UTF-8 in all of them together. */
-const maximumParts = 64
-const maximumBytes = 4096
-const maximumDelimiterLength = 16
+const maxIdentifierParts = 64
+const maxIdentifierBytes = 4096
+const maxDelimiterLength = 16
 
 /**
  * What no name may hold. Lone surrogates are no text. Control characters, slashes and percent signs are read differently by routers that
  * normalise or decode a second time; quotes escape from the filters of catalogs that paste names into SQL.
  */
-const forbidden = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
+const forbiddenCharacters = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
 
 /**
  * Reads an id as it stands in a route, percent-decoded exactly once.
@@ -42,7 +42,7 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
     if (part.includes(delimiter)) {
       throw refusal(
         'invalid_id',
-        `${show(part)} in the id contains ${show(delimiter)}, the delimiter of this catalog`,
+        `${quoteForMessage(part)} in the id contains ${quoteForMessage(delimiter)}, the delimiter of this catalog`,
       )
     }
   }
@@ -51,7 +51,7 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
   if (delimiter.length > 1 && text.split(delimiter).join('\n') !== id.join('\n')) {
     throw refusal(
       'invalid_id',
-      `the id ${show(text)} cannot be written with the delimiter ${show(delimiter)}`,
+      `the id ${quoteForMessage(text)} cannot be written with the delimiter ${quoteForMessage(delimiter)}`,
     )
   }
   return text
@@ -59,16 +59,16 @@ export function formatIdentifier(id: Identifier, delimiter: string): string {
 
 /** Answers the id if every part of it is a name that can be used, and throws InvalidInput (400) if not. */
 export function assertIdentifier(id: Identifier): Identifier {
-  if (id.length > maximumParts) {
-    throw refusal('invalid_id', `the id has ${id.length} parts; an id has at most ${maximumParts}`)
+  if (id.length > maxIdentifierParts) {
+    throw refusal('invalid_id', `the id has ${id.length} parts; an id has at most ${maxIdentifierParts}`)
   }
   let bytes = 0
   for (const part of id) {
     assertName(part, 'a part of the id')
     bytes += Buffer.byteLength(part)
   }
-  if (bytes > maximumBytes)
-    throw refusal('invalid_id', `the id has ${bytes} bytes; an id has at most ${maximumBytes}`)
+  if (bytes > maxIdentifierBytes)
+    throw refusal('invalid_id', `the id has ${bytes} bytes; an id has at most ${maxIdentifierBytes}`)
   return id
 }
 
@@ -76,12 +76,12 @@ export function assertIdentifier(id: Identifier): Identifier {
 export function assertName(name: string, what: string): void {
   if (name === '') throw refusal('invalid_id', `${what} is empty`)
   if (name === '.' || name === '..')
-    throw refusal('invalid_id', `${what} is ${show(name)}, which is a path segment, not a name`)
-  const character = forbidden.exec(name)?.[0]
+    throw refusal('invalid_id', `${what} is ${quoteForMessage(name)}, which is a path segment, not a name`)
+  const character = forbiddenCharacters.exec(name)?.[0]
   if (character !== undefined) {
     throw refusal(
       'invalid_id',
-      `${what}, ${show(name)}, contains ${show(character)}, which is not allowed in a name`,
+      `${what}, ${quoteForMessage(name)}, contains ${quoteForMessage(character)}, which is not allowed in a name`,
     )
   }
 }
@@ -89,8 +89,8 @@ export function assertName(name: string, what: string): void {
 /** Throws InvalidInput (400) unless `delimiter` can separate the parts of an id. */
 export function assertDelimiter(delimiter: string): void {
   if (delimiter === '') throw refusal('invalid_id', 'the delimiter is empty; omit it for "$"')
-  if (delimiter.length > maximumDelimiterLength) {
-    throw refusal('invalid_id', `the delimiter is longer than ${maximumDelimiterLength} characters`)
+  if (delimiter.length > maxDelimiterLength) {
+    throw refusal('invalid_id', `the delimiter is longer than ${maxDelimiterLength} characters`)
   }
   if (/[\p{Cc}\\]/u.test(delimiter)) {
     throw refusal('invalid_id', 'the delimiter contains a control character or a backslash')
@@ -98,11 +98,11 @@ export function assertDelimiter(delimiter: string): void {
 }
 
 /** Whether two ids name the same object: the same parts, by exact code points. */
-export function sameIdentifier(one: Identifier, other: Identifier): boolean {
+export function isSameIdentifier(one: Identifier, other: Identifier): boolean {
   return one.length === other.length && one.every((part, index) => part === other[index])
 }
 
 /** A value as it is shown in a message: quoted, escaped and cut to a readable length. */
-export function show(value: string): string {
+export function quoteForMessage(value: string): string {
   return JSON.stringify(value.length > 80 ? `${value.slice(0, 77)}...` : value)
 }

@@ -1,10 +1,10 @@
 import { errorCodes, type ErrorName } from './errors.ts'
 import { policyRevisionHeader, requestIdHeader } from './headers.ts'
-import { referTo, type JsonSchema } from './openapi-schemas.ts'
+import { schemaReference, type JsonSchema } from './openapi-schemas.ts'
 import type { Operation } from './operations.ts'
 
 /** What every operation may answer, whatever it is for (interface section 1). */
-const everywhere = [
+const commonErrors = [
   'InvalidInput',
   'Unauthenticated',
   'PermissionDenied',
@@ -33,14 +33,14 @@ export const errorResponseSchema: JsonSchema = {
 }
 
 /** What a member of a request can name that is not there; of a version, only where the operation reads one. */
-const broughtBy: readonly (readonly [member: string, error: ErrorName])[] = [
+const errorsByMember: readonly (readonly [member: string, error: ErrorName])[] = [
   ['branch', 'TableBranchNotFound'],
   ['from_branch', 'TableBranchNotFound'],
   ['from_version', 'TableVersionNotFound'],
   ['predicate', 'TableColumnNotFound'],
   ['filter', 'TableColumnNotFound'],
 ]
-const broughtToReads: typeof broughtBy = [
+const errorsByReadMember: typeof errorsByMember = [
   ['version', 'TableVersionNotFound'],
   ['tag', 'TableTagNotFound'],
 ]
@@ -49,10 +49,10 @@ const broughtToReads: typeof broughtBy = [
  * The errors that an operation may answer: its own, those of every operation, and those that the members of its
  * request bring with them, however deep they stand.
  */
-export function errorsOf(operation: Operation, members: ReadonlySet<string>): readonly ErrorName[] {
-  const rules = operation.effect === 'read' ? [...broughtBy, ...broughtToReads] : broughtBy
+export function errorsForOperation(operation: Operation, members: ReadonlySet<string>): readonly ErrorName[] {
+  const rules = operation.effect === 'read' ? [...errorsByMember, ...errorsByReadMember] : errorsByMember
   const names = new Set<ErrorName>([
-    ...everywhere,
+    ...commonErrors,
     ...operation.errors,
     ...rules.filter(([member]) => members.has(member)).map(([, error]) => error),
     ...(operation.body === 'arrow' ? (['TableSchemaValidationError'] as const) : []),
@@ -69,17 +69,17 @@ export function describeErrors(
   const answers = statuses.map((status) => {
     const names = errors.filter((name) => errorCodes[name].status === status)
     const key = names.join('.')
-    components.set(key, errorAnswer(names))
+    components.set(key, describeErrorResponse(names))
     return [String(status), { $ref: `#/components/responses/${key}` }] as const
   })
-  components.set('Error', errorAnswer([]))
+  components.set('Error', describeErrorResponse([]))
   return Object.fromEntries([...answers, ['default', { $ref: '#/components/responses/Error' }]])
 }
 
-function errorAnswer(names: readonly ErrorName[]): object {
+function describeErrorResponse(names: readonly ErrorName[]): object {
   const codes = names.map((name) => errorCodes[name].code)
   const named = names.map((name) => `${name} (${errorCodes[name].code})`).join(', ')
-  const schema = referTo('ErrorResponse')
+  const schema = schemaReference('ErrorResponse')
   const narrowed = { allOf: [schema, { properties: { code: { enum: codes } } }] }
   return {
     description: named === '' ? 'Any other error, of the catalog or of a proxy in front of it.' : named,

@@ -45,7 +45,7 @@ export function describeParameters(operation: Operation, members: Record<string,
       name,
       in: 'query',
       required: operation.required.includes(name),
-      schema: { ...parameterSchemas[type], ...documentationOf(members[name]) },
+      schema: { ...parameterSchemas[type], ...pickDocumentation(members[name]) },
     })),
     ...describeHeaders(operation),
   ]
@@ -53,9 +53,9 @@ export function describeParameters(operation: Operation, members: Record<string,
 
 /** The headers that state facts (interface section 6). */
 function describeHeaders({ facts }: Operation): object[] {
-  return facts.flatMap(([fact, places]) =>
-    places
-      .filter((place) => place.in === 'header')
+  return facts.flatMap(([fact, locations]) =>
+    locations
+      .filter((location) => location.in === 'header')
       .map(({ name }) => ({
         name: factHeaders[name],
         in: 'header',
@@ -66,7 +66,7 @@ function describeHeaders({ facts }: Operation): object[] {
 }
 
 /** A parameter is written otherwise than the member of that name, and means the same. */
-function documentationOf(member: JsonSchema | undefined): JsonSchema {
+function pickDocumentation(member: JsonSchema | undefined): JsonSchema {
   const inner = (member?.['anyOf'] as JsonSchema[] | undefined)?.[0]
   const description = member?.['description'] ?? inner?.['description']
   return description === undefined ? {} : { description }

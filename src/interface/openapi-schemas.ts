@@ -35,7 +35,7 @@ export function describeSchema(
 }
 
 /** A reference to a schema among the components. */
-export function referTo(name: string): JsonSchema {
+export function schemaReference(name: string): JsonSchema {
   return { $ref: componentPath + name }
 }
 

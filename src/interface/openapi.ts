@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import { apiKeyHeader, arrowFileType, arrowStreamType, factHeaders } from './headers.ts'
 import { defaultDelimiter } from './identifiers.ts'
-import { describeErrors, errorResponseSchema, errorsOf } from './openapi-errors.ts'
+import { describeErrors, errorResponseSchema, errorsForOperation } from './openapi-errors.ts'
 import { describeParameters, sharedParameters } from './openapi-parameters.ts'
-import { describeSchema, memberNames, referTo, type JsonSchema } from './openapi-schemas.ts'
-import { operationNamed, operationNames, type Operation } from './operations.ts'
+import { describeSchema, memberNames, schemaReference, type JsonSchema } from './openapi-schemas.ts'
+import { getOperation, operationNames, type Operation } from './operations.ts'
 import { operationSchemas } from './schemas/operation-schemas.ts'
 
 /** Where the document is answered, to everybody: the interface is no secret. */
@@ -28,7 +28,7 @@ const mapOfPairs: JsonSchema = {
 let text: string | undefined
 
 /** The OpenAPI 3.1 document of the interface as JSON, made once. */
-export function openApiText(): string {
+export function getOpenApiDocument(): string {
   text ??= JSON.stringify(describeInterface())
   return text
 }
@@ -40,7 +40,7 @@ function describeInterface(): object {
     responses: new Map(),
   }
   const paths = Object.fromEntries(
-    operationNames.flatMap((name) => describePaths(operationNamed(name), components)),
+    operationNames.flatMap((name) => describePaths(getOperation(name), components)),
   )
   return {
     openapi: '3.1.1',
@@ -99,8 +99,8 @@ function describeOperation(operation: Operation, components: Components) {
     parameters: describeParameters(operation, members),
     ...(requestBody && { requestBody }),
     responses: {
-      [operation.status]: describeAnswer(operation, schemas?.response, components),
-      ...describeErrors(errorsOf(operation, memberNames(request)), components.responses),
+      [operation.status]: describeResponse(operation, schemas?.response, components),
+      ...describeErrors(errorsForOperation(operation, memberNames(request)), components.responses),
     },
   }
 }
@@ -108,9 +108,11 @@ function describeOperation(operation: Operation, components: Components) {
 /** The facts that policies can decide on, each with the places that state it: `{ branch: ["query.branch"] }`. */
 function describeFacts({ facts }: Operation): Record<string, readonly string[]> {
   return Object.fromEntries(
-    facts.map(([fact, places]) => [
+    facts.map(([fact, locations]) => [
       fact,
-      places.map(({ in: part, name }) => `${part}.${part === 'header' ? (factHeaders[name] ?? name) : name}`),
+      locations.map(
+        ({ in: part, name }) => `${part}.${part === 'header' ? (factHeaders[name] ?? name) : name}`,
+      ),
     ]),
   )
 }
@@ -121,14 +123,14 @@ function describeBody({ name, body }: Operation, request: JsonSchema, components
   if (body === 'map') return { required: true, content: { 'application/json': { schema: mapOfPairs } } }
   // The members of its query may stand in the request itself, or in a member `query` (interface section 1.1).
   const takesBareQuery = name === 'AnalyzeTableQueryPlan'
-  const described = takesBareQuery ? { anyOf: [referTo('QueryTableRequest'), request] } : request
+  const described = takesBareQuery ? { anyOf: [schemaReference('QueryTableRequest'), request] } : request
   components.schemas.set(`${name}Request`, described)
-  const schema = referTo(`${name}Request`)
+  const schema = schemaReference(`${name}Request`)
   return { required: 'required' in described, content: { 'application/json': { schema } } }
 }
 
-function describeAnswer(
-  { name, answer }: Operation,
+function describeResponse(
+  { name, response: answer }: Operation,
   response: z.ZodType | undefined,
   components: Components,
 ) {
@@ -138,6 +140,6 @@ function describeAnswer(
   components.schemas.set(`${name}Response`, schema)
   return {
     description: 'Done.',
-    content: { 'application/json': { schema: referTo(`${name}Response`) } },
+    content: { 'application/json': { schema: schemaReference(`${name}Response`) } },
   }
 }

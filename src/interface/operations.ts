@@ -1,5 +1,5 @@
 import type { ErrorName } from './errors.ts'
-import { parsePlace, type FactName, type FactPlace, type Place } from './facts.ts'
+import { parseFactSource, type FactName, type FactSource, type FactSourcePath } from './facts.ts'
 
 /** What an id in a route names. */
 export type ObjectKind = 'namespace' | 'table' | 'transaction' | 'materialized_view' | 'none'
@@ -15,7 +15,7 @@ export type ParameterType = 'string' | 'strings' | 'integer' | 'boolean'
 type BodyForm = 'json' | 'map' | 'arrow' | 'none'
 
 /** The form of a successful answer. `arrow`: an Arrow IPC file. */
-type AnswerForm = 'json' | 'arrow' | 'empty'
+type ResponseForm = 'json' | 'arrow' | 'empty'
 
 /**
  * What an operation does to the catalog. `change` changes something; `commit` is a change that creates,
@@ -30,7 +30,15 @@ export type Effect = 'read' | 'change' | 'commit'
 type VersionEffect = 'next' | 'restart'
 
 /** A group of operations that a policy can name as one; every operation and every permission is in exactly one. */
-export type Group = 'browse' | 'query' | 'write' | 'create' | 'commit' | 'admin' | 'drop' | 'credentials'
+export type PermissionGroup =
+  | 'browse'
+  | 'query'
+  | 'write'
+  | 'create'
+  | 'commit'
+  | 'admin'
+  | 'drop'
+  | 'credentials'
 
 /** The operations that an entry of a batch can stand for. */
 type EntryOperation = 'CreateTableVersion' | 'DeclareTable' | 'BatchDeleteTableVersions' | 'DeregisterTable'
@@ -57,7 +65,7 @@ interface OperationDefinition {
    * The facts of the operation, and every place where a request states each of them. Places that state one fact must
    * agree; the first is the one of the interface, and upstream all of them say the same.
    */
-  readonly facts?: { readonly [Name in FactName]?: readonly Place[] }
+  readonly facts?: { readonly [Name in FactName]?: readonly FactSourcePath[] }
   /** The modes and behaviors that it knows; any other is 400, since it would mean something to the upstream alone. */
   readonly modes?: readonly [string, ...string[]]
   readonly behaviors?: readonly [string, ...string[]]
@@ -76,9 +84,9 @@ interface OperationDefinition {
   /** Members of the response to a change that only callers see who may describe the object. */
   readonly describes?: readonly string[]
   readonly effect: Effect
-  readonly group: Group
+  readonly group: PermissionGroup
   readonly status?: 200 | 201 | 202
-  readonly answer?: AnswerForm
+  readonly response?: ResponseForm
   readonly versions?: VersionEffect
   /** What its answer names: objects of which a caller may not see all. */
   readonly lists?: 'namespaces' | 'tables' | 'all tables'
@@ -164,7 +172,7 @@ export const operations = {
     body: 'json',
     effect: 'read',
     group: 'browse',
-    answer: 'empty',
+    response: 'empty',
     errors: namespaceErrors,
   },
   ListTables: {
@@ -227,7 +235,7 @@ export const operations = {
     body: 'json',
     effect: 'read',
     group: 'browse',
-    answer: 'empty',
+    response: 'empty',
     errors: tableErrors,
   },
   DropTable: {
@@ -483,7 +491,7 @@ export const operations = {
     emptyIsAbsent: queryHalves,
     effect: 'read',
     group: 'query',
-    answer: 'arrow',
+    response: 'arrow',
     errors: [...tableErrors, 'TableVersionNotFound', 'TableColumnNotFound'],
   },
   CountTableRows: {
@@ -790,9 +798,9 @@ export interface Operation {
   readonly required: readonly string[]
   readonly body: BodyForm
   /** Every fact with its places, in the order of the table. */
-  readonly facts: readonly (readonly [FactName, readonly FactPlace[]])[]
+  readonly facts: readonly (readonly [FactName, readonly FactSource[]])[]
   /** Those of the facts that a request can state in several places. */
-  readonly factsOfSeveralPlaces: readonly (readonly [FactName, readonly FactPlace[]])[]
+  readonly factsWithSeveralSources: readonly (readonly [FactName, readonly FactSource[]])[]
   readonly modes: readonly string[]
   readonly behaviors: readonly string[]
   readonly unknownBranch: 'always' | FactName | undefined
@@ -802,19 +810,19 @@ export interface Operation {
   readonly recorded: readonly string[]
   readonly describes: readonly string[]
   /** The members of a JSON body that repeat what the route says, and so must not differ from it. */
-  readonly repeats: readonly ('id' | 'index_name')[]
+  readonly routeMembers: readonly ('id' | 'index_name')[]
   readonly effect: Effect
-  readonly group: Group
+  readonly group: PermissionGroup
   readonly status: number
-  readonly answer: AnswerForm
+  readonly response: ResponseForm
   readonly versions: VersionEffect | undefined
   readonly lists: 'namespaces' | 'tables' | 'all tables' | undefined
   readonly errors: readonly ErrorName[]
 }
 
-function complete(name: OperationName): Operation {
+function completeOperation(name: OperationName): Operation {
   const definition: OperationDefinition = operations[name]
-  const facts = factsIn(definition)
+  const facts = parseFacts(definition)
   const repeats = (['id', 'index_name'] as const).filter((member) => definition.path.includes(`{${member}}`))
   return {
     name,
@@ -827,7 +835,7 @@ function complete(name: OperationName): Operation {
     required: definition.required ?? [],
     body: definition.body,
     facts,
-    factsOfSeveralPlaces: facts.filter(([, places]) => places.filter(isOwnPlace).length > 1),
+    factsWithSeveralSources: facts.filter(([, locations]) => locations.filter(isDirectSource).length > 1),
     modes: definition.modes ?? [],
     behaviors: definition.behaviors ?? [],
     unknownBranch: definition.unknownBranch,
@@ -836,11 +844,11 @@ function complete(name: OperationName): Operation {
     emptyIsAbsent: new Set(['id', 'context', ...(definition.emptyIsAbsent ?? [])]),
     recorded: definition.recorded ?? [],
     describes: definition.describes ?? [],
-    repeats: definition.body === 'json' || definition.body === 'none' ? repeats : [],
+    routeMembers: definition.body === 'json' || definition.body === 'none' ? repeats : [],
     effect: definition.effect,
     group: definition.group,
     status: definition.status ?? 200,
-    answer: definition.answer ?? 'json',
+    response: definition.response ?? 'json',
     versions: definition.versions,
     lists: definition.lists,
     errors: definition.errors,
@@ -848,23 +856,23 @@ function complete(name: OperationName): Operation {
 }
 
 /** A key of the properties is no place to state them in: it is there or not. */
-function isOwnPlace({ in: part }: FactPlace): boolean {
+function isDirectSource({ in: part }: FactSource): boolean {
   return part !== 'properties'
 }
 
-function factsIn({ facts = {} }: OperationDefinition): Operation['facts'] {
-  const entries = Object.entries(facts) as [FactName, readonly Place[]][]
-  return entries.map(([name, places]) => [name, places.map(parsePlace)])
+function parseFacts({ facts = {} }: OperationDefinition): Operation['facts'] {
+  const entries = Object.entries(facts) as [FactName, readonly FactSourcePath[]][]
+  return entries.map(([name, locations]) => [name, locations.map(parseFactSource)])
 }
 
 /** The names of all operations, in the order of the table. */
 export const operationNames = Object.keys(operations) as readonly OperationName[]
 
-const completed = new Map(operationNames.map((name) => [name, complete(name)]))
+const operationsByName = new Map(operationNames.map((name) => [name, completeOperation(name)]))
 
 /** The operation of that name, with every default filled in. */
-export function operationNamed(name: OperationName): Operation {
-  return completed.get(name) as Operation
+export function getOperation(name: OperationName): Operation {
+  return operationsByName.get(name) as Operation
 }
 
 /** Whether a permission, or any other name, is that of an operation. */

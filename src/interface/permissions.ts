@@ -1,4 +1,4 @@
-import { operations, operationNames, type Group, type OperationName } from './operations.ts'
+import { operations, operationNames, type PermissionGroup, type OperationName } from './operations.ts'
 
 /**
  * What a policy can grant besides the operations themselves: the effects that hide in a parameter or in a body,
@@ -15,7 +15,7 @@ export const extraPermissions = {
   ReadAnyTable: { group: 'admin' },
   /** Receive storage credentials with the description of a table. */
   VendCredentials: { group: 'credentials' },
-} as const satisfies Record<string, { readonly group: Group }>
+} as const satisfies Record<string, { readonly group: PermissionGroup }>
 
 /** What a policy grants or denies: an operation, or an effect that hides in one. */
 export type Permission = OperationName | keyof typeof extraPermissions
@@ -29,17 +29,17 @@ export const permissionNames: readonly Permission[] = [
 /** The names by which a policy can speak of several permissions at once: the groups, and unions of groups. */
 export const permissionGroups: ReadonlyMap<string, readonly Permission[]> = new Map([
   ...(['browse', 'query', 'write', 'create', 'commit', 'admin', 'drop', 'credentials'] as const).map(
-    (group) => [group, permissionsOf(group)] as const,
+    (group) => [group, permissionsInGroup(group)] as const,
   ),
-  ['read', [...permissionsOf('browse'), ...permissionsOf('query')]] as const,
+  ['read', [...permissionsInGroup('browse'), ...permissionsInGroup('query')]] as const,
   ['all', permissionNames] as const,
 ])
 
-function permissionsOf(group: Group): Permission[] {
-  return permissionNames.filter((name) => groupOf(name) === group)
+function permissionsInGroup(group: PermissionGroup): Permission[] {
+  return permissionNames.filter((name) => groupForPermission(name) === group)
 }
 
-function groupOf(name: Permission): Group {
+function groupForPermission(name: Permission): PermissionGroup {
   return name in operations
     ? operations[name as OperationName].group
     : extraPermissions[name as keyof typeof extraPermissions].group

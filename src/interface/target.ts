@@ -1,31 +1,31 @@
-import { assertPlaced } from './decisive-names.ts'
-import { refusal, type InterfaceError } from './errors.ts'
+import { assertFactSource } from './decisive-names.ts'
+import { refusal, type CatalogError } from './errors.ts'
 import {
   assertDelimiter,
   assertName,
   defaultDelimiter,
   formatIdentifier,
   parseIdentifier,
-  show,
+  quoteForMessage,
   type Identifier,
 } from './identifiers.ts'
-import { operationNamed, operationNames, type Operation, type ParameterType } from './operations.ts'
+import { getOperation, operationNames, type Operation, type ParameterType } from './operations.ts'
 
 /**
  * The query parameters of a request besides `delimiter`: known names only, decoded once. Integers are digits,
  * booleans `true` or `false`; a list is what a repeatable parameter holds. Paging and timeout are absent if empty.
  */
-type Parameters = ReadonlyMap<string, string | readonly string[]>
+type QueryParameters = ReadonlyMap<string, string | readonly string[]>
 
 /** What a request is for: the whole meaning of its method and target. */
-export interface Target {
+export interface RouteMatch {
   readonly operation: Operation
   /** Empty for the root, and for operations whose route names no object. */
   readonly id: Identifier
   /** What joins the parts of an id in this request, and in the answer to ListAllTables. */
   readonly delimiter: string
   readonly indexName: string | undefined
-  readonly parameters: Parameters
+  readonly parameters: QueryParameters
 }
 
 interface Route {
@@ -40,16 +40,16 @@ const indexSegment = 5
 /** What stands for them among the keys of `routes`: braces are no characters of a path, so no request can say it. */
 const placeholder = '{}'
 
-const maximumTargetLength = 16_384
+const maxTargetLength = 16_384
 // RFC 3986 section 3.3: a path of pchar segments; and section 3.4 for the query.
 const pathGrammar = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*)+$/
 const queryGrammar = /^(?:[A-Za-z0-9\-._~!$'()*+,;:@/?&=]|%[0-9A-Fa-f]{2})*$/
-const encodedOtherwise = /[!'()*]/g
+const extraEncodedCharacters = /[!'()*]/g
 const unreserved = /^[A-Za-z0-9\-._~]*$/
 
 const routes = new Map<string, Route>()
 for (const name of operationNames) {
-  const operation = operationNamed(name)
+  const operation = getOperation(name)
   for (const path of [operation.path, ...operation.aliases]) {
     routes.set(path.replaceAll(/\{\w+\}/g, placeholder), {
       operation,
@@ -64,32 +64,32 @@ for (const name of operationNames) {
  * once, nothing normalised. One trailing slash is accepted. What this function accepts means one thing only.
  * Throws InterfaceError: 400 outside the grammar, 404 for an unknown route, 405 for another method.
  */
-export function parseTarget(method: string, target: string): Target {
-  const { path, query } = split(target)
-  const route = find(path)
+export function parseTarget(method: string, target: string): RouteMatch {
+  const { path, query } = splitTarget(target)
+  const route = findRoute(path)
   if (route === undefined) {
-    throw refusal('unknown_route', `unknown route ${show(path)}`)
+    throw refusal('unknown_route', `unknown route ${quoteForMessage(path)}`)
   }
   const { operation } = route
   if (method !== operation.method && !(operation.alsoGet && method === 'GET')) {
     const allow = operation.alsoGet ? 'GET, POST' : operation.method
     throw refusal(
       'method_not_allowed',
-      `method ${show(method)} is not allowed for ${operation.name}; use ${allow}`,
+      `method ${quoteForMessage(method)} is not allowed for ${operation.name}; use ${allow}`,
       {
         headers: { allow },
       },
     )
   }
   const { delimiter, parameters } = readQuery(query, operation)
-  const id = route.hasId ? parseIdentifier(decode(segmentOf(path, idSegment), 'the id'), delimiter) : []
+  const id = route.hasId ? parseIdentifier(decode(segmentAt(path, idSegment), 'the id'), delimiter) : []
   if (id.length === 0 && route.hasId && operation.object !== 'namespace') {
     throw refusal(
       'invalid_id',
       `${operation.name} takes the id of a ${operation.object}; the root is a namespace`,
     )
   }
-  const indexName = route.hasIndex ? decode(segmentOf(path, indexSegment), 'the index name') : undefined
+  const indexName = route.hasIndex ? decode(segmentAt(path, indexSegment), 'the index name') : undefined
   if (indexName !== undefined) assertName(indexName, 'the index name')
   return { operation, id, delimiter, indexName, parameters }
 }
@@ -99,7 +99,7 @@ export function parseTarget(method: string, target: string): Target {
  * delimiter: `parseTarget` of the result is the same target. Where the route holds no id, the delimiter of the
  * request stays, for it is about the answer. Throws InvalidInput (400) where the id cannot be written so.
  */
-export function buildTarget(target: Target, idDelimiter: string = defaultDelimiter): string {
+export function buildTarget(target: RouteMatch, idDelimiter: string = defaultDelimiter): string {
   const { operation, id, indexName, parameters } = target
   const delimiter = operation.object === 'none' ? target.delimiter : idDelimiter
   let path = operation.path
@@ -112,9 +112,9 @@ export function buildTarget(target: Target, idDelimiter: string = defaultDelimit
   return query === '' ? path : `${path}?${query.slice(1)}`
 }
 
-function split(target: string): { path: string; query: string } {
-  if (target.length > maximumTargetLength) {
-    throw refusal('target_too_long', `the request target is longer than ${maximumTargetLength} bytes`)
+function splitTarget(target: string): { path: string; query: string } {
+  if (target.length > maxTargetLength) {
+    throw refusal('target_too_long', `the request target is longer than ${maxTargetLength} bytes`)
   }
   const mark = target.indexOf('?')
   const path = mark === -1 ? target : target.slice(0, mark)
@@ -122,20 +122,20 @@ function split(target: string): { path: string; query: string } {
   if (!pathGrammar.test(path)) {
     throw refusal(
       'malformed_target',
-      `the path ${show(path)} contains a character that must be percent-encoded, or is not a path`,
+      `the path ${quoteForMessage(path)} contains a character that must be percent-encoded, or is not a path`,
     )
   }
   if (!queryGrammar.test(query)) {
     throw refusal(
       'malformed_target',
-      `the query ${show(query)} contains a character that must be percent-encoded`,
+      `the query ${quoteForMessage(query)} contains a character that must be percent-encoded`,
     )
   }
   const end = path.length > 1 && path.endsWith('/') ? path.length - 1 : path.length
   return { path: path.slice(0, end), query }
 }
 
-function find(path: string): Route | undefined {
+function findRoute(path: string): Route | undefined {
   const fixed = routes.get(path)
   if (fixed !== undefined) return fixed
   const withId = withPlaceholder(path, idSegment)
@@ -148,17 +148,17 @@ function find(path: string): Route | undefined {
 
 /** The path with the placeholder for one of its segments; undefined where it has not so many. */
 function withPlaceholder(path: string, segment: number): string | undefined {
-  const start = startOf(path, segment)
-  return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(endOf(path, start))
+  const start = segmentStart(path, segment)
+  return start === -1 ? undefined : path.slice(0, start) + placeholder + path.slice(segmentEnd(path, start))
 }
 
-function segmentOf(path: string, segment: number): string {
-  const start = startOf(path, segment)
-  return start === -1 ? '' : path.slice(start, endOf(path, start))
+function segmentAt(path: string, segment: number): string {
+  const start = segmentStart(path, segment)
+  return start === -1 ? '' : path.slice(start, segmentEnd(path, start))
 }
 
 /** Where a segment begins; -1 where the path has not so many. */
-function startOf(path: string, segment: number): number {
+function segmentStart(path: string, segment: number): number {
   let start = 0
   for (let before = 0; before < segment; before += 1) {
     start = path.indexOf('/', start) + 1
@@ -167,40 +167,41 @@ function startOf(path: string, segment: number): number {
   return start
 }
 
-function endOf(path: string, start: number): number {
+function segmentEnd(path: string, start: number): number {
   const slash = path.indexOf('/', start)
   return slash === -1 ? path.length : slash
 }
 
-function readQuery(query: string, operation: Operation): { delimiter: string; parameters: Parameters } {
+function readQuery(query: string, operation: Operation): { delimiter: string; parameters: QueryParameters } {
   const parameters = new Map<string, string | readonly string[]>()
   let delimiter: string | undefined
   for (const pair of query === '' ? [] : query.split('&')) {
     const equals = pair.indexOf('=')
-    if (equals < 1) throw refusal('invalid_query', `malformed query ${show(pair)}; expected name=value`)
+    if (equals < 1)
+      throw refusal('invalid_query', `malformed query ${quoteForMessage(pair)}; expected name=value`)
     const name = decodeQuery(pair.slice(0, equals), 'a name in the query')
-    const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${show(name)}`)
+    const value = decodeQuery(pair.slice(equals + 1), `the query parameter ${quoteForMessage(name)}`)
     const type = operation.query.get(name)
     if (type === undefined) {
-      assertPlaced(operation, 'query', name)
-      throw unknownParameter(name, operation)
+      assertFactSource(operation, 'query', name)
+      throw unknownParameterError(name, operation)
     }
     if (name === 'delimiter') {
-      if (delimiter !== undefined) throw repeated(name)
+      if (delimiter !== undefined) throw repeatedParameterError(name)
       assertDelimiter(value)
       delimiter = value
     } else {
-      add(parameters, name, type, value)
+      addParameter(parameters, name, type, value)
     }
   }
   for (const name of operation.required) {
     if (!parameters.has(name))
-      throw refusal('invalid_query', `missing query parameter ${show(name)} of ${operation.name}`)
+      throw refusal('invalid_query', `missing query parameter ${quoteForMessage(name)} of ${operation.name}`)
   }
-  return { delimiter: delimiter ?? defaultDelimiter, parameters: withoutEmpty(parameters) }
+  return { delimiter: delimiter ?? defaultDelimiter, parameters: omitEmptyParameters(parameters) }
 }
 
-function add(
+function addParameter(
   parameters: Map<string, string | readonly string[]>,
   name: string,
   type: ParameterType,
@@ -208,19 +209,19 @@ function add(
 ) {
   const known = parameters.get(name)
   if (type === 'strings') {
-    if (value === '') throw refusal('invalid_query', `the query parameter ${show(name)} is empty`)
+    if (value === '') throw refusal('invalid_query', `the query parameter ${quoteForMessage(name)} is empty`)
     parameters.set(name, typeof known === 'object' ? [...known, value] : [value])
     return
   }
-  if (known !== undefined) throw repeated(name)
-  parameters.set(name, value === '' ? '' : checkedValue(name, type, value))
+  if (known !== undefined) throw repeatedParameterError(name)
+  parameters.set(name, value === '' ? '' : validateParameter(name, type, value))
 }
 
-function checkedValue(name: string, type: ParameterType, value: string): string {
+function validateParameter(name: string, type: ParameterType, value: string): string {
   if (type === 'integer' && !(/^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647)) {
     throw refusal(
       'invalid_query',
-      `the query parameter ${show(name)} is ${show(value)}; expected an integer from 0 to 2147483647`,
+      `the query parameter ${quoteForMessage(name)} is ${quoteForMessage(value)}; expected an integer from 0 to 2147483647`,
     )
   }
   if (type !== 'boolean') return value
@@ -228,7 +229,7 @@ function checkedValue(name: string, type: ParameterType, value: string): string 
   if (lower !== 'true' && lower !== 'false') {
     throw refusal(
       'invalid_query',
-      `the query parameter ${show(name)} is ${show(value)}; expected true or false`,
+      `the query parameter ${quoteForMessage(name)} is ${quoteForMessage(value)}; expected true or false`,
     )
   }
   return lower
@@ -241,26 +242,26 @@ const absentIfEmpty: ReadonlySet<string> = new Set(['page_token', 'limit', 'time
  * An empty value is kept until here to find repeats. Any other parameter means something if it is there: a filter that
  * is taken for absent would select every row.
  */
-function withoutEmpty(parameters: Map<string, string | readonly string[]>): Parameters {
+function omitEmptyParameters(parameters: Map<string, string | readonly string[]>): QueryParameters {
   for (const [name, value] of parameters) {
     if (value !== '') continue
     if (!absentIfEmpty.has(name))
-      throw refusal('invalid_query', `the query parameter ${show(name)} is empty; omit it`)
+      throw refusal('invalid_query', `the query parameter ${quoteForMessage(name)} is empty; omit it`)
     parameters.delete(name)
   }
   return parameters
 }
 
-function unknownParameter(name: string, operation: Operation): InterfaceError {
+function unknownParameterError(name: string, operation: Operation): CatalogError {
   const known = [...operation.query.keys()].join(', ')
   return refusal(
     'invalid_query',
-    `unknown query parameter ${show(name)} of ${operation.name}; expected ${known}`,
+    `unknown query parameter ${quoteForMessage(name)} of ${operation.name}; expected ${known}`,
   )
 }
 
-function repeated(name: string): InterfaceError {
-  return refusal('malformed_target', `the query parameter ${show(name)} is repeated`)
+function repeatedParameterError(name: string): CatalogError {
+  return refusal('malformed_target', `the query parameter ${quoteForMessage(name)} is repeated`)
 }
 
 /** The query of the interface is form-encoded: real clients write a space as `+`. */
@@ -284,7 +285,7 @@ function decode(text: string, what: string): string {
 function encode(text: string): string {
   if (unreserved.test(text)) return text
   return encodeURIComponent(text).replace(
-    encodedOtherwise,
+    extraEncodedCharacters,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
 }

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { closeGracefully } from '../lib/net/close-gracefully.ts'
-import { invalidInput, type InterfaceError } from './errors.ts'
+import { invalidInput, type CatalogError } from './errors.ts'
 import { requestIdHeader } from './headers.ts'
 
 /** Answers what the HTTP parser refused, where there is no request to answer, and closes the connection. */
-export function answerUnparsed(socket: Duplex, refusal: InterfaceError): void {
+export function respondToUnparsed(socket: Duplex, refusal: CatalogError): void {
   const requestId = randomUUID()
   const body = JSON.stringify(refusal.toResponse(requestId))
   closeGracefully(
@@ -18,21 +18,21 @@ export function answerUnparsed(socket: Duplex, refusal: InterfaceError): void {
 }
 
 /** What was wrong with something that is no request. */
-type Unparsed = 'too large' | 'too slow' | 'malformed'
+type UnparsedKind = 'too large' | 'too slow' | 'malformed'
 
 /** It as an error of the interface (400, 408 or 431). */
-function unparsedRefusal(what: Unparsed, cause: Error): InterfaceError {
+function unparsedRequestError(what: UnparsedKind, cause: Error): CatalogError {
   if (what === 'too large') return invalidInput('the request head is too large', { status: 431, cause })
   if (what === 'too slow') return invalidInput('request timeout', { status: 408, cause })
   return invalidInput('malformed HTTP/1.1 request', { cause })
 }
 
-const codes: Readonly<Record<string, Unparsed>> = {
+const codes: Readonly<Record<string, UnparsedKind>> = {
   HPE_HEADER_OVERFLOW: 'too large',
   ERR_HTTP_REQUEST_TIMEOUT: 'too slow',
 }
 
 /** An error of the HTTP parser of node as one of the interface; the error is its cause. */
-export function refuseUnparsed(error: NodeJS.ErrnoException): InterfaceError {
-  return unparsedRefusal(codes[error.code ?? ''] ?? 'malformed', error)
+export function toUnparsedRequestError(error: NodeJS.ErrnoException): CatalogError {
+  return unparsedRequestError(codes[error.code ?? ''] ?? 'malformed', error)
 }

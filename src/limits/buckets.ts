@@ -5,11 +5,11 @@ export interface BucketSettings {
   readonly perSecond: number
   readonly burst: number
   /** How many are remembered; default 100,000. The one that nobody asked for longest is forgotten, and so is full. */
-  readonly maximumKeys?: number
+  readonly maxKeys?: number
 }
 
 /** A bucket of tokens for each key. Times are milliseconds of a clock that never goes back. */
-export interface Buckets {
+export interface TokenBuckets {
   /**
    * How long until a bucket holds so many tokens; 0 where it does. For more than one can hold, until it is full.
    */
@@ -19,34 +19,34 @@ export interface Buckets {
 }
 
 /** Buckets that can be told what others took from them. */
-export interface ToldBuckets extends Buckets {
+export interface SyncableBuckets extends TokenBuckets {
   /** Says how long until a bucket is full; 0 where it is. */
-  settle(key: string, fillMs: number, now: number): void
+  setFillTime(key: string, fillMs: number, now: number): void
 }
 
 /** Makes the buckets of the limit of that name. */
-export type BucketMaker = (limit: string, settings: BucketSettings) => Buckets
+export type BucketFactory = (limit: string, settings: BucketSettings) => TokenBuckets
 
 /** Less than this is an error of rounding. */
-const leastWaitMs = 0.001
+const minWaitMs = 0.001
 
 /**
  * Buckets that are full. Of each is kept only when it will be full again (the generic cell rate algorithm), so
  * nothing has to be done as time passes.
  */
-export function createBuckets({ perSecond, burst, maximumKeys = 100_000 }: BucketSettings): ToldBuckets {
+export function createBuckets({ perSecond, burst, maxKeys = 100_000 }: BucketSettings): SyncableBuckets {
   const msPerToken = 1000 / perSecond
-  const fullAt = new LRUCache<string, number>({ max: maximumKeys })
+  const fullAt = new LRUCache<string, number>({ max: maxKeys })
   return {
     waitMs(key, tokens, now) {
       const fillMs = Math.max(0, (fullAt.get(key) ?? now) - now)
       const wait = fillMs - (burst - Math.min(tokens, burst)) * msPerToken
-      return wait > leastWaitMs ? wait : 0
+      return wait > minWaitMs ? wait : 0
     },
     take(key, tokens, now) {
       fullAt.set(key, Math.max(now, fullAt.get(key) ?? now) + tokens * msPerToken)
     },
-    settle(key, fillMs, now) {
+    setFillTime(key, fillMs, now) {
       fullAt.set(key, now + fillMs)
     },
   }

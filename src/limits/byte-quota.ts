@@ -1,39 +1,39 @@
-import type { BucketMaker } from './buckets.ts'
+import type { BucketFactory } from './buckets.ts'
 import type { Limit } from './limit.ts'
-import { keyFinder } from './selection.ts'
-import { bytePace, type ByteSettings } from './fairness-settings.ts'
+import { createLimitKeyFunction } from './selection.ts'
+import { getByteRate, type ByteSettings } from './fairness-settings.ts'
 
 /**
  * A limit on bytes. A body of known length must fit into what is there, or find it whole where it is larger than can
  * ever be there; that much is charged at once, and what never came is given back. Everything else is charged as it
  * flows: what goes over leaves a debt, and the next request waits for it.
  */
-export function byteQuota(settings: ByteSettings, makeBuckets: BucketMaker): Limit {
+export function createByteQuota(settings: ByteSettings, makeBuckets: BucketFactory): Limit {
   const { name, direction, perDay } = settings
-  const { perSecond, burst } = bytePace(settings)
+  const { perSecond, burst } = getByteRate(settings)
   const buckets = makeBuckets(name, { perSecond, burst })
-  const keyOf = keyFinder(settings)
+  const keyOf = createLimitKeyFunction(settings)
   const amount = perDay === undefined ? `${perSecond} bytes a second` : `${perDay} bytes a day`
   const isUp = direction !== 'down'
   return {
     reason: 'quota_exceeded',
     title: `the limit "${name}" of ${amount}`,
-    keyOf: (request) => (direction === 'up' && !request.hasBody ? undefined : keyOf(request)),
-    waitMs: (key, request, now) => buckets.waitMs(key, isUp ? leastOf(request.contentLength) : 1, now),
+    keyFor: (request) => (direction === 'up' && !request.hasBody ? undefined : keyOf(request)),
+    waitMs: (key, request, now) => buckets.waitMs(key, isUp ? requiredBytes(request.contentLength) : 1, now),
     take(key, { contentLength }, now) {
       const charge = (bytes: number): void => buckets.take(key, bytes, performance.now())
       // No more than can be there, so that a length of which nothing comes shuts nobody else out for long.
       let announced = isUp ? Math.min(contentLength ?? 0, burst) : 0
       if (announced > 0) buckets.take(key, announced, now)
-      const arrived = (bytes: number): void => {
+      const countReceived = (bytes: number): void => {
         const paid = Math.min(bytes, announced)
         announced -= paid
         if (bytes > paid) charge(bytes - paid)
       }
       return {
-        ...(isUp && { arrived }),
-        ...(direction !== 'up' && { sent: charge }),
-        end() {
+        ...(isUp && { countReceived }),
+        ...(direction !== 'up' && { countSent: charge }),
+        release() {
           if (announced > 0) charge(-announced)
         },
       }
@@ -42,6 +42,6 @@ export function byteQuota(settings: ByteSettings, makeBuckets: BucketMaker): Lim
 }
 
 /** Whoever has nothing left must not begin what has no length yet. */
-function leastOf(contentLength: number | undefined): number {
+function requiredBytes(contentLength: number | undefined): number {
   return Math.max(1, contentLength ?? 1)
 }

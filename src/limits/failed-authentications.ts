@@ -1,35 +1,35 @@
-import { addressKey } from './address-key.ts'
+import { getAddressKey } from './address-key.ts'
 import { createBuckets } from './buckets.ts'
-import { LimitReached } from './limit-reached.ts'
+import { LimitExceeded } from './limit-reached.ts'
 import type { FailedAuthenticationSettings } from './fairness-settings.ts'
 
 /** How often credentials of an address may be refused. */
 export interface FailedAuthentications {
   /** Throws LimitReached (429) where too many were. */
-  assertMayTry(client: string): void
+  assertAllowed(client: string): void
   /** Credentials that it sent were refused. */
-  failed(client: string): void
+  recordFailure(client: string): void
 }
 
 /** Without settings there is no limit. */
-export function limitFailedAuthentications(
+export function createFailedAuthentications(
   settings: FailedAuthenticationSettings | undefined,
 ): FailedAuthentications {
-  if (settings === undefined) return { assertMayTry: () => undefined, failed: () => undefined }
+  if (settings === undefined) return { assertAllowed: () => undefined, recordFailure: () => undefined }
   const buckets = createBuckets(settings)
   return {
-    assertMayTry(client) {
-      const wait = buckets.waitMs(addressKey(client), 1, performance.now())
+    assertAllowed(client) {
+      const wait = buckets.waitMs(getAddressKey(client), 1, performance.now())
       if (wait === 0) return
-      throw new LimitReached(
+      throw new LimitExceeded(
         'too_many_failed_authentications',
         'too many failed authentications from this address; retry later',
         wait,
       )
     },
-    failed(client) {
+    recordFailure(client) {
       const now = performance.now()
-      const key = addressKey(client)
+      const key = getAddressKey(client)
       // Those that were looked at side by side leave no debt: the address is not shut for longer than one would.
       if (buckets.waitMs(key, 1, now) === 0) buckets.take(key, 1, now)
     },

@@ -1,20 +1,20 @@
 import { z } from 'zod'
 import { operations } from '../interface/operations.ts'
 import { permissionGroups } from '../interface/permissions.ts'
-import { sharedSchema } from './shared/shared-settings.ts'
+import { sharedLimitsSchema } from './shared/shared-settings.ts'
 
-const count = z.int().positive()
+const positiveCount = z.int().positive()
 const perSecond = z.number().positive().max(1e12)
 const secondsOfDay = 86_400
 
 /** Which requests a limit is about. */
-const selection = {
+const selectionFields = {
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'expected lower-case letters, digits and dashes')
     .describe('Name of the limit in error messages.'),
   operations: z
-    .array(z.string().refine(holdsOperations, 'expected an operation, or a group of them as in policies'))
+    .array(z.string().refine(selectsOperations, 'expected an operation, or a group of them as in policies'))
     .min(1)
     .default(['all'])
     .describe('Operations, and groups as in policies, that the limit applies to.'),
@@ -30,26 +30,28 @@ const selection = {
     .describe('Namespaces that the limit applies to, each as a list of names; default: all.'),
 }
 
-const sharer = z.enum(['principal', 'namespace', 'address', 'all'])
-const sharerMeaning =
+const perSchema = z.enum(['principal', 'namespace', 'address', 'all'])
+const perDescription =
   'Scope of the limit: each principal, each namespace (of the list, or else each top-level namespace), ' +
   'each client address (IPv6: each /64 network), or all together.'
 
 const rateSchema = z.strictObject({
-  ...selection,
-  per: sharer.describe(sharerMeaning),
+  ...selectionFields,
+  per: perSchema.describe(perDescription),
   perSecond: perSecond.describe('Sustained requests a second.'),
-  burst: count.optional().describe('Burst of requests; default: one second of requests, at least one.'),
+  burst: positiveCount
+    .optional()
+    .describe('Burst of requests; default: one second of requests, at least one.'),
 })
 
 const bytesSchema = z
   .strictObject({
-    ...selection,
-    per: sharer.describe(sharerMeaning),
+    ...selectionFields,
+    per: perSchema.describe(perDescription),
     direction: z.enum(['up', 'down', 'both']).describe('Request bodies, responses, or both.'),
     perSecond: perSecond.optional().describe('Sustained bytes a second; either this or perDay.'),
     perDay: z.number().positive().max(1e15).optional().describe('Sustained bytes a day, replenished evenly.'),
-    burst: count.optional().describe('Burst of bytes; default: one second, or one day, of bytes.'),
+    burst: positiveCount.optional().describe('Burst of bytes; default: one second, or one day, of bytes.'),
   })
   .refine(
     ({ perSecond, perDay }) => (perSecond === undefined) !== (perDay === undefined),
@@ -57,18 +59,18 @@ const bytesSchema = z
   )
 
 const concurrencySchema = z.strictObject({
-  ...selection,
-  per: sharer.describe(sharerMeaning),
-  maxRequests: count.describe('Maximum concurrent requests.'),
+  ...selectionFields,
+  per: perSchema.describe(perDescription),
+  maxRequests: positiveCount.describe('Maximum concurrent requests.'),
 })
 
 const failedAuthenticationsSchema = z.strictObject({
   perSecond: perSecond.describe('Sustained failed authentications of one address a second.'),
-  burst: count.default(20).describe('Burst of failed authentications of one address.'),
+  burst: positiveCount.default(20).describe('Burst of failed authentications of one address.'),
 })
 
 /** What callers may take of the gateway, and what is refused where it is too much in all: a part of `limits`. */
-export const fairnessSettings = {
+export const callerLimitFields = {
   rates: z
     .array(rateSchema)
     .default([])
@@ -81,7 +83,7 @@ export const fairnessSettings = {
     .array(concurrencySchema)
     .default([])
     .describe('Concurrency limits, so that slow requests of one caller do not use all connections.'),
-  shared: sharedSchema
+  shared: sharedLimitsSchema
     .optional()
     .describe(
       'Redis or Valkey in which several gateways share rate limits and quotas; by default each gateway counts alone.',
@@ -103,31 +105,35 @@ export const fairnessSettings = {
     ),
 }
 
-const fairnessSchema = z.strictObject(fairnessSettings)
+const callerLimitSchema = z.strictObject(callerLimitFields)
 
 /** Every limit that tells callers apart, with defaults filled in. */
-export type FairnessSettings = z.output<typeof fairnessSchema>
+export type CallerLimitSettings = z.output<typeof callerLimitSchema>
 export type RateSettings = z.output<typeof rateSchema>
 export type ByteSettings = z.output<typeof bytesSchema>
 export type ConcurrencySettings = z.output<typeof concurrencySchema>
 export type FailedAuthenticationSettings = z.output<typeof failedAuthenticationsSchema>
 
 /** Which requests a limit is about, and who shares it. */
-export type Selection = Pick<RateSettings, 'name' | 'per' | 'operations' | 'principals' | 'namespaces'>
+export type LimitSelection = Pick<RateSettings, 'name' | 'per' | 'operations' | 'principals' | 'namespaces'>
 
 /** What a limit is about can be said in the words of policies; a group of mere permissions holds no operation. */
-function holdsOperations(name: string): boolean {
+function selectsOperations(name: string): boolean {
   return (permissionGroups.get(name) ?? [name]).some((member) => member in operations)
 }
 
 /** Names that stand for two limits: callers could not tell which one they have reached. */
-export function repeatedNames({ rates, byteQuotas, concurrency }: FairnessSettings): readonly string[] {
+export function findRepeatedNames({
+  rates,
+  byteQuotas,
+  concurrency,
+}: CallerLimitSettings): readonly string[] {
   const names = [...rates, ...byteQuotas, ...concurrency].map(({ name }) => name)
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }
 
 /** Bytes that come back in a second, and those that are there after a pause. */
-export function bytePace({ perSecond, perDay = 0, burst }: ByteSettings): {
+export function getByteRate({ perSecond, perDay = 0, burst }: ByteSettings): {
   perSecond: number
   burst: number
 } {

@@ -1,4 +1,4 @@
-import { InterfaceError } from '../interface/errors.ts'
+import { CatalogError } from '../interface/errors.ts'
 
 /** Which kind of limit was exceeded. */
 export type LimitReason =
@@ -8,7 +8,7 @@ export type LimitReason =
   | 'too_many_failed_authentications'
 
 /** A caller has exceeded a limit: 429 with `retry-after` in whole seconds. */
-export class LimitReached extends InterfaceError {
+export class LimitExceeded extends CatalogError {
   constructor(reason: LimitReason, message: string, waitMs: number) {
     const seconds = String(Math.max(1, Math.ceil(waitMs / 1000)))
     super('Throttling', message, { reason, headers: { 'retry-after': seconds } })

@@ -1,12 +1,12 @@
-import { createBuckets, type BucketMaker } from './buckets.ts'
-import { byteQuota } from './byte-quota.ts'
-import { concurrencyLimit } from './concurrency.ts'
-import { limitFailedAuthentications, type FailedAuthentications } from './failed-authentications.ts'
-import type { Limit, Share } from './limit.ts'
-import { LimitReached } from './limit-reached.ts'
-import { rateLimit } from './rate.ts'
+import { createBuckets, type BucketFactory } from './buckets.ts'
+import { createByteQuota } from './byte-quota.ts'
+import { createConcurrencyLimit } from './concurrency.ts'
+import { createFailedAuthentications, type FailedAuthentications } from './failed-authentications.ts'
+import type { Limit, LimitLease } from './limit.ts'
+import { LimitExceeded } from './limit-reached.ts'
+import { createRateLimit } from './rate.ts'
 import type { LimitedRequest } from './selection.ts'
-import type { FairnessSettings } from './fairness-settings.ts'
+import type { CallerLimitSettings } from './fairness-settings.ts'
 
 /** What callers may take of this gateway. */
 export interface Limits {
@@ -15,14 +15,14 @@ export interface Limits {
    * LimitsUnavailable (503), and then has taken nothing. The share is undefined where nothing has to be told of the
    * request any more; whoever has one ends it.
    */
-  admit(request: LimitedRequest): Share | undefined
+  admit(request: LimitedRequest): LimitLease | undefined
   /**
    * Counts the entries of a batch that was let in, each as a request of its own where it lies. They may leave a debt in
    * what let the batch in. Throws LimitReached (429) or LimitsUnavailable (503) if another limit is used up, and then
    * has taken nothing.
    */
-  admitEntries(batch: LimitedRequest, entries: readonly LimitedRequest['meaning'][]): void
-  readonly authentications: FailedAuthentications
+  admitEntries(batch: LimitedRequest, entries: readonly LimitedRequest['route'][]): void
+  readonly failedAuthentications: FailedAuthentications
 }
 
 interface Claim {
@@ -30,68 +30,68 @@ interface Claim {
   readonly key: string
 }
 
-type LimitedBy = Omit<FairnessSettings, 'shedAfterMs' | 'shared'>
+type LimitsInput = Omit<CallerLimitSettings, 'shedAfterMs' | 'shared'>
 
 /** The limits of the settings, of which nothing is used yet here. Rates and bytes are counted in those buckets. */
-export function createLimits(settings: LimitedBy, makeBuckets: BucketMaker = ownBuckets): Limits {
+export function createLimits(settings: LimitsInput, makeBuckets: BucketFactory = createLocalBuckets): Limits {
   const limits = [
-    ...settings.rates.map((rate) => rateLimit(rate, makeBuckets)),
-    ...settings.byteQuotas.map((quota) => byteQuota(quota, makeBuckets)),
-    ...settings.concurrency.map(concurrencyLimit),
+    ...settings.rates.map((rate) => createRateLimit(rate, makeBuckets)),
+    ...settings.byteQuotas.map((quota) => createByteQuota(quota, makeBuckets)),
+    ...settings.concurrency.map(createConcurrencyLimit),
   ]
   return {
-    authentications: limitFailedAuthentications(settings.failedAuthentications),
+    failedAuthentications: createFailedAuthentications(settings.failedAuthentications),
     admit(request) {
       if (limits.length === 0) return undefined
       const now = performance.now()
-      const claims = claimsOf(request, limits, now)
-      const shares = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
-      return shares.length > 1 ? together(shares) : shares[0]
+      const claims = findClaims(request, limits, now)
+      const capacities = claims.flatMap(({ limit, key }) => limit.take(key, request, now) ?? [])
+      return capacities.length > 1 ? combineLeases(capacities) : capacities[0]
     },
     admitEntries(batch, entries) {
       const now = performance.now()
-      const claims = limits.flatMap((limit) => entryClaims(limit, batch, entries))
-      assertFree(
-        claims.filter(({ limit, key }) => limit.keyOf(batch) !== key),
+      const claims = limits.flatMap((limit) => findEntryClaims(limit, batch, entries))
+      assertNotExceeded(
+        claims.filter(({ limit, key }) => limit.keyFor(batch) !== key),
         batch,
         now,
       )
-      for (const { limit, key, entries: count } of claims) limit.takeFurther?.(key, count, now)
+      for (const { limit, key, entries: count } of claims) limit.takeEntries?.(key, count, now)
     },
   }
 }
 
-const ownBuckets: BucketMaker = (_limit, settings) => createBuckets(settings)
+const createLocalBuckets: BucketFactory = (_limit, settings) => createBuckets(settings)
 
 /** What the request would take. Throws LimitReached for the limit that would have it wait longest. */
-function claimsOf(request: LimitedRequest, limits: readonly Limit[], now: number): readonly Claim[] {
+function findClaims(request: LimitedRequest, limits: readonly Limit[], now: number): readonly Claim[] {
   const claims: Claim[] = []
   for (const limit of limits) {
-    const key = limit.keyOf(request)
+    const key = limit.keyFor(request)
     if (key !== undefined) claims.push({ limit, key })
   }
-  assertFree(claims, request, now)
+  assertNotExceeded(claims, request, now)
   return claims
 }
 
 /** What the entries of a batch would take of a limit that counts requests: how many of them by key. */
-function entryClaims(
+function findEntryClaims(
   limit: Limit,
   batch: LimitedRequest,
-  entries: readonly LimitedRequest['meaning'][],
+  entries: readonly LimitedRequest['route'][],
 ): readonly (Claim & { readonly entries: number })[] {
-  if (limit.takeFurther === undefined) return []
+  if (limit.takeEntries === undefined) return []
   const { principal, client, hasBody, contentLength } = batch
   const counts = new Map<string, number>()
-  for (const meaning of entries) {
-    const key = limit.keyOf({ principal, client, hasBody, contentLength, meaning })
+  for (const route of entries) {
+    const key = limit.keyFor({ principal, client, hasBody, contentLength, route })
     if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1)
   }
   return Array.from(counts, ([key, count]) => ({ limit, key, entries: count }))
 }
 
 /** Throws LimitReached for the limit that would have the request wait longest. */
-function assertFree(claims: readonly Claim[], request: LimitedRequest, now: number): void {
+function assertNotExceeded(claims: readonly Claim[], request: LimitedRequest, now: number): void {
   let longest = 0
   let reached: Limit | undefined
   for (const { limit, key } of claims) {
@@ -101,17 +101,17 @@ function assertFree(claims: readonly Claim[], request: LimitedRequest, now: numb
     reached = limit
   }
   if (reached === undefined) return
-  throw new LimitReached(reached.reason, `${reached.title} is exceeded; retry later`, longest)
+  throw new LimitExceeded(reached.reason, `${reached.title} is exceeded; retry later`, longest)
 }
 
-function together(shares: readonly Share[]): Share {
-  const arrivals = shares.flatMap(({ arrived }) => arrived ?? [])
-  const sendings = shares.flatMap(({ sent }) => sent ?? [])
+function combineLeases(capacities: readonly LimitLease[]): LimitLease {
+  const arrivals = capacities.flatMap(({ countReceived }) => countReceived ?? [])
+  const sendings = capacities.flatMap(({ countSent }) => countSent ?? [])
   return {
-    ...(arrivals.length > 0 && { arrived: (bytes) => arrivals.forEach((arrived) => arrived(bytes)) }),
-    ...(sendings.length > 0 && { sent: (bytes) => sendings.forEach((sent) => sent(bytes)) }),
-    end() {
-      for (const each of shares) each.end()
+    ...(arrivals.length > 0 && { countReceived: (bytes) => arrivals.forEach((arrived) => arrived(bytes)) }),
+    ...(sendings.length > 0 && { countSent: (bytes) => sendings.forEach((sent) => sent(bytes)) }),
+    release() {
+      for (const each of capacities) each.release()
     },
   }
 }

@@ -2,14 +2,14 @@ import type { Principal } from '../identity/principal.ts'
 import type { Identifier } from '../interface/identifiers.ts'
 import { operationNames, type OperationName } from '../interface/operations.ts'
 import { permissionGroups } from '../interface/permissions.ts'
-import type { Target } from '../interface/target.ts'
-import { addressKey } from './address-key.ts'
-import type { Selection } from './fairness-settings.ts'
+import type { RouteMatch } from '../interface/target.ts'
+import { getAddressKey } from './address-key.ts'
+import type { LimitSelection } from './fairness-settings.ts'
 
 /** What limits look at of a request. */
 export interface LimitedRequest {
   readonly principal: Pick<Principal, 'name' | 'method'>
-  readonly meaning: Pick<Target, 'operation' | 'id'>
+  readonly route: Pick<RouteMatch, 'operation' | 'id'>
   /** The address of the client. */
   readonly client: string
   readonly hasBody: boolean
@@ -18,30 +18,35 @@ export interface LimitedRequest {
 }
 
 /** Whose share of a limit a request takes from; undefined for a request that the limit is not about. */
-export type KeyOf = (request: LimitedRequest) => string | undefined
+export type LimitKeyFunction = (request: LimitedRequest) => string | undefined
 
 /** Who shares a limit, found once for all requests. A batch, whose route names nothing, lies in the root. */
-export function keyFinder({ per, operations, principals, namespaces }: Selection): KeyOf {
-  const chosen = operationsOf(operations)
+export function createLimitKeyFunction({
+  per,
+  operations,
+  principals,
+  namespaces,
+}: LimitSelection): LimitKeyFunction {
+  const chosen = expandOperations(operations)
   const named = principals && new Set(principals)
-  const keyIn = namespaceFinder(namespaces)
+  const keyIn = createNamespaceKeyFunction(namespaces)
   return (request) => {
-    const { meaning, principal, client } = request
-    if (!chosen.has(meaning.operation.name)) return undefined
+    const { route, principal, client } = request
+    if (!chosen.has(route.operation.name)) return undefined
     if (named !== undefined && !named.has(principal.name)) return undefined
-    const namespace = keyIn(meaning)
+    const namespace = keyIn(route)
     if (namespace === undefined || per === 'namespace') return namespace
-    if (per === 'principal') return principalKey(principal)
-    return per === 'address' ? addressKey(client) : ''
+    if (per === 'principal') return getPrincipalKey(principal)
+    return per === 'address' ? getAddressKey(client) : ''
   }
 }
 
 /** A principal may be called anonymous, and is not whoever sends no credential. */
-export function principalKey({ name, method }: LimitedRequest['principal']): string {
+export function getPrincipalKey({ name, method }: LimitedRequest['principal']): string {
   return method === 'anonymous' ? '' : name
 }
 
-function operationsOf(names: readonly string[]): ReadonlySet<OperationName> {
+function expandOperations(names: readonly string[]): ReadonlySet<OperationName> {
   const granted = new Set<string>(
     names.flatMap((name): readonly string[] => permissionGroups.get(name) ?? [name]),
   )
@@ -49,19 +54,19 @@ function operationsOf(names: readonly string[]): ReadonlySet<OperationName> {
 }
 
 /** Callers choose how deep namespaces go, and so must not gain a share with each: only those of the list have one. */
-function namespaceFinder(
+function createNamespaceKeyFunction(
   namespaces: readonly Identifier[] | undefined,
-): (meaning: LimitedRequest['meaning']) => string | undefined {
-  if (namespaces === undefined) return (meaning) => namespaceOf(meaning)[0] ?? ''
+): (route: LimitedRequest['route']) => string | undefined {
+  if (namespaces === undefined) return (route) => getNamespace(route)[0] ?? ''
   const longestFirst = namespaces
     .toSorted((one, other) => other.length - one.length)
     .map((parts) => ({ parts, key: JSON.stringify(parts) }))
-  return (meaning) => {
-    const namespace = namespaceOf(meaning)
+  return (route) => {
+    const namespace = getNamespace(route)
     return longestFirst.find(({ parts }) => parts.every((part, index) => part === namespace[index]))?.key
   }
 }
 
-function namespaceOf({ operation, id }: LimitedRequest['meaning']): Identifier {
+function getNamespace({ operation, id }: LimitedRequest['route']): Identifier {
   return operation.object === 'namespace' ? id : id.slice(0, -1)
 }

@@ -1,9 +1,4 @@
-import {
-  operationNames,
-  operationNamed,
-  type Operation,
-  type OperationName,
-} from '../interface/operations.ts'
+import { operationNames, getOperation, type Operation, type OperationName } from '../interface/operations.ts'
 
 /** What is refused under overload, in that order. */
 export const shedClasses = ['bulk', 'data', 'listing'] as const
@@ -14,14 +9,14 @@ export type ShedClass = (typeof shedClasses)[number]
  * The class of an operation: `bulk` carries rows as Arrow, `data` works on rows, `listing` answers pages. Everything
  * else is small and undefined here: descriptions, and changes that others wait for, such as commits, are never shed.
  */
-export function shedClassOf(name: OperationName): ShedClass | undefined {
-  return classes.get(name)
+export function getShedClass(name: OperationName): ShedClass | undefined {
+  return shedClassByOperation.get(name)
 }
 
-const classes = new Map(operationNames.map((name) => [name, classOf(operationNamed(name))]))
+const shedClassByOperation = new Map(operationNames.map((name) => [name, classify(getOperation(name))]))
 
-function classOf({ body, answer, group, query }: Operation): ShedClass | undefined {
-  if (body === 'arrow' || answer === 'arrow') return 'bulk'
+function classify({ body, response, group, query }: Operation): ShedClass | undefined {
+  if (body === 'arrow' || response === 'arrow') return 'bulk'
   if (group === 'query' || group === 'write') return 'data'
   return query.has('page_token') ? 'listing' : undefined
 }

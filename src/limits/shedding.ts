@@ -1,22 +1,22 @@
-import { InterfaceError } from '../interface/errors.ts'
+import { CatalogError } from '../interface/errors.ts'
 import type { OperationName } from '../interface/operations.ts'
-import type { Holder } from './fair-capacity.ts'
-import { createPressure, type Pressure } from './pressure.ts'
-import { shedClasses, shedClassOf, type ShedClass } from './shed-class.ts'
+import type { CapacityHolder } from './fair-capacity.ts'
+import { createShedController, type ShedController } from './pressure.ts'
+import { shedClasses, getShedClass, type ShedClass } from './shed-class.ts'
 
 /** Refuses some of the requests where not all can be served in time: rows before listings, small reads never. */
-export interface Shedding {
+export interface LoadShedder {
   /** Throws Overloaded (503) for a request of that principal that is not let in. */
-  admit(upstream: string, operation: OperationName, holder: Holder): void
+  admit(upstream: string, operation: OperationName, holder: CapacityHolder): void
   /** Throws Overloaded (503) for a document that is not sent now: documents are shed like listings. */
   admitDocument(): void
   /** The share of each class that is refused, from 0 to 1, by upstream. */
-  shares(): readonly { readonly upstream: string; readonly class: ShedClass; readonly share: number }[]
+  shedRatios(): readonly { readonly upstream: string; readonly class: ShedClass; readonly share: number }[]
   close(): void
 }
 
 /** Something that requests wait for. */
-export interface WaitedFor {
+export interface QueueDelay {
   /** Milliseconds since the oldest pending request arrived; 0 if there is none. */
   oldestPendingMs(): number
 }
@@ -26,17 +26,17 @@ interface PoolLoad {
   /** Milliseconds since the oldest pending request came; 0 if there is none. */
   oldestPendingMs(): number
   /** Whether a request of the principal would get a slot without waiting. */
-  isFreeFor(holder: Holder): boolean
+  isFreeFor(holder: CapacityHolder): boolean
 }
 
 /** An upstream that requests wait for. */
-export interface BusyUpstream {
+export interface UpstreamLoad {
   readonly name: string
   readonly slots: { readonly small: PoolLoad; readonly bulk: PoolLoad }
 }
 
 /** The gateway has no capacity for the request: 503 with `retry-after`. */
-export class Overloaded extends InterfaceError {
+export class Overloaded extends CatalogError {
   constructor() {
     // Clients that retry at the same moment would overload it again.
     const seconds = String(1 + Math.floor(Math.random() * 5))
@@ -55,65 +55,68 @@ const tickMs = 50
  * what would wait for that pool. What would not wait is let in: the upstream never has less to do because of what was
  * refused, and principals that are within their share are not refused because others wait for theirs.
  */
-export function createShedding(
-  mostDelayMs: number,
-  turns: WaitedFor,
-  upstreams: readonly BusyUpstream[],
-): Shedding {
-  const process = createPressure(mostDelayMs)
-  const refusesAll = evenly(process)
+export function createLoadShedder(
+  maxDelayMs: number,
+  queue: QueueDelay,
+  upstreams: readonly UpstreamLoad[],
+): LoadShedder {
+  const process = createShedController(maxDelayMs)
+  const refusesAll = createEvenShedder(process)
   const gates = new Map(
     upstreams.map(
       ({ name, slots: { small, bulk } }) =>
-        [name, { small: gateOf(small, mostDelayMs), bulk: gateOf(bulk, mostDelayMs) }] as const,
+        [
+          name,
+          { small: createPoolShedder(small, maxDelayMs), bulk: createPoolShedder(bulk, maxDelayMs) },
+        ] as const,
     ),
   )
   let expectedAt = performance.now() + tickMs
   const timer = setInterval(() => {
     const now = performance.now()
-    process.observe(Math.max(now - expectedAt, turns.oldestPendingMs()))
+    process.observe(Math.max(now - expectedAt, queue.oldestPendingMs()))
     expectedAt = now + tickMs
     for (const { small, bulk } of gates.values())
       for (const { pool, pressure } of [small, bulk]) pressure.observe(pool.oldestPendingMs())
   }, tickMs).unref()
   return {
     admit(upstream, operation, holder) {
-      const of = shedClassOf(operation)
+      const of = getShedClass(operation)
       if (of === undefined) return
-      const gate = gates.get(upstream)?.[poolOf(of)]
+      const gate = gates.get(upstream)?.[getPool(of)]
       const isRefused = gate !== undefined && !gate.pool.isFreeFor(holder) && gate.refuses(of)
       if (refusesAll(of) || isRefused) throw new Overloaded()
     },
     admitDocument() {
       if (refusesAll('listing')) throw new Overloaded()
     },
-    shares: () =>
+    shedRatios: () =>
       [...gates].flatMap(([upstream, gate]) =>
         shedClasses.map((each) => ({
           upstream,
           class: each,
-          share: Math.max(process.share(each), gate[poolOf(each)].pressure.share(each)),
+          share: Math.max(process.shedRatio(each), gate[getPool(each)].pressure.shedRatio(each)),
         })),
       ),
     close: () => clearInterval(timer),
   }
 }
 
-function gateOf(pool: PoolLoad, mostDelayMs: number) {
-  const pressure = createPressure(mostDelayMs)
-  return { pool, pressure, refuses: evenly(pressure) }
+function createPoolShedder(pool: PoolLoad, mostDelayMs: number) {
+  const pressure = createShedController(mostDelayMs)
+  return { pool, pressure, refuses: createEvenShedder(pressure) }
 }
 
-function poolOf(of: ShedClass): 'small' | 'bulk' {
+function getPool(of: ShedClass): 'small' | 'bulk' {
   return of === 'bulk' ? 'bulk' : 'small'
 }
 
 /** Refuses of each class as many as its share says, spread evenly. */
-function evenly(pressure: Pressure): (of: ShedClass) => boolean {
+function createEvenShedder(pressure: ShedController): (of: ShedClass) => boolean {
   const owed = { bulk: 0, data: 0, listing: 0 }
   return (of) => {
-    const share = pressure.share(of)
-    owed[of] = share === 0 ? 0 : owed[of] + share
+    const capacity = pressure.shedRatio(of)
+    owed[of] = capacity === 0 ? 0 : owed[of] + capacity
     if (owed[of] < 1) return false
     owed[of] -= 1
     return true

@@ -7,25 +7,25 @@ const ranges = new LRUCache<string, BlockList>({ max: 1000 })
  * Whether an address lies in a range in CIDR notation (RFC 4632), such as `10.0.0.0/8` or `2001:db8::/32`.
  * Throws for what is no address, and for what is no range.
  */
-export function inRange(address: string, cidr: string): boolean {
+export function isInAddressRange(address: string, cidr: string): boolean {
   const version = isIP(address)
   if (version === 0) throw new Error('the address of the caller is unknown')
   let range = ranges.get(cidr)
-  if (range === undefined) ranges.set(cidr, (range = rangeOf(cidr)))
+  if (range === undefined) ranges.set(cidr, (range = parseAddressRange(cidr)))
   return range.check(address, version === 6 ? 'ipv6' : 'ipv4')
 }
 
 /** Why that is no range; undefined for one that is. */
-export function faultOfRange(cidr: string): string | undefined {
+export function validateAddressRange(cidr: string): string | undefined {
   try {
-    rangeOf(cidr)
+    parseAddressRange(cidr)
     return undefined
   } catch {
     return `${JSON.stringify(cidr)} is not an address range; expected for example "10.0.0.0/8" or "2001:db8::/32"`
   }
 }
 
-function rangeOf(cidr: string): BlockList {
+function parseAddressRange(cidr: string): BlockList {
   const [address = '', length = '', ...rest] = cidr.split('/')
   const version = isIP(address)
   const isLength = /^\d{1,3}$/.test(length) && Number(length) <= (version === 6 ? 128 : 32)

@@ -3,11 +3,11 @@ import { readFile, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { publicKeyId } from '../identity/public-key-id.ts'
 import { PolicyError } from './policy-error.ts'
-import { named } from './policy-files.ts'
-import type { PolicyPlace, PolicyText } from './policy-place.ts'
+import { withFileErrors } from './policy-files.ts'
+import type { PolicyLocation, PolicyText } from './policy-place.ts'
 
 const format = 'catalog-gateway/policy-bundle/v1'
-const maximumBytes = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 
 const contentsSchema = z.strictObject({
   format: z.literal(format),
@@ -35,22 +35,23 @@ export function signBundle({ serial, files }: PolicyBundle, key: KeyObject): str
 }
 
 /** Reads a bundle that one of the keys signed. Throws PolicyError; nothing of an unsigned one is looked at. */
-export function openBundle(text: string, keys: readonly KeyObject[], file: string): PolicyBundle {
+export function openSignedBundle(text: string, keys: readonly KeyObject[], file: string): PolicyBundle {
   const [contents = '', ...rest] = text.split('\n')
   if (rest.length !== 2 || rest[1] !== '')
-    throw fault(file, 'is not a policy bundle: expected two lines of JSON')
+    throw createPolicyError(file, 'is not a policy bundle: expected two lines of JSON')
   const { key: fingerprint, signature } = parse(signatureSchema, rest[0] ?? '', file, 'its signature')
   const key = keys.find((candidate) => publicKeyId(candidate) === fingerprint)
-  if (key === undefined) throw fault(file, `is signed with the key ${fingerprint}, which is not trusted here`)
+  if (key === undefined)
+    throw createPolicyError(file, `is signed with the key ${fingerprint}, which is not trusted here`)
   if (!verify(null, Buffer.from(contents), key, Buffer.from(signature, 'base64'))) {
-    throw fault(file, 'has an invalid signature')
+    throw createPolicyError(file, 'has an invalid signature')
   }
   const { serial, files } = parse(contentsSchema, contents, file, 'it')
   return { serial, files }
 }
 
 /** The files of a bundle, as a folder would hold them. */
-export function textsOf({ files }: PolicyBundle): readonly PolicyText[] {
+export function policyTextsOfBundle({ files }: PolicyBundle): readonly PolicyText[] {
   return Object.entries(files)
     .map(([name, text]) => ({ name, bytes: Buffer.from(text) }))
     .toSorted(byName)
@@ -60,11 +61,13 @@ export function textsOf({ files }: PolicyBundle): readonly PolicyText[] {
  * A file that holds a signed bundle, to be followed like a folder. While this process lives, a bundle with a lower
  * serial than one before is refused.
  */
-export function policyBundle(file: string, keys: readonly KeyObject[]): PolicyPlace {
+export function createBundleLocation(file: string, keys: readonly KeyObject[]): PolicyLocation {
   let newest = 0
   const stamp = async (): Promise<string> => {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await named(file, () => stat(file, { bigint: true }))
-    if (size > maximumBytes) throw fault(file, `has ${size} bytes; expected at most ${maximumBytes}`)
+    const { dev, ino, size, mtimeNs, ctimeNs } = await withFileErrors(file, () =>
+      stat(file, { bigint: true }),
+    )
+    if (size > maxBytes) throw createPolicyError(file, `has ${size} bytes; expected at most ${maxBytes}`)
     return [dev, ino, size, mtimeNs, ctimeNs].join(':')
   }
   return {
@@ -73,11 +76,12 @@ export function policyBundle(file: string, keys: readonly KeyObject[]): PolicyPl
     async read() {
       // Whatever is written meanwhile shows at the next look; a half-written bundle has no signature that fits.
       const before = await stamp()
-      const bundle = openBundle(await named(file, () => readFile(file, 'utf8')), keys, file)
+      const bundle = openSignedBundle(await withFileErrors(file, () => readFile(file, 'utf8')), keys, file)
       const { serial } = bundle
-      if (serial < newest) throw fault(file, `has the serial ${serial}, but ${newest} was loaded before`)
+      if (serial < newest)
+        throw createPolicyError(file, `has the serial ${serial}, but ${newest} was loaded before`)
       newest = serial
-      return { stamp: before, files: textsOf(bundle) }
+      return { stamp: before, files: policyTextsOfBundle(bundle) }
     },
   }
 }
@@ -90,10 +94,10 @@ function parse<Shape>(schema: z.ZodType<Shape>, text: string, file: string, what
   try {
     return schema.parse(JSON.parse(text))
   } catch {
-    throw fault(file, `is not a policy bundle of format ${format}: ${what} cannot be read`)
+    throw createPolicyError(file, `is not a policy bundle of format ${format}: ${what} cannot be read`)
   }
 }
 
-function fault(file: string, message: string): PolicyError {
+function createPolicyError(file: string, message: string): PolicyError {
   return new PolicyError([{ file, message }])
 }

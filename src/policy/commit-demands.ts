@@ -1,19 +1,19 @@
-import { operationNamed, operationNames } from '../interface/operations.ts'
+import { getOperation, operationNames } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
-import type { Condition, Demand } from './condition.ts'
-import { unknown, valueOf, type Fact } from './fact.ts'
-import { liesUnder } from './folder-paths.ts'
-import { matcherOf } from './name-pattern.ts'
-import type { Inquiry, OperationFacts } from './question.ts'
+import type { Condition, RequirementRestriction } from './condition.ts'
+import { unknown, factValue, type Fact } from './fact.ts'
+import { isUnderFolder } from './folder-paths.ts'
+import { createNameMatcher } from './name-pattern.ts'
+import type { ConditionInput, OperationFacts } from './question.ts'
 
 /** What may fail a demand, and when it does. */
-export interface CommitDemand {
+export interface CommitRequirement {
   readonly permissions: ReadonlySet<Permission>
   /** Whether a commit fails it. */
   readonly condition: Condition
 }
 
-const changes = operationNames.map(operationNamed).filter(({ effect }) => effect !== 'read')
+const changes = operationNames.map(getOperation).filter(({ effect }) => effect !== 'read')
 
 /** Everything that changes something, and credentials, which let a caller change it past the gateway. */
 const everyChange = new Set<Permission>([
@@ -23,7 +23,7 @@ const everyChange = new Set<Permission>([
 ])
 
 /** What changes a branch, or every branch of a table. A declared table has none yet. */
-export const changesOfBranches: ReadonlySet<Permission> = new Set<Permission>([
+export const branchChanges: ReadonlySet<Permission> = new Set<Permission>([
   ...changes
     .filter(({ object }) => object !== 'namespace' && object !== 'none')
     .filter(({ effect, facts, unknownBranch }) => {
@@ -41,7 +41,7 @@ export const wholeTableChanges: ReadonlySet<Permission> = new Set<Permission>([
 ])
 
 // Characters that nobody sees: white space, controls, what Unicode says to ignore, and the blank of Braille.
-const invisible = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
+const invisibleText = /^[\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*$/u
 
 /** The content of the text of the condition of a requirement. */
 type Requirement =
@@ -54,34 +54,37 @@ type Requirement =
 /** The condition of a requirement, from the text of that condition. */
 export function requirementCondition(text: string): Condition {
   const requirement = JSON.parse(text) as Requirement
-  return demandOf(requirement).condition
+  return requirementOf(requirement).condition
 }
 
-function demandOf(requirement: Requirement): CommitDemand {
-  if ('metadata' in requirement) return metadataKeys(requirement.metadata)
-  if ('folders' in requirement) return foldersOnly(requirement.folders)
+function requirementOf(requirement: Requirement): CommitRequirement {
+  if ('metadata' in requirement) return requireMetadataKeys(requirement.metadata)
+  if ('folders' in requirement) return allowOnlyFolders(requirement.folders)
   if ('freeze' in requirement) {
     const [from, until] = requirement.freeze
-    return frozen(from ?? undefined, until ?? undefined)
+    return freezeChanges(from ?? undefined, until ?? undefined)
   }
   const wholeTable = new Set(requirement.allowWholeTable)
   return 'branches' in requirement
-    ? branchesOnly(requirement.branches, wholeTable)
-    : notBranches(requirement.notBranches, wholeTable)
+    ? allowOnlyBranches(requirement.branches, wholeTable)
+    : denyBranches(requirement.notBranches, wholeTable)
 }
 
 /** Every new version has these keys in its metadata, each with a value that can be seen. */
-export function metadataKeys(keys: readonly string[]): CommitDemand {
-  return demand('metadata', ['CreateTableVersion'], { metadata: keys }, ['metadata'], (facts) => {
-    const metadata = valueOf(facts.metadata)
-    return keys.some((key) => invisible.test(metadata.get(key) ?? ''))
+export function requireMetadataKeys(keys: readonly string[]): CommitRequirement {
+  return createRequirement('metadata', ['CreateTableVersion'], { metadata: keys }, ['metadata'], (facts) => {
+    const metadata = factValue(facts.metadata)
+    return keys.some((key) => invisibleText.test(metadata.get(key) ?? ''))
   })
 }
 
 /** Only branches that match one of the patterns are changed, and whole tables only by the changes that are named. */
-export function branchesOnly(patterns: readonly string[], wholeTable: ReadonlySet<Permission>): CommitDemand {
-  const matchers = patterns.map(matcherOf)
-  return branchDemand(
+export function allowOnlyBranches(
+  patterns: readonly string[],
+  wholeTable: ReadonlySet<Permission>,
+): CommitRequirement {
+  const matchers = patterns.map(createNameMatcher)
+  return createBranchRequirement(
     { branches: patterns },
     wholeTable,
     (branch) => !matchers.some((matches) => matches(branch)),
@@ -89,20 +92,23 @@ export function branchesOnly(patterns: readonly string[], wholeTable: ReadonlySe
 }
 
 /** No branch that matches one of the patterns is changed, and whole tables only by the changes that are named. */
-export function notBranches(patterns: readonly string[], wholeTable: ReadonlySet<Permission>): CommitDemand {
-  const matchers = patterns.map(matcherOf)
-  return branchDemand({ notBranches: patterns }, wholeTable, (branch) =>
+export function denyBranches(
+  patterns: readonly string[],
+  wholeTable: ReadonlySet<Permission>,
+): CommitRequirement {
+  const matchers = patterns.map(createNameMatcher)
+  return createBranchRequirement({ notBranches: patterns }, wholeTable, (branch) =>
     matchers.some((matches) => matches(branch)),
   )
 }
 
 /** Staging manifests, and locations that are chosen, lie under one of the folders; storage options name no other store. */
-export function foldersOnly(folders: readonly string[]): CommitDemand {
+export function allowOnlyFolders(folders: readonly string[]): CommitRequirement {
   const isOutside = (path: Fact<string>): boolean => {
-    const value = valueOf(path)
-    return !folders.some((folder) => liesUnder(value, folder))
+    const value = factValue(path)
+    return !folders.some((folder) => isUnderFolder(value, folder))
   }
-  return demand(
+  return createRequirement(
     'folders',
     ['CreateTableVersion', 'ChooseLocation', 'ChooseStorage'],
     { folders },
@@ -115,7 +121,7 @@ export function foldersOnly(folders: readonly string[]): CommitDemand {
 }
 
 /** Nothing is changed from one time on, in milliseconds, until before the other. */
-export function frozen(from: number | undefined, until: number | undefined): CommitDemand {
+export function freezeChanges(from: number | undefined, until: number | undefined): CommitRequirement {
   return {
     permissions: everyChange,
     condition: {
@@ -123,8 +129,8 @@ export function frozen(from: number | undefined, until: number | undefined): Com
       facts: [],
       readsId: false,
       readsTime: true,
-      demand: { kind: 'freeze', allowedWholeTable: new Set() },
-      holds({ request }) {
+      requirement: { kind: 'freeze', allowedWholeTable: new Set() },
+      evaluate({ request }) {
         const now = request.now.getTime()
         return now >= (from ?? Number.NEGATIVE_INFINITY) && now < (until ?? Number.POSITIVE_INFINITY)
       },
@@ -132,19 +138,19 @@ export function frozen(from: number | undefined, until: number | undefined): Com
   }
 }
 
-function branchDemand(
+function createBranchRequirement(
   content: object,
   wholeTable: ReadonlySet<Permission>,
   isForbidden: (branch: string) => boolean,
-): CommitDemand {
+): CommitRequirement {
   const named = wholeTable.size > 0 ? { allowWholeTable: [...wholeTable] } : {}
-  return demand(
+  return createRequirement(
     'branches',
-    changesOfBranches,
+    branchChanges,
     { ...content, ...named },
     ['branch'],
     ({ branch }, { permission }) => {
-      if (branch !== unknown) return isForbidden(valueOf(branch))
+      if (branch !== unknown) return isForbidden(factValue(branch))
       // A table that is created with all its branches is the destination of a rename.
       return !wholeTable.has(permission === 'CreateTable' ? 'RenameTable' : permission)
     },
@@ -152,14 +158,14 @@ function branchDemand(
   )
 }
 
-function demand(
-  kind: Demand['kind'],
+function createRequirement(
+  kind: RequirementRestriction['kind'],
   permissions: Iterable<Permission>,
   content: object,
   facts: readonly (keyof OperationFacts)[],
-  fails: (facts: OperationFacts, inquiry: Inquiry) => boolean,
+  fails: (facts: OperationFacts, inquiry: ConditionInput) => boolean,
   allowedWholeTable: ReadonlySet<Permission> = new Set(),
-): CommitDemand {
+): CommitRequirement {
   return {
     permissions: new Set(permissions),
     condition: {
@@ -167,8 +173,8 @@ function demand(
       facts,
       readsId: false,
       readsTime: false,
-      demand: { kind, allowedWholeTable },
-      holds: (inquiry) => fails(inquiry.operation, inquiry),
+      requirement: { kind, allowedWholeTable },
+      evaluate: (inquiry) => fails(inquiry.operation, inquiry),
     },
   }
 }

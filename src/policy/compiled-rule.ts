@@ -1,9 +1,9 @@
 import type { Permission } from '../interface/permissions.ts'
 import type { Condition } from './condition.ts'
 import type { Decision } from './decision.ts'
-import { FactWithoutValue } from './fact.ts'
+import { MissingFactError } from './fact.ts'
 import type { NameMatcher } from './name-pattern.ts'
-import type { Inquiry } from './question.ts'
+import type { ConditionInput } from './question.ts'
 import type { NumberedCaller } from './subject-numbers.ts'
 
 /** A rule made ready to be asked. */
@@ -18,12 +18,12 @@ export interface CompiledRule {
   /** Undefined for the namespace itself and everything beneath it. */
   readonly tables: readonly NameMatcher[] | undefined
   /** For each of `tables` a name that stands for all that it matches (name-pattern.ts). */
-  readonly samples: readonly string[] | undefined
+  readonly sampleNames: readonly string[] | undefined
   readonly condition: Condition | undefined
   /** What is answered where this rule decides; made once, when it first does. */
   readonly decision: Decision
   /** Takes the error of a condition that could not be told. */
-  failed(error: unknown): void
+  reportFailure(error: unknown): void
 }
 
 /** Stands for any table in the namespace of the rules, also one that does not exist yet. */
@@ -33,65 +33,67 @@ export const anyTable = Symbol('any table')
  * What is asked of the rules of a namespace: the name of a table directly in it, or undefined for the namespace
  * itself and whatever lies deeper.
  */
-export type TableQuestion = string | typeof anyTable | undefined
+export type TableSelector = string | typeof anyTable | undefined
 
 /**
  * How a condition counts that depends on a fact that is pending, or on an id that is not known: against the caller
  * (`worst`: a deny applies, an allow does not) or for the caller (`best`). A condition that depends on a fact that is
  * unknown, or that fails, always counts against the caller.
  */
-export type Outlook = 'worst' | 'best'
+export type PendingAssumption = 'worst' | 'best'
 
 /** What is asked of every rule on the way of a decision. */
-export interface Asked {
-  readonly inquiry: Inquiry
+export interface Evaluation {
+  readonly input: ConditionInput
   readonly caller: NumberedCaller
   /** The name of what is asked about, and how deep the namespace is that it is in; undefined for a namespace. */
   readonly table: string | undefined
   readonly depth: number
-  readonly outlook: Outlook
+  readonly assumption: PendingAssumption
   /** What conditions say that say the same of every object that is asked about, as far as that was asked before. */
-  readonly given: GivenAnswers
+  readonly knownConditions: KnownConditions
   /** Becomes true if another condition was asked: all the same, the result may be another the next time. */
-  metCondition: boolean
+  evaluatedCondition: boolean
   /** Becomes true if a condition depended on what is pending. */
-  metPending: boolean
+  foundPending: boolean
 }
 
 /** What conditions say of all objects alike; none of them fails. */
-export type GivenAnswers = ReadonlyMap<Condition, boolean | 'pending'>
+export type KnownConditions = ReadonlyMap<Condition, boolean | 'pending'>
 
 /** Where every condition is to be asked. */
-export const nothingGiven: GivenAnswers = new Map()
+export const noKnownConditions: KnownConditions = new Map()
 
 /** Whether a rule about the permission that names the caller decides the question: the one place that asks rules. */
-export function applies(rule: CompiledRule, asked: Asked, table: TableQuestion): boolean {
+export function ruleApplies(rule: CompiledRule, evaluation: Evaluation, table: TableSelector): boolean {
   const { tables, except } = rule
   if (tables !== undefined && table !== anyTable) {
     if (table === undefined || !tables.some((matches) => matches(table))) return false
   }
-  return !except.some((number) => asked.caller.numbers.has(number)) && holds(rule, asked)
+  return (
+    !except.some((number) => evaluation.caller.subjects.has(number)) && conditionApplies(rule, evaluation)
+  )
 }
 
 /** Whether the condition of the rule makes it apply, if it has one. */
-function holds(rule: CompiledRule, asked: Asked): boolean {
+function conditionApplies(rule: CompiledRule, requested: Evaluation): boolean {
   const { condition } = rule
   if (condition === undefined) return true
-  const { inquiry } = asked
-  const given = asked.given.get(condition)
-  if (given !== undefined) return given === 'pending' ? byOutlook(rule, asked) : given
-  asked.metCondition = true
-  if (condition.readsId && inquiry.id === undefined) return byOutlook(rule, asked)
+  const { input } = requested
+  const stated = requested.knownConditions.get(condition)
+  if (stated !== undefined) return stated === 'pending' ? applyAssumption(rule, requested) : stated
+  requested.evaluatedCondition = true
+  if (condition.readsId && input.id === undefined) return applyAssumption(rule, requested)
   try {
-    return condition.holds(inquiry)
+    return condition.evaluate(input)
   } catch (error) {
-    if (!(error instanceof FactWithoutValue)) rule.failed(error)
-    else if (error.isPending) return byOutlook(rule, asked)
+    if (!(error instanceof MissingFactError)) rule.reportFailure(error)
+    else if (error.isPending) return applyAssumption(rule, requested)
     return rule.effect === 'deny'
   }
 }
 
-function byOutlook({ effect }: CompiledRule, asked: Asked): boolean {
-  asked.metPending = true
-  return (effect === 'deny') === (asked.outlook === 'worst')
+function applyAssumption({ effect }: CompiledRule, requested: Evaluation): boolean {
+  requested.foundPending = true
+  return (effect === 'deny') === (requested.assumption === 'worst')
 }

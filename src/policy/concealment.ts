@@ -1,11 +1,11 @@
 import type { ObjectKind } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
-import { describing } from './describing.ts'
-import { nearest, type PolicyNode } from './policy-node.ts'
-import type { Question } from './question.ts'
+import { describePermissions } from './describing.ts'
+import { nearestNode, type PolicyNode } from './policy-node.ts'
+import type { AuthorizationRequest } from './question.ts'
 
 /** Whoever may do one of these to an object may know that it is there. */
-const knowing: Readonly<Record<ObjectKind, readonly Permission[]>> = {
+const permissionsToKnow: Readonly<Record<ObjectKind, readonly Permission[]>> = {
   namespace: ['ListNamespaces', 'ListTables', 'DescribeNamespace', 'NamespaceExists'],
   table: ['ListTables', 'DescribeTable', 'TableExists'],
   materialized_view: ['ListTables', 'DescribeTable', 'TableExists'],
@@ -14,42 +14,42 @@ const knowing: Readonly<Record<ObjectKind, readonly Permission[]>> = {
 }
 
 /** Tells who may know what, from the policies below that root. */
-export function concealmentOf(
+export function createConcealment(
   root: PolicyNode,
-  couldBeAllowed: (question: Question) => boolean,
-  showsBeneath: (question: Question) => unknown,
+  couldBeAllowed: (request: AuthorizationRequest) => boolean,
+  showsBeneath: (request: AuthorizationRequest) => unknown,
 ) {
   /** The facts are those of the other operation: what the refused one states does not matter. */
-  function may(question: Question, permission: Permission): boolean {
-    return couldBeAllowed({ ...question, permission, operation: describing[question.kind].operation })
+  function may(request: AuthorizationRequest, permission: Permission): boolean {
+    return couldBeAllowed({ ...request, permission, operation: describePermissions[request.kind].operation })
   }
 
-  function mayKnow(question: Question): boolean {
-    if (knowing[question.kind].some((permission) => may(question, permission))) return true
+  function canKnow(request: AuthorizationRequest): boolean {
+    if (permissionsToKnow[request.kind].some((permission) => may(request, permission))) return true
     // Listings show it on the way to what is beneath it.
-    return question.kind === 'namespace' && showsBeneath(question) !== undefined
+    return request.kind === 'namespace' && showsBeneath(request) !== undefined
   }
 
-  function mayDescribe(question: Question): boolean {
-    return may(question, describing[question.kind].permission)
+  function canDescribe(request: AuthorizationRequest): boolean {
+    return may(request, describePermissions[request.kind].permission)
   }
 
-  function mayListReferences(question: Question): boolean {
-    return may(question, 'ListTableTags') && may(question, 'ListTableBranches')
+  function canListReferences(request: AuthorizationRequest): boolean {
+    return may(request, 'ListTableTags') && may(request, 'ListTableBranches')
   }
 
-  function conceals(question: Question): boolean {
-    const { kind, id } = question
+  function isConcealed(request: AuthorizationRequest): boolean {
+    const { kind, id } = request
     // The root is there for everybody.
     if (id.length === 0) return false
     const depth = kind === 'namespace' ? id.length : id.length - 1
-    const status = statusAt(nearest(root, id, depth))
+    const status = statusAt(nearestNode(root, id, depth))
     if (status !== undefined) return status === 404
     // Whoever sent no credential is asked for one, whether or not the object is there: that tells nothing of it.
-    return question.principal.method !== 'anonymous' && !mayKnow(question)
+    return request.principal.method !== 'anonymous' && !canKnow(request)
   }
 
-  return { conceals, mayKnow, mayDescribe, mayListReferences }
+  return { isConcealed, canKnow, canDescribe, canListReferences }
 }
 
 /** What the deepest namespace says that says something. */

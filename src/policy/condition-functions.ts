@@ -1,6 +1,6 @@
-import { faultOfRange, inRange } from './address-ranges.ts'
-import { faultOfFolder, liesUnder } from './folder-paths.ts'
-import { matcherOf } from './name-pattern.ts'
+import { validateAddressRange, isInAddressRange } from './address-ranges.ts'
+import { validateFolder, isUnderFolder } from './folder-paths.ts'
+import { createNameMatcher } from './name-pattern.ts'
 
 /** A function that conditions have besides those of CEL. Its argument is written out, so it is checked at load. */
 export interface ConditionFunction {
@@ -8,19 +8,29 @@ export interface ConditionFunction {
   readonly signature: string
   readonly call: (text: string, argument: string) => boolean
   /** Why the argument cannot be used; undefined for one that can. */
-  readonly faultOf: (argument: string) => string | undefined
+  readonly validateArgument: (argument: string) => string | undefined
 }
 
 /** The functions of our own, by name. They replace regular expressions, which a caller could make very slow. */
 export const conditionFunctions: ReadonlyMap<string, ConditionFunction> = new Map([
-  ['inCidr', { signature: 'string.inCidr(string): bool', call: inRange, faultOf: faultOfRange }],
-  ['isUnder', { signature: 'string.isUnder(string): bool', call: liesUnder, faultOf: faultOfFolder }],
+  [
+    'inCidr',
+    {
+      signature: 'string.inCidr(string): bool',
+      call: isInAddressRange,
+      validateArgument: validateAddressRange,
+    },
+  ],
+  [
+    'isUnder',
+    { signature: 'string.isUnder(string): bool', call: isUnderFolder, validateArgument: validateFolder },
+  ],
   [
     'like',
     {
       signature: 'string.like(string): bool',
-      call: (text: string, pattern: string) => matcherOf(pattern)(text),
-      faultOf: () => undefined,
+      call: (text: string, pattern: string) => createNameMatcher(pattern)(text),
+      validateArgument: () => undefined,
     },
   ],
 ])

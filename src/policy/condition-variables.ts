@@ -1,17 +1,17 @@
 import type { Principal } from '../identity/principal.ts'
-import { valueOf } from './fact.ts'
-import type { Inquiry, OperationFacts } from './question.ts'
+import { factValue } from './fact.ts'
+import type { ConditionInput, OperationFacts } from './question.ts'
 
 /** What decides the value of a variable: the request alone, the time, the object, or a fact of the operation. */
-type Source = 'request' | 'time' | 'object' | 'fact'
+type VariableSource = 'request' | 'time' | 'object' | 'fact'
 
 /** A variable of conditions. */
 export interface ConditionVariable {
   /** Its type in CEL. */
   readonly type: string
-  readonly source: Source
+  readonly source: VariableSource
   /** Its value. Throws FactWithoutValue if it has none. */
-  readonly read: (inquiry: Inquiry) => unknown
+  readonly read: (inquiry: ConditionInput) => unknown
 }
 
 /** The caller, as conditions see it. A class, as the library tells types apart by their constructors. */
@@ -57,7 +57,7 @@ export const conditionTypes = {
 
 /** Everything that a condition can ask for, by name. */
 export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
-  principal: { type: 'Principal', source: 'request', read: ({ principal }) => principalValueOf(principal) },
+  principal: { type: 'Principal', source: 'request', read: ({ principal }) => principalValueFor(principal) },
   client: {
     type: 'Client',
     source: 'request',
@@ -67,24 +67,24 @@ export const conditionVariables: Readonly<Record<string, ConditionVariable>> = {
   context: { type: 'map<string, string>', source: 'request', read: ({ request }) => request.context },
   operation: { type: 'string', source: 'request', read: ({ permission }) => permission },
   id: { type: 'list<string>', source: 'object', read: ({ id }) => id },
-  mode: operationFact('mode', 'string'),
-  behavior: operationFact('behavior', 'string'),
-  branch: operationFact('branch', 'string'),
-  tag: operationFact('tag', 'string'),
-  destination: operationFact('destination', 'list<string>'),
-  manifestPath: operationFact('manifestPath', 'string'),
-  location: operationFact('location', 'string'),
-  metadata: operationFact('metadata', 'map<string, string>'),
-  properties: operationFact('properties', 'map<string, string>'),
+  mode: createFactVariable('mode', 'string'),
+  behavior: createFactVariable('behavior', 'string'),
+  branch: createFactVariable('branch', 'string'),
+  tag: createFactVariable('tag', 'string'),
+  destination: createFactVariable('destination', 'list<string>'),
+  manifestPath: createFactVariable('manifestPath', 'string'),
+  location: createFactVariable('location', 'string'),
+  metadata: createFactVariable('metadata', 'map<string, string>'),
+  properties: createFactVariable('properties', 'map<string, string>'),
 }
 
-function operationFact(name: keyof OperationFacts, type: string): ConditionVariable {
-  return { type, source: 'fact', read: ({ operation }) => valueOf<unknown>(operation[name]) }
+function createFactVariable(name: keyof OperationFacts, type: string): ConditionVariable {
+  return { type, source: 'fact', read: ({ operation }) => factValue<unknown>(operation[name]) }
 }
 
 const principalValues = new WeakMap<Principal, PrincipalValue>()
 
-function principalValueOf(principal: Principal): PrincipalValue {
+function principalValueFor(principal: Principal): PrincipalValue {
   let value = principalValues.get(principal)
   if (value === undefined) principalValues.set(principal, (value = new PrincipalValue(principal)))
   return value

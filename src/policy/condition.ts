@@ -2,8 +2,8 @@ import { Environment, EvaluationError, type ASTNode } from '@marcbachmann/cel-js
 import type { Permission } from '../interface/permissions.ts'
 import { celFunctions, conditionFunctions, loopFunctions } from './condition-functions.ts'
 import { conditionTypes, conditionVariables, type ConditionVariable } from './condition-variables.ts'
-import type { Inquiry, OperationFacts } from './question.ts'
-import { didYouMean } from './suggestion.ts'
+import type { ConditionInput, OperationFacts } from './question.ts'
+import { suggestSimilar } from './suggestion.ts'
 
 /** What must hold for a rule to apply. */
 export interface Condition {
@@ -15,27 +15,27 @@ export interface Condition {
   readonly readsId: boolean
   readonly readsTime: boolean
   /** What it denies, if it is a requirement of commits. */
-  readonly demand?: Demand
+  readonly requirement?: RequirementRestriction
   /**
    * Whether it holds. Throws FactWithoutValue if it depends on a fact that has none; anything else that is thrown is
    * a failure of the condition.
    */
-  readonly holds: (inquiry: Inquiry) => boolean
+  readonly evaluate: (inquiry: ConditionInput) => boolean
 }
 
 /** What a requirement of commits restricts, and the changes of whole tables that it allows all the same. */
-export interface Demand {
+export interface RequirementRestriction {
   readonly kind: 'metadata' | 'branches' | 'folders' | 'freeze'
   readonly allowedWholeTable: ReadonlySet<Permission>
 }
 
 /** Why a text is no condition: what is wrong, and at which of its characters. */
-export interface ConditionFault {
+export interface ConditionError {
   readonly index: number
   readonly message: string
 }
 
-const maximumLength = 2000
+const maxLength = 2000
 
 /**
  * What `when` is written in: CEL with the variables and functions of `condition-*.ts`, checked against their types.
@@ -49,50 +49,50 @@ for (const [name, { type }] of Object.entries(conditionVariables)) environment.r
 for (const { signature, call } of conditionFunctions.values()) environment.registerFunction(signature, call)
 
 /** Compiles a condition, or says what is wrong with it. What one evaluation costs is bounded by its length. */
-export function compileCondition(text: string): Condition | ConditionFault {
-  if (text.length > maximumLength) {
-    return { index: 0, message: `is ${text.length} characters long; expected at most ${maximumLength}` }
+export function compileCondition(text: string): Condition | ConditionError {
+  if (text.length > maxLength) {
+    return { index: 0, message: `is ${text.length} characters long; expected at most ${maxLength}` }
   }
   try {
     const evaluate = environment.parse(text)
     const names = new Set<string>()
-    const fault = faultIn(evaluate.ast, names, undefined)
+    const fault = findUnsupported(evaluate.ast, names, undefined)
     if (fault !== undefined) return fault
     const { valid, type, error } = evaluate.check()
-    if (!valid) return faultOf(error)
+    if (!valid) return parseLibraryError(error)
     if (type !== 'bool')
       return { index: 0, message: `is of type ${type}; expected a comparison, of type bool` }
-    return conditionOf(text, evaluate, names)
+    return createCondition(text, evaluate, names)
   } catch (error) {
-    return faultOf(error)
+    return parseLibraryError(error)
   }
 }
 
 /** Why a condition could not be told, in one line and without the values of the request. */
-export function reasonOf(error: unknown): string {
+export function describeConditionError(error: unknown): string {
   if (error instanceof EvaluationError) return error.code
   return error instanceof Error ? error.message : 'not an error'
 }
 
 /** Whether compiling found a fault. */
-export function isFault(result: Condition | ConditionFault): result is ConditionFault {
+export function isConditionError(result: Condition | ConditionError): result is ConditionError {
   return 'message' in result
 }
 
-function conditionOf(
+function createCondition(
   text: string,
   evaluate: (scope: object) => unknown,
   names: ReadonlySet<string>,
 ): Condition {
   const read = Object.entries(conditionVariables).filter(([name]) => names.has(name))
   const reads = (source: string): boolean => read.some(([, variable]) => variable.source === source)
-  const Scope = scopeOf(read)
+  const Scope = createScopeClass(read)
   return {
     text,
     facts: read.filter(([, { source }]) => source === 'fact').map(([name]) => name as keyof OperationFacts),
     readsId: reads('object'),
     readsTime: reads('time'),
-    holds(inquiry) {
+    evaluate(inquiry) {
       const result = evaluate(new Scope(inquiry))
       if (typeof result !== 'boolean') throw new Error('the result of the condition is not a boolean')
       return result
@@ -104,10 +104,10 @@ function conditionOf(
  * The variables of a condition, each read only if the evaluation comes to it: CEL takes no notice of an error beside
  * what decides an `||` or `&&`, and so of no fact without a value.
  */
-function scopeOf(read: readonly (readonly [string, ConditionVariable])[]) {
+function createScopeClass(read: readonly (readonly [string, ConditionVariable])[]) {
   class Scope {
-    readonly inquiry: Inquiry
-    constructor(inquiry: Inquiry) {
+    readonly inquiry: ConditionInput
+    constructor(inquiry: ConditionInput) {
       this.inquiry = inquiry
     }
   }
@@ -122,65 +122,69 @@ function scopeOf(read: readonly (readonly [string, ConditionVariable])[]) {
 }
 
 /** What the library would accept and we do not; collects the names on the way. */
-function faultIn(node: ASTNode, names: Set<string>, loop: ASTNode | undefined): ConditionFault | undefined {
+function findUnsupported(
+  node: ASTNode,
+  names: Set<string>,
+  loop: ASTNode | undefined,
+): ConditionError | undefined {
   if (node.op === 'id') names.add(node.args)
   let inner = loop
   if (node.op === 'call' || node.op === 'rcall') {
     const [name] = node.args
-    const fault = faultOfCall(node, name, node.args.at(-1) as readonly ASTNode[])
-    if (fault !== undefined) return fault
+    const error = validateCall(node, name, node.args.at(-1) as readonly ASTNode[])
+    if (error !== undefined) return error
     if (loopFunctions.has(name)) {
-      if (loop !== undefined) return at(node, `nested "${name}"; only one loop is allowed`)
+      if (loop !== undefined) return errorAt(node, `nested "${name}"; only one loop is allowed`)
       inner = node
     }
   }
-  for (const child of childrenOf(node.args)) {
-    const fault = faultIn(child, names, inner)
-    if (fault !== undefined) return fault
+  for (const child of childNodes(node.args)) {
+    const error = findUnsupported(child, names, inner)
+    if (error !== undefined) return error
   }
   return undefined
 }
 
-function faultOfCall(node: ASTNode, name: string, given: readonly ASTNode[]): ConditionFault | undefined {
+function validateCall(node: ASTNode, name: string, stated: readonly ASTNode[]): ConditionError | undefined {
   const own = conditionFunctions.get(name)
   if (own === undefined) {
     if (!celFunctions.includes(name)) {
       const known = [...celFunctions, ...conditionFunctions.keys()]
-      const suggestion = name === 'matches' ? '; did you mean "like"?' : didYouMean(name, known)
-      return at(node, `unknown function "${name}"${suggestion}`)
+      const suggestion = name === 'matches' ? '; did you mean "like"?' : suggestSimilar(name, known)
+      return errorAt(node, `unknown function "${name}"${suggestion}`)
     }
-    if (name.startsWith('get') && given.length > 0)
-      return at(node, `"${name}" takes no time zone; times are in UTC`)
+    if (name.startsWith('get') && stated.length > 0)
+      return errorAt(node, `"${name}" takes no time zone; times are in UTC`)
     return undefined
   }
-  const [argument] = given
+  const [argument] = stated
   if (argument?.op !== 'value' || typeof argument.args !== 'string') {
-    return at(argument ?? node, `"${name}" takes one string literal`)
+    return errorAt(argument ?? node, `"${name}" takes one string literal`)
   }
-  const fault = own.faultOf(argument.args)
-  return fault === undefined ? undefined : at(argument, fault)
+  const error = own.validateArgument(argument.args)
+  return error === undefined ? undefined : errorAt(argument, error)
 }
 
-function at({ start }: ASTNode, message: string): ConditionFault {
+function errorAt({ start }: ASTNode, message: string): ConditionError {
   return { index: start, message }
 }
 
-function* childrenOf(value: unknown): Generator<ASTNode> {
+function* childNodes(value: unknown): Generator<ASTNode> {
   if (Array.isArray(value)) {
-    for (const item of value) yield* childrenOf(item)
+    for (const item of value) yield* childNodes(item)
   } else if (typeof value === 'object' && value !== null && 'op' in value) {
     yield value as ASTNode
   }
 }
 
 /** A fault that the library found, with its place, and with a suggestion where a name is not known. */
-function faultOf(error: unknown): ConditionFault {
+function parseLibraryError(error: unknown): ConditionError {
   const { code, summary, range } = error as EvaluationError
   if (summary === undefined) throw error
   const unknown = /^(?:Unknown variable|No such key): (\w+)$/.exec(summary)?.[1]
   const fields = Object.values(conditionTypes).flatMap(({ fields }) => Object.keys(fields))
   const candidates = code === 'unknown_variable' ? Object.keys(conditionVariables) : fields
-  const suggestion = unknown === undefined ? '' : didYouMean(unknown, candidates)
+  const suggestion = unknown === undefined ? '' : suggestSimilar(unknown, candidates)
   const text = summary.charAt(0).toLowerCase() + summary.slice(1)
   return { index: range?.start ?? 0, message: text + suggestion }
 }

@@ -1,35 +1,39 @@
 import type { Permission } from '../interface/permissions.ts'
 import type { Condition } from './condition.ts'
-import { FactWithoutValue, unknown } from './fact.ts'
+import { MissingFactError, unknown } from './fact.ts'
 import { constantFacts } from './operation-facts.ts'
-import type { Inquiry } from './question.ts'
-import { watchPending } from './watch-pending.ts'
+import type { ConditionInput } from './question.ts'
+import { watchPendingFacts } from './watch-pending.ts'
 
 /** The result of a condition that is the same in every request: it depends on an unknown fact, or fails, or neither. */
-export type Constant = 'true' | 'false' | 'failed' | 'unknown'
+export type ConstantResult = 'true' | 'false' | 'failed' | 'unknown'
 
-const results = new WeakMap<Condition, Map<string, Constant | undefined>>()
+const results = new WeakMap<Condition, Map<string, ConstantResult | undefined>>()
 
 /**
  * Which requests for a permission are meant: all of them, all of them whatever the operation is called, or those that
  * change a whole table.
  */
-type Requests = 'all' | 'any operation' | 'whole table'
+type RequestScope = 'all' | 'any operation' | 'whole table'
 
 /** The result of the condition in all such requests for the permission; undefined if it depends on the request. */
-export function constantOf(
+export function constantResult(
   condition: Condition,
   permission: Permission,
-  requests: Requests = 'all',
-): Constant | undefined {
+  requests: RequestScope = 'all',
+): ConstantResult | undefined {
   let known = results.get(condition)
   if (known === undefined) results.set(condition, (known = new Map()))
   const key = `${permission} ${requests}`
-  if (!known.has(key)) known.set(key, evaluate(condition, permission, requests))
+  if (!known.has(key)) known.set(key, computeConstantResult(condition, permission, requests))
   return known.get(key)
 }
 
-function evaluate(condition: Condition, permission: Permission, requests: Requests): Constant | undefined {
+function computeConstantResult(
+  condition: Condition,
+  permission: Permission,
+  requests: RequestScope,
+): ConstantResult | undefined {
   const facts = constantFacts(permission)
   // The rows of one branch are overwritten without changing the whole table.
   const isWhole = requests === 'whole table' && permission === 'OverwriteTable'
@@ -38,8 +42,8 @@ function evaluate(condition: Condition, permission: Permission, requests: Reques
     isOpen = true
     throw new Error('the condition depends on the request')
   }
-  const inquiry: Inquiry = {
-    operation: watchPending(isWhole ? { ...facts, branch: unknown } : facts, () => {
+  const inquiry: ConditionInput = {
+    operation: watchPendingFacts(isWhole ? { ...facts, branch: unknown } : facts, () => {
       isOpen = true
     }),
     get permission() {
@@ -59,9 +63,9 @@ function evaluate(condition: Condition, permission: Permission, requests: Reques
     },
   }
   try {
-    return condition.holds(inquiry) ? 'true' : 'false'
+    return condition.evaluate(inquiry) ? 'true' : 'false'
   } catch (error) {
     if (isOpen) return undefined
-    return error instanceof FactWithoutValue ? 'unknown' : 'failed'
+    return error instanceof MissingFactError ? 'unknown' : 'failed'
   }
 }

@@ -1,41 +1,41 @@
 import type { NamedSubjects } from './policy-document.ts'
 import { mostSpecific, type ReachingRule } from './rule-reach.ts'
-import { concernOf, type Concern, type KnownCaller } from './subject-logic.ts'
+import { matchSubjects, type SubjectMatch, type KnownCaller } from './subject-logic.ts'
 
 /** What a condition comes to: one that cannot be told (`failed`) makes a deny apply and an allow not. */
-export type Truth = 'true' | 'false' | 'failed'
+export type ConditionResult = 'true' | 'false' | 'failed'
 
 /** What is known of a question besides its operation and its object: the caller, and conditions by their text. */
-export interface Known {
+export interface KnownInputs {
   readonly caller: KnownCaller
-  readonly conditions: ReadonlyMap<string, Truth>
+  readonly conditions: ReadonlyMap<string, ConditionResult>
 }
 
 /** An answer, and the rule that makes it. */
-export interface Answer {
+export interface RuleDecision {
   readonly allowed: boolean
-  readonly by: ReachingRule | undefined
+  readonly decidingRule: ReachingRule | undefined
 }
 
 /** What of a rule is open. */
-export interface OpenRule {
-  readonly by: ReachingRule
-  readonly concern: Concern
+export interface UndecidedRule {
+  readonly reaching: ReachingRule
+  readonly match: SubjectMatch
   readonly condition: string | undefined
 }
 
 /** An answer, or the rules on which it still depends. */
-export type Reduced = Answer | { readonly open: readonly OpenRule[] }
+export type PartialDecision = RuleDecision | { readonly undecided: readonly UndecidedRule[] }
 
 /** A case in which two sets of rules answer differently: all that must be known for it, and both answers. */
-export interface Difference {
-  readonly known: Known
-  readonly before: Answer
-  readonly after: Answer
+export interface DecisionDifference {
+  readonly known: KnownInputs
+  readonly before: RuleDecision
+  readonly after: RuleDecision
 }
 
 /** How many cases are told apart before the search gives up. */
-const maximumCases = 50_000
+const maxCases = 50_000
 
 /**
  * A case in which the rules allowed before and deny after (`loses`), or the other way round (`gains`); undefined
@@ -46,22 +46,27 @@ const maximumCases = 50_000
 export function findDifference(
   before: readonly ReachingRule[],
   after: readonly ReachingRule[],
-  start: Known,
+  start: KnownInputs,
   direction: 'gains' | 'loses',
-): Difference | undefined {
+): DecisionDifference | undefined {
   let cases = 0
   return search(start)
 
-  function search(known: Known): Difference | undefined {
-    if (++cases > maximumCases) throw new RangeError('too many rules for one object to analyze all callers')
-    const one = reduce(before, known)
-    const other = reduce(after, known)
-    if (!('open' in one) && one.allowed !== (direction === 'loses')) return undefined
-    if (!('open' in other) && other.allowed !== (direction === 'gains')) return undefined
-    if (!('open' in one) && !('open' in other)) return { known, before: one, after: other }
-    if ('open' in one && 'open' in other && textOf(one.open) === textOf(other.open)) return undefined
-    for (const next of branches(
-      ['open' in one ? one.open : [], 'open' in other ? other.open : []].flat(),
+  function search(known: KnownInputs): DecisionDifference | undefined {
+    if (++cases > maxCases) throw new RangeError('too many rules for one object to analyze all callers')
+    const one = evaluatePartially(before, known)
+    const other = evaluatePartially(after, known)
+    if (!('undecided' in one) && one.allowed !== (direction === 'loses')) return undefined
+    if (!('undecided' in other) && other.allowed !== (direction === 'gains')) return undefined
+    if (!('undecided' in one) && !('undecided' in other)) return { known, before: one, after: other }
+    if (
+      'undecided' in one &&
+      'undecided' in other &&
+      dependencyKey(one.undecided) === dependencyKey(other.undecided)
+    )
+      return undefined
+    for (const next of splitCases(
+      ['undecided' in one ? one.undecided : [], 'undecided' in other ? other.undecided : []].flat(),
       known,
     )) {
       const found = search(next)
@@ -72,52 +77,61 @@ export function findDifference(
 }
 
 /** What the rules answer, as far as what is known tells. */
-export function reduce(rules: readonly ReachingRule[], known: Known): Reduced {
+export function evaluatePartially(rules: readonly ReachingRule[], known: KnownInputs): PartialDecision {
   const seen = rules.flatMap((by) => {
-    const rule = openRule(by, known)
+    const rule = evaluateRule(by, known)
     return rule === undefined ? [] : [rule]
   })
-  const applying = seen.filter(({ concern, condition }) => concern === true && condition === undefined)
-  const denying = ofEffect(applying, 'deny')
-  if (denying.length > 0) return { allowed: false, by: nameable(denying) }
-  if (ofEffect(seen, 'allow').length === 0) return { allowed: false, by: undefined }
-  const allowing = ofEffect(applying, 'allow')
-  if (allowing.length > 0 && ofEffect(seen, 'deny').length === 0)
-    return { allowed: true, by: nameable(allowing) }
-  return { open: seen }
+  const applying = seen.filter(({ match, condition }) => match === true && condition === undefined)
+  const denying = rulesWithEffect(applying, 'deny')
+  if (denying.length > 0) return { allowed: false, decidingRule: decidingRuleOf(denying) }
+  if (rulesWithEffect(seen, 'allow').length === 0) return { allowed: false, decidingRule: undefined }
+  const allowing = rulesWithEffect(applying, 'allow')
+  if (allowing.length > 0 && rulesWithEffect(seen, 'deny').length === 0)
+    return { allowed: true, decidingRule: decidingRuleOf(allowing) }
+  return { undecided: seen }
 }
 
-function nameable(rules: readonly OpenRule[]): ReachingRule | undefined {
-  return mostSpecific(rules.map(({ by }) => by))
+function decidingRuleOf(rules: readonly UndecidedRule[]): ReachingRule | undefined {
+  return mostSpecific(rules.map(({ reaching }) => reaching))
 }
 
-function ofEffect(rules: readonly OpenRule[], effect: 'allow' | 'deny'): readonly OpenRule[] {
-  return rules.filter(({ by }) => by.rule.effect === effect)
+function rulesWithEffect(
+  rules: readonly UndecidedRule[],
+  effect: 'allow' | 'deny',
+): readonly UndecidedRule[] {
+  return rules.filter(({ reaching }) => reaching.rule.effect === effect)
 }
 
 /** Undefined where it certainly does not apply. */
-function openRule(by: ReachingRule, { caller, conditions }: Known): OpenRule | undefined {
-  const concern = concernOf(by.rule.subjects, caller)
-  if (concern === false) return undefined
-  const text = by.rule.condition?.text
+function evaluateRule(
+  reaching: ReachingRule,
+  { caller, conditions }: KnownInputs,
+): UndecidedRule | undefined {
+  const match = matchSubjects(reaching.rule.subjects, caller)
+  if (match === false) return undefined
+  const text = reaching.rule.condition?.text
   const truth = text === undefined ? 'true' : conditions.get(text)
-  if (truth === undefined) return { by, concern, condition: text }
-  const holds = truth === 'true' || (truth === 'failed' && by.rule.effect === 'deny')
-  return holds ? { by, concern, condition: undefined } : undefined
+  if (truth === undefined) return { reaching, match, condition: text }
+  const holds = truth === 'true' || (truth === 'failed' && reaching.rule.effect === 'deny')
+  return holds ? { reaching, match, condition: undefined } : undefined
 }
 
 /** What rules depend on, in one text: the same for rules that say the same. */
-function textOf(rules: readonly OpenRule[]): string {
-  const texts = rules.map(({ by, concern, condition }) =>
-    JSON.stringify([by.rule.effect, concern, condition]),
+function dependencyKey(rules: readonly UndecidedRule[]): string {
+  const texts = rules.map(({ reaching, match, condition }) =>
+    JSON.stringify([reaching.rule.effect, match, condition]),
   )
   return [...new Set(texts)].toSorted().join('\n')
 }
 
 /** The cases that differ in the first thing on which the rules depend; together they are all cases. */
-function branches(rules: readonly OpenRule[], { caller, conditions }: Known): readonly Known[] {
-  const names = rules.flatMap(({ concern }) =>
-    typeof concern === 'boolean' ? [] : [concern, ...(concern.except ? [concern.except] : [])],
+function splitCases(
+  rules: readonly UndecidedRule[],
+  { caller, conditions }: KnownInputs,
+): readonly KnownInputs[] {
+  const names = rules.flatMap(({ match }) =>
+    typeof match === 'boolean' ? [] : [match, ...(match.except ? [match.except] : [])],
   )
   const all = (kind: keyof NamedSubjects): readonly string[] => [
     ...new Set(names.flatMap((list) => list[kind])),
@@ -127,14 +141,14 @@ function branches(rules: readonly OpenRule[], { caller, conditions }: Known): re
   if (users.length > 0) return ['', ...users].map((user) => ({ caller: { ...caller, user }, conditions }))
   if (keys.length > 0) return ['', ...keys].map((key) => ({ caller: { ...caller, key }, conditions }))
   if (group !== undefined) {
-    const { groups, others } = caller
-    const without = others === 'all' ? others : new Set([...others, group])
+    const { groups, excludedGroups } = caller
+    const without = excludedGroups === 'all' ? excludedGroups : new Set([...excludedGroups, group])
     return [
-      { caller: { ...caller, others: without }, conditions },
+      { caller: { ...caller, excludedGroups: without }, conditions },
       { caller: { ...caller, groups: new Set([...groups, group]) }, conditions },
     ]
   }
   const text = rules.find(({ condition }) => condition !== undefined)?.condition ?? ''
-  const truths: readonly Truth[] = ['true', 'false', 'failed']
+  const truths: readonly ConditionResult[] = ['true', 'false', 'failed']
   return truths.map((truth) => ({ caller, conditions: new Map([...conditions, [text, truth]]) }))
 }

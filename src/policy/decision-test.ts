@@ -1,6 +1,6 @@
 import type { Permission } from '../interface/permissions.ts'
 import type { Decision, RuleReference } from './decision.ts'
-import type { Question } from './question.ts'
+import type { AuthorizationRequest } from './question.ts'
 import type { PolicySet } from './trie.ts'
 
 /** What somebody expects the policies to decide. */
@@ -12,7 +12,7 @@ export interface DecisionTest {
   readonly file: string
   readonly line: number
   /** One for each operation that is named. */
-  readonly questions: readonly Question[]
+  readonly requests: readonly AuthorizationRequest[]
   /** Whether each is asked about everything beneath the namespace, too. */
   readonly beneath: boolean
   readonly expect: 'allow' | 'deny'
@@ -21,22 +21,22 @@ export interface DecisionTest {
 }
 
 /** A decision that is not the expected one. */
-interface Disagreement {
+interface Mismatch {
   readonly permission: Permission
   readonly decision: Decision
 }
 
 /** What became of a test. */
-export interface TestOutcome {
+export interface TestResult {
   readonly test: DecisionTest
   /** Empty where it passed. */
-  readonly disagreements: readonly Disagreement[]
+  readonly mismatches: readonly Mismatch[]
 }
 
 /** What became of all tests, and the rules that decided at least one question, as `policy/rule`. */
 export interface TestRun {
-  readonly outcomes: readonly TestOutcome[]
-  readonly deciding: ReadonlySet<string>
+  readonly results: readonly TestResult[]
+  readonly decidingRules: ReadonlySet<string>
 }
 
 /** Asks the policies that are right for a test what it asks. */
@@ -44,26 +44,28 @@ export function runTests(
   tests: readonly DecisionTest[],
   policiesFor: (test: DecisionTest) => Pick<PolicySet, 'decide' | 'decideBeneath'>,
 ): TestRun {
-  const deciding = new Set<string>()
-  const outcomes = tests.map((test) => {
+  const decidingRules = new Set<string>()
+  const results = tests.map((test) => {
     const set = policiesFor(test)
-    const disagreements = test.questions.flatMap((question): readonly Disagreement[] => {
-      const decision = test.beneath ? set.decideBeneath(question) : set.decide(question)
-      if (decision.rule) deciding.add(fullName(decision.rule))
-      return isExpected(test, decision) ? [] : [{ permission: question.permission, decision }]
+    const mismatches = test.requests.flatMap((request): readonly Mismatch[] => {
+      const decision = test.beneath ? set.decideBeneath(request) : set.decide(request)
+      if (decision.rule) decidingRules.add(qualifiedRuleName(decision.rule))
+      return isExpected(test, decision) ? [] : [{ permission: request.permission, decision }]
     })
-    return { test, disagreements }
+    return { test, mismatches }
   })
-  return { outcomes, deciding }
+  return { results, decidingRules }
 }
 
 /** The name of a rule among all policies of a folder. */
-export function fullName({ policy, rule }: Pick<RuleReference, 'policy' | 'rule'>): string {
+export function qualifiedRuleName({ policy, rule }: Pick<RuleReference, 'policy' | 'rule'>): string {
   return `${policy}/${rule}`
 }
 
 function isExpected({ expect, rule }: DecisionTest, decision: Decision): boolean {
   if (decision.allowed !== (expect === 'allow')) return false
   if (rule === undefined) return true
-  return decision.rule !== undefined && (rule === decision.rule.rule || rule === fullName(decision.rule))
+  return (
+    decision.rule !== undefined && (rule === decision.rule.rule || rule === qualifiedRuleName(decision.rule))
+  )
 }

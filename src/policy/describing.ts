@@ -4,19 +4,19 @@ import { pending } from './fact.ts'
 import { noFacts, type OperationFacts } from './question.ts'
 
 /** The permission to describe an object, and the facts of any description of it. */
-interface Describing {
+interface DescribePermission {
   readonly permission: Permission
   readonly operation: OperationFacts
 }
 
 // A caller who may describe one branch of a table, or one tag, may know that the table is there.
-const table: Describing = {
+const table: DescribePermission = {
   permission: 'DescribeTable',
   operation: { ...noFacts, branch: pending, tag: pending },
 }
 
 /** What callers ask for who describe an object of that kind. */
-export const describing: Readonly<Record<ObjectKind, Describing>> = {
+export const describePermissions: Readonly<Record<ObjectKind, DescribePermission>> = {
   namespace: { permission: 'DescribeNamespace', operation: noFacts },
   table,
   materialized_view: table,

@@ -1,16 +1,16 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
-import type { Answer } from './decision-logic.ts'
-import { isInNamespace, type DecisionChange, type PolicyDiff } from './diff.ts'
-import { grouped } from './grouped.ts'
-import { keyOf, referenceTo, type Position } from './rule-reach.ts'
+import type { RuleDecision } from './decision-logic.ts'
+import { isNamespaceMember, type DecisionChange, type PolicyDiff } from './diff.ts'
+import { groupBy } from './grouped.ts'
+import { namespaceKey, createRuleReference, type ObjectPosition } from './rule-reach.ts'
 
 /** Changes of several operations for the same callers by the same rules. */
 export interface ChangeSummary {
   readonly example: DecisionChange
   readonly permissions: ReadonlySet<Permission>
   /** Whether it holds for everything beneath the namespace, and not for what no policy names there alone. */
-  readonly isWhole: boolean
+  readonly coversSubtree: boolean
 }
 
 /**
@@ -18,66 +18,83 @@ export interface ChangeSummary {
  * namespace is told once.
  */
 export function summarizeDiff({ changes, positions }: PolicyDiff): readonly ChangeSummary[] {
-  const alike = [...grouped(changes, contentOf).values()]
-  const told = alike.flatMap((list) => withoutRepeated(list, positions))
-  return [...grouped(told, placeOf).values()].flatMap((list) => {
+  const alike = [...groupBy(changes, changeKey).values()]
+  const reported = alike.flatMap((list) => removeCovered(list, positions))
+  return [...groupBy(reported, locatedChangeKey).values()].flatMap((list) => {
     const [first] = list
     const permissions = new Set(list.map(({ change }) => change.permission))
-    return first === undefined ? [] : [{ example: first.change, permissions, isWhole: first.isWhole }]
+    return first === undefined
+      ? []
+      : [{ example: first.change, permissions, coversSubtree: first.coversSubtree }]
   })
 }
 
-interface Told {
+interface LocatedChange {
   readonly change: DecisionChange
-  readonly isWhole: boolean
+  readonly coversSubtree: boolean
 }
 
 /** Of changes that differ in their position alone, those that are not beneath one that holds everywhere beneath. */
-function withoutRepeated(
+function removeCovered(
   changes: readonly DecisionChange[],
-  positions: readonly Position[],
-): readonly Told[] {
-  const changed = new Set(changes.map(({ position }) => placeKey(position)))
-  const asksTables = changes.some(({ permission }) => isInNamespace(permission))
+  positions: readonly ObjectPosition[],
+): readonly LocatedChange[] {
+  const changed = new Set(changes.map(({ position }) => positionKey(position)))
+  const asksTables = changes.some(({ permission }) => isNamespaceMember(permission))
   // Where something beneath does not change in this way, the change does not hold everywhere.
   const broken = new Set(
     positions
-      .filter((position) => !changed.has(placeKey(position)) && (asksTables || position.table === undefined))
-      .flatMap(({ namespace }) => prefixesOf(namespace)),
+      .filter(
+        (position) => !changed.has(positionKey(position)) && (asksTables || position.table === undefined),
+      )
+      .flatMap(({ namespace }) => ancestorKeys(namespace)),
   )
-  const isWhole = (namespace: string): boolean =>
+  const coversSubtree = (namespace: string): boolean =>
     changed.has(JSON.stringify([namespace, null])) && !broken.has(namespace)
   return changes
     .filter(({ position: { namespace, table } }) => {
-      const around = prefixesOf(namespace)
-      return !(table === undefined ? around.slice(0, -1) : around).some(isWhole)
+      const around = ancestorKeys(namespace)
+      return !(table === undefined ? around.slice(0, -1) : around).some(coversSubtree)
     })
     .map((change) => {
       const { namespace, table } = change.position
-      return { change, isWhole: table === undefined && isWhole(keyOf(namespace)) }
+      return { change, coversSubtree: table === undefined && coversSubtree(namespaceKey(namespace)) }
     })
 }
 
-function placeKey({ namespace, table }: Position): string {
-  return JSON.stringify([keyOf(namespace), table ?? null])
+function positionKey({ namespace, table }: ObjectPosition): string {
+  return JSON.stringify([namespaceKey(namespace), table ?? null])
 }
 
 /** The keys of the namespaces from the root to that one. */
-function prefixesOf(namespace: Identifier): readonly string[] {
-  return [...namespace, ''].map((_, depth) => keyOf(namespace.slice(0, depth)))
+function ancestorKeys(namespace: Identifier): readonly string[] {
+  return [...namespace, ''].map((_, depth) => namespaceKey(namespace.slice(0, depth)))
 }
 
-function contentOf({ permission, direction, known, before, after }: DecisionChange): string {
-  const { isAnonymous, user, key, groups, others } = known.caller
-  const caller = [isAnonymous, user, key, [...groups], others === 'all' ? others : [...others]]
-  return JSON.stringify([permission, direction, caller, [...known.conditions], ruleOf(before), ruleOf(after)])
+function changeKey({ permission, direction, known, before, after }: DecisionChange): string {
+  const { isAnonymous, user, key, groups, excludedGroups } = known.caller
+  const caller = [
+    isAnonymous,
+    user,
+    key,
+    [...groups],
+    excludedGroups === 'all' ? excludedGroups : [...excludedGroups],
+  ]
+  return JSON.stringify([
+    permission,
+    direction,
+    caller,
+    [...known.conditions],
+    decidingRuleReference(before),
+    decidingRuleReference(after),
+  ])
 }
 
-function placeOf({ change, isWhole }: Told): string {
+function locatedChangeKey({ change, coversSubtree }: LocatedChange): string {
   const { permission: _, ...rest } = change
-  return JSON.stringify([contentOf({ ...rest, permission: 'ListTables' }), change.position, isWhole])
+  return JSON.stringify([changeKey({ ...rest, permission: 'ListTables' }), change.position, coversSubtree])
 }
 
-function ruleOf({ by }: Answer): unknown {
-  return by && referenceTo(by)
+function decidingRuleReference({ decidingRule }: RuleDecision): unknown {
+  return decidingRule && createRuleReference(decidingRule)
 }

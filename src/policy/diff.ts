@@ -1,24 +1,24 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import { permissionNames, type Permission } from '../interface/permissions.ts'
-import { findDifference, type Difference, type Known } from './decision-logic.ts'
-import { nameClasses } from './name-classes.ts'
-import { matcherOf } from './name-pattern.ts'
-import { kindOf } from './object-kind.ts'
+import { findDifference, type DecisionDifference, type KnownInputs } from './decision-logic.ts'
+import { representativeNames } from './name-classes.ts'
+import { createNameMatcher } from './name-pattern.ts'
+import { objectKindOfPermission } from './object-kind.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import {
   documentsAbove,
   indexDocuments,
-  keyOf,
+  namespaceKey,
   rulesReaching,
   type DocumentIndex,
-  type Position,
+  type ObjectPosition,
   type ReachingRule,
 } from './rule-reach.ts'
-import { anybody, subjectsIn, unauthenticated, type Subject } from './subject-logic.ts'
+import { anySubject, listSubjects, anonymousSubject, type Subject } from './subject-logic.ts'
 
 /** A decision that two sets of policies make differently. */
-export interface DecisionChange extends Difference {
-  readonly position: Position
+export interface DecisionChange extends DecisionDifference {
+  readonly position: ObjectPosition
   readonly permission: Permission
   readonly direction: 'gains' | 'loses'
 }
@@ -27,7 +27,7 @@ export interface DecisionChange extends Difference {
 export interface PolicyDiff {
   readonly changes: readonly DecisionChange[]
   /** The positions that stand for all objects; those with a table only of namespaces where something changes. */
-  readonly positions: readonly Position[]
+  readonly positions: readonly ObjectPosition[]
 }
 
 /**
@@ -47,32 +47,32 @@ export function diffPolicies(
   after: readonly PolicyDocument[],
 ): PolicyDiff {
   const [one, other] = [indexDocuments(before), indexDocuments(after)]
-  const say = sayings()
+  const say = createContentCache()
   const namespaces = new Map<string, Identifier>([
     ['', []],
-    ...[...before, ...after].map(({ namespace }) => [keyOf(namespace), namespace] as const),
+    ...[...before, ...after].map(({ namespace }) => [namespaceKey(namespace), namespace] as const),
   ])
-  const positions: Position[] = []
+  const positions: ObjectPosition[] = []
   const changes = [...namespaces.values()].flatMap((namespace) => {
     const [above, aboveThen] = [documentsAbove(one, namespace), documentsAbove(other, namespace)]
     if (say(above) === say(aboveThen)) {
       positions.push({ namespace, table: undefined })
       return []
     }
-    const here = [...(one.get(keyOf(namespace)) ?? []), ...(other.get(keyOf(namespace)) ?? [])]
-    const inside = positionsIn(namespace, here)
+    const here = [...(one.get(namespaceKey(namespace)) ?? []), ...(other.get(namespaceKey(namespace)) ?? [])]
+    const inside = positionsInNamespace(namespace, here)
     positions.push(...inside)
     return inside.flatMap((position) =>
       permissionNames
-        .filter((permission) => position.table === undefined || isInNamespace(permission))
-        .flatMap((permission) => changesAt(one, other, position, permission)),
+        .filter((permission) => position.table === undefined || isNamespaceMember(permission))
+        .flatMap((permission) => findChangesAt(one, other, position, permission)),
     )
   })
   return { changes, positions }
 }
 
 /** What the documents say to decisions, in one text; remembered, as many namespaces lie below the same. */
-function sayings(): (documents: readonly PolicyDocument[]) => string {
+function createContentCache(): (documents: readonly PolicyDocument[]) => string {
   const texts = new Map<PolicyDocument, string>()
   return (documents) =>
     documents
@@ -95,78 +95,87 @@ function sayings(): (documents: readonly PolicyDocument[]) => string {
 }
 
 /** The positions that stand for all objects of a namespace; the one without a table also for what no policy names. */
-function positionsIn(namespace: Identifier, documents: readonly PolicyDocument[]): readonly Position[] {
+function positionsInNamespace(
+  namespace: Identifier,
+  documents: readonly PolicyDocument[],
+): readonly ObjectPosition[] {
   const patterns = documents.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
-  const matchers = patterns.map(matcherOf)
+  const matchers = patterns.map(createNameMatcher)
   // A name that matches nothing is decided like a namespace beneath that no policy names.
   const names =
     patterns.length === 0
       ? []
-      : nameClasses(patterns).filter((name) => matchers.some((matches) => matches(name)))
+      : representativeNames(patterns).filter((name) => matchers.some((matches) => matches(name)))
   return [{ namespace, table: undefined }, ...names.map((table) => ({ namespace, table }))]
 }
 
 /** Whether the permission is one on something in a namespace. */
-export function isInNamespace(permission: Permission): boolean {
-  const kind = kindOf(permission)
+export function isNamespaceMember(permission: Permission): boolean {
+  const kind = objectKindOfPermission(permission)
   return kind !== 'namespace' && kind !== 'none'
 }
 
-function changesAt(
+function findChangesAt(
   one: DocumentIndex,
   other: DocumentIndex,
-  position: Position,
+  position: ObjectPosition,
   permission: Permission,
 ): readonly DecisionChange[] {
-  const before = decidingRules(one, position, permission)
-  const after = decidingRules(other, position, permission)
-  if (contentOf(before) === contentOf(after)) return []
-  const find = (start: Known): readonly DecisionChange[] =>
+  const before = effectiveRules(one, position, permission)
+  const after = effectiveRules(other, position, permission)
+  if (rulesKey(before) === rulesKey(after)) return []
+  const find = (start: KnownInputs): readonly DecisionChange[] =>
     (['gains', 'loses'] as const).flatMap((direction) => {
       const found = findDifference(before, after, start, direction)
       return found === undefined ? [] : [{ position, permission, direction, ...found }]
     })
-  const changes = subjectsOf([...before, ...after]).flatMap((subject) => find(onlyKnownAs(subject)))
-  return changes.length > 0 ? changes : find(nothingKnown)
+  const changes = namedSubjects([...before, ...after]).flatMap((subject) => find(inputsOfSubject(subject)))
+  return changes.length > 0 ? changes : find(noKnownInputs)
 }
 
-function decidingRules(
+function effectiveRules(
   index: DocumentIndex,
-  position: Position,
+  position: ObjectPosition,
   permission: Permission,
 ): readonly ReachingRule[] {
   return rulesReaching(index, position, permission).filter(({ obstacle }) => obstacle === undefined)
 }
 
-function contentOf(rules: readonly ReachingRule[]): string {
+function rulesKey(rules: readonly ReachingRule[]): string {
   return JSON.stringify(
     rules.map(({ rule: { effect, subjects, condition } }) => [effect, subjects, condition?.text]),
   )
 }
 
 /** Everybody whom the rules name, a stranger, and a caller without a credential. */
-function subjectsOf(rules: readonly ReachingRule[]): readonly Subject[] {
+function namedSubjects(rules: readonly ReachingRule[]): readonly Subject[] {
   const named = rules.flatMap(({ rule: { subjects } }) => [
-    ...subjectsIn(subjects),
-    ...(subjects.except ? subjectsIn(subjects.except) : []),
+    ...listSubjects(subjects),
+    ...(subjects.except ? listSubjects(subjects.except) : []),
   ])
-  const always = [anybody, unauthenticated]
+  const always = [anySubject, anonymousSubject]
   return [...new Map([...always, ...named].map((subject) => [JSON.stringify(subject), subject])).values()]
 }
 
-const nothingKnown: Known = {
-  caller: { isAnonymous: false, user: undefined, key: undefined, groups: new Set(), others: new Set() },
+const noKnownInputs: KnownInputs = {
+  caller: {
+    isAnonymous: false,
+    user: undefined,
+    key: undefined,
+    groups: new Set(),
+    excludedGroups: new Set(),
+  },
   conditions: new Map(),
 }
 
 /** A caller whom the rules name in this way and in no other. */
-function onlyKnownAs({ kind, name }: Subject): Known {
+function inputsOfSubject({ kind, name }: Subject): KnownInputs {
   const caller = {
     isAnonymous: kind === 'anonymous',
     user: kind === 'user' ? name : '',
     key: kind === 'key' ? name : '',
     groups: new Set(kind === 'group' ? [name] : []),
-    others: 'all',
+    excludedGroups: 'all',
   } as const
   return { caller, conditions: new Map() }
 }

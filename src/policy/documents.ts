@@ -1,34 +1,34 @@
 import type { Permission } from '../interface/permissions.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
-import { requirementOf, requirementsOf } from './commit-fields.ts'
+import { readRequirement, readRequirements } from './commit-fields.ts'
 import { decisionTableFields, documentFields, metadataFields } from './language.ts'
 import type { DecisionTest } from './decision-test.ts'
-import { testsOf } from './test-fields.ts'
-import { labelOf, namespaceOf, permissionsOf, ruleOf } from './rule-fields.ts'
+import { readTests } from './test-fields.ts'
+import { readLabel, readNamespace, readPermissions, readRule } from './rule-fields.ts'
 import {
-  choiceReader,
+  createChoiceReader,
   Field,
   type Fields,
-  fieldsReader,
-  itemsOf,
-  optional,
-  textOf,
-  type Report,
+  createFieldsReader,
+  readItems,
+  readOptional,
+  readText,
+  type ReportProblem,
 } from './yaml-fields.ts'
 import type { YamlNode } from './yaml-node.ts'
-import { locator, readYaml, type Locate } from './yaml-text.ts'
+import { createLocator, readYaml, type Locate } from './yaml-text.ts'
 
 const noPermissions: ReadonlySet<Permission> = new Set()
 
-const readDocument = fieldsReader(documentFields)
-const readDecisionTable = fieldsReader(decisionTableFields)
-const readMetadata = fieldsReader(metadataFields)
-const readVersion = choiceReader(['catalog-gateway/v1'])
-const readKind = choiceReader(['AccessPolicy'])
-const readMode = choiceReader(['enforce', 'shadow'])
-const readInherit = choiceReader([true, false])
-const readOnDeny = choiceReader([403, 404])
+const readDocumentFields = createFieldsReader(documentFields)
+const readDecisionTableFields = createFieldsReader(decisionTableFields)
+const readMetadataFields = createFieldsReader(metadataFields)
+const readVersion = createChoiceReader(['catalog-gateway/v1'])
+const readKind = createChoiceReader(['AccessPolicy'])
+const readMode = createChoiceReader(['enforce', 'shadow'])
+const readInherit = createChoiceReader([true, false])
+const readOnDeny = createChoiceReader([403, 404])
 
 /** The policies of one file, and every fault in it; where there is a fault, the policies must not be used. */
 export interface ParsedPolicies {
@@ -43,21 +43,21 @@ export interface ParsedPolicies {
  * policy sees all of what it says, and a small file cannot become a large one.
  */
 export function parsePolicies(text: string, file: string): ParsedPolicies {
-  const locate = locator(text)
+  const locate = createLocator(text)
   const problems: PolicyProblem[] = []
-  const report: Report = (offset, message) => problems.push({ file, ...locate(offset), message })
+  const report: ReportProblem = (offset, message) => problems.push({ file, ...locate(offset), message })
   const documents: PolicyDocument[] = []
   const tests: DecisionTest[] = []
   const root = (node: YamlNode): void => {
-    const field = Field.ofDocument(node, text)
+    const field = Field.forDocument(node, text)
     if (isDecisionTable(node)) {
-      tests.push(...decisionTableOf(field, file, locate, report))
+      tests.push(...readDecisionTable(field, file, locate, report))
       return
     }
-    const policy = documentOf(field, file, locate, report, tests)
+    const policy = readDocument(field, file, locate, report, tests)
     if (policy !== undefined) documents.push(policy)
   }
-  readYaml(text, { root, fault: report })
+  readYaml(text, { root, error: report })
   problems.sort(
     (one, other) => (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
   )
@@ -70,48 +70,48 @@ function isDecisionTable(node: YamlNode): boolean {
 }
 
 /** The tests of a document that holds nothing else. */
-function decisionTableOf(
+function readDecisionTable(
   field: Field,
   file: string,
   locate: Locate,
-  report: Report,
+  report: ReportProblem,
 ): readonly DecisionTest[] {
-  const fields = readDecisionTable(field, report)
+  const fields = readDecisionTableFields(field, report)
   if (fields === undefined) return []
-  readVersion(fields.of('apiVersion'), report)
-  const metadata = readMetadata(fields.of('metadata'), report)
-  const name = metadata && labelOf(metadata.of('name'), report)
-  const place = { document: name ?? '', file }
-  return testsOf(fields.of('tests'), place, (offset) => locate(offset).line, report)
+  readVersion(fields.get('apiVersion'), report)
+  const metadata = readMetadataFields(fields.get('metadata'), report)
+  const name = metadata && readLabel(metadata.get('name'), report)
+  const location = { document: name ?? '', file }
+  return readTests(fields.get('tests'), location, (offset) => locate(offset).line, report)
 }
 
 /** The policy of a document; what it expects of the policies is added to the tests. */
-function documentOf(
+function readDocument(
   field: Field,
   file: string,
   locate: Locate,
-  report: Report,
+  report: ReportProblem,
   tests: DecisionTest[],
 ): PolicyDocument | undefined {
-  const fields = readDocument(field, report)
+  const fields = readDocumentFields(field, report)
   if (fields === undefined) return undefined
-  readVersion(fields.of('apiVersion'), report)
-  readKind(fields.of('kind'), report)
-  const metadata = readMetadata(fields.of('metadata'), report)
-  const name = metadata && labelOf(metadata.of('name'), report)
-  if (metadata) optional(metadata, 'description', textOf, report)
-  const mode = optional(fields, 'mode', readMode, report)
+  readVersion(fields.get('apiVersion'), report)
+  readKind(fields.get('kind'), report)
+  const metadata = readMetadataFields(fields.get('metadata'), report)
+  const name = metadata && readLabel(metadata.get('name'), report)
+  if (metadata) readOptional(metadata, 'description', readText, report)
+  const mode = readOptional(fields, 'mode', readMode, report)
   const isShadow = mode === 'shadow'
-  const namespace = namespaceOf(fields.of('namespace'), report)
-  const inherit = optional(fields, 'inherit', readInherit, report) ?? true
-  const final = optional(fields, 'final', permissionsOf, report) ?? noPermissions
-  const onDeny = optional(fields, 'onDeny', readOnDeny, report)
-  const rules = rulesOf(fields, locate, report)
-  const place = { document: name ?? '', file }
-  const expected = optional(
+  const namespace = readNamespace(fields.get('namespace'), report)
+  const inherit = readOptional(fields, 'inherit', readInherit, report) ?? true
+  const final = readOptional(fields, 'final', readPermissions, report) ?? noPermissions
+  const onDeny = readOptional(fields, 'onDeny', readOnDeny, report)
+  const rules = readRules(fields, locate, report)
+  const location = { document: name ?? '', file }
+  const expected = readOptional(
     fields,
     'tests',
-    (field) => testsOf(field, place, (offset) => locate(offset).line, report),
+    (field) => readTests(field, location, (offset) => locate(offset).line, report),
     report,
   )
   tests.push(...(expected ?? []))
@@ -125,14 +125,18 @@ function documentOf(
     onDeny,
     rules,
     file,
-    ...locate(metadata.of('name').offset),
+    ...locate(metadata.get('name').offset),
   }
 }
 
-type ReadRule = (item: Field, line: number, report: Report) => PolicyRule | undefined
+type ReadRule = (item: Field, line: number, report: ReportProblem) => PolicyRule | undefined
 
 /** The rules of a document and what it requires of commits, in their order. */
-function rulesOf(fields: Fields<'rules' | 'commits'>, locate: Locate, report: Report): readonly PolicyRule[] {
+function readRules(
+  fields: Fields<'rules' | 'commits'>,
+  locate: Locate,
+  report: ReportProblem,
+): readonly PolicyRule[] {
   const rules: PolicyRule[] = []
   // Where the rules stand, by id.
   const lines = new Map<string, number>()
@@ -146,10 +150,10 @@ function rulesOf(fields: Fields<'rules' | 'commits'>, locate: Locate, report: Re
       rules.push(rule)
     }
   }
-  const required = optional(fields, 'commits', requirementsOf, report)
-  if (required !== undefined) readAll(required, requirementOf)
+  const required = readOptional(fields, 'commits', readRequirements, report)
+  if (required !== undefined) readAll(required, readRequirement)
   if (required === undefined || fields.has('rules')) {
-    readAll(itemsOf(fields.of('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], ruleOf)
+    readAll(readItems(fields.get('rules'), '[{ id, effect, subjects, operations }]', report) ?? [], readRule)
   }
   return required === undefined ? rules.slice() : rules.toSorted((one, other) => one.line - other.line)
 }

@@ -8,7 +8,7 @@ export const pending: unique symbol = Symbol('pending')
 export type Fact<Value> = Value | typeof unknown | typeof pending
 
 /** Thrown when a condition depends on a fact without a value. */
-export class FactWithoutValue extends Error {
+export class MissingFactError extends Error {
   override readonly name = 'FactWithoutValue'
   readonly isPending: boolean
 
@@ -22,12 +22,12 @@ export class FactWithoutValue extends Error {
   }
 }
 
-const unknownFact = new FactWithoutValue(false)
-const pendingFact = new FactWithoutValue(true)
+const unknownFactError = new MissingFactError(false)
+const pendingFactError = new MissingFactError(true)
 
 /** The value of a fact. Throws FactWithoutValue if it has none. */
-export function valueOf<Value>(fact: Fact<Value>): Value {
-  if (fact === unknown) throw unknownFact
-  if (fact === pending) throw pendingFact
+export function factValue<Value>(fact: Fact<Value>): Value {
+  if (fact === unknown) throw unknownFactError
+  if (fact === pending) throw pendingFactError
   return fact
 }

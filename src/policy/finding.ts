@@ -1,4 +1,4 @@
-import { fullName } from './decision-test.ts'
+import { qualifiedRuleName } from './decision-test.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 
 /** How bad a finding is. `error`: a rule that can never decide. `warning`: probably a mistake. `info`: for people. */
@@ -15,13 +15,13 @@ export interface Finding {
 }
 
 /** A finding about a rule. */
-export function about(
+export function createFinding(
   document: PolicyDocument,
   rule: PolicyRule,
   level: FindingLevel,
   check: string,
   message: string,
 ): Finding {
-  const name = fullName({ policy: document.name, rule: rule.id })
+  const name = qualifiedRuleName({ policy: document.name, rule: rule.id })
   return { level, check, file: document.file, line: rule.line, message: `${name} ${message}` }
 }

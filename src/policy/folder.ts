@@ -5,10 +5,10 @@ import type { ParsedFile } from './parse-in-thread.ts'
 import { parsePolicyFile } from './parse-policy-file.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import { PolicyError, type PolicyProblem } from './policy-error.ts'
-import { policyFileReader } from './policy-file-reader.ts'
-import { policyFolder, type PolicyPlace, type PolicyText } from './policy-place.ts'
-import type { ConditionFailed } from './rule-compiler.ts'
-import { shadowed, type ShadowDiffers } from './shadow.ts'
+import { createPolicyFileReader } from './policy-file-reader.ts'
+import { createFolderLocation, type PolicyLocation, type PolicyText } from './policy-place.ts'
+import type { ReportConditionFailure } from './rule-compiler.ts'
+import { withShadow, type ReportShadowDifference } from './shadow.ts'
 import { compilePolicies, compileSteps, type PolicySet } from './trie.ts'
 
 /** How policies are watched. The callbacks must not throw. */
@@ -20,11 +20,11 @@ export interface WatchPoliciesOptions {
   /** The policies cannot be used; those before stay in force. Called once per fault, and for each `reloadFiles`. */
   readonly onError?: (error: PolicyError) => void
   /** A condition could not be told; see ConditionFailed. */
-  readonly conditionFailed?: ConditionFailed
+  readonly onConditionFailure?: ReportConditionFailure
   /** These documents are in force from now on; told of the first ones too. */
   readonly onDocuments?: (documents: readonly PolicyDocument[]) => void
   /** Policies with `mode: shadow` would have decided otherwise. Without it, nobody asks them. */
-  readonly shadowDiffers?: ShadowDiffers
+  readonly onShadowDifference?: ReportShadowDifference
 }
 
 /** The policies in force, followed until closed. */
@@ -35,45 +35,51 @@ export interface PolicySource {
 }
 
 /** What stands in a folder of policies. */
-export interface PolicyFolder extends Pick<ParsedPolicies, 'tests'> {
+export interface LoadedPolicies extends Pick<ParsedPolicies, 'tests'> {
   /** The policies in force, without those with `mode: shadow`. */
   readonly documents: readonly PolicyDocument[]
   readonly set: PolicySet
   /** All of them, as if those with `mode: shadow` were in force too. */
-  readonly withShadows: Pick<PolicyFolder, 'documents' | 'set'>
+  readonly withShadowPolicies: Pick<LoadedPolicies, 'documents' | 'set'>
 }
 
 /** Throws PolicyError if a place holds no policy: that is a wrong path, more likely than a wish to deny everything. */
-export function assertAnyPolicy(place: string, count: number): void {
+export function assertAnyPolicy(location: string, count: number): void {
   if (count > 0) return
   const message = 'contains no policy in .yaml or .yml files; to deny everything, keep a policy without rules'
-  throw new PolicyError([{ file: place, message }])
+  throw new PolicyError([{ file: location, message }])
 }
 
 /** Loads the policies of a folder. Throws PolicyError with every fault in every file. */
 export async function loadPolicies(folder: string): Promise<PolicySet> {
-  return loadPlace(policyFolder(folder))
+  return loadPoliciesFrom(createFolderLocation(folder))
 }
 
 /** Loads the policies of a place. Throws PolicyError with every fault in every file. */
-export async function loadPlace(place: PolicyPlace): Promise<PolicySet> {
-  return compileTexts((await place.read()).files)
+export async function loadPoliciesFrom(location: PolicyLocation): Promise<PolicySet> {
+  return compilePolicyTexts((await location.read()).files)
 }
 
 /** Compiles the policies of these files. Throws PolicyError with every fault in every file. */
-export function compileTexts(files: readonly PolicyText[]): PolicySet {
-  return runAtOnce(compileFolder(joined(files.map(parsePolicyFile)), {}))
+export function compilePolicyTexts(files: readonly PolicyText[]): PolicySet {
+  return runAtOnce(compileContents(joined(files.map(parsePolicyFile)), {}))
 }
 
 /** Loads the policies of a folder, and what they were made of. Throws PolicyError with every fault in every file. */
-export async function readPolicies(folder: string, conditionFailed?: ConditionFailed): Promise<PolicyFolder> {
-  const files = (await policyFolder(folder).read()).files.map(parsePolicyFile)
+export async function loadPolicyFolder(
+  folder: string,
+  onConditionFailure?: ReportConditionFailure,
+): Promise<LoadedPolicies> {
+  const files = (await createFolderLocation(folder).read()).files.map(parsePolicyFile)
   const { documents, problems } = joined(files)
   const tests = files.flatMap((file) => file.tests)
-  const set = runAtOnce(compileFolder({ documents, problems }, conditionFailed ? { conditionFailed } : {}))
-  const inForce = documents.filter(isInForce)
-  const withShadows = inForce.length === documents.length ? set : compilePolicies(documents, conditionFailed)
-  return { documents: inForce, tests, set, withShadows: { documents, set: withShadows } }
+  const set = runAtOnce(
+    compileContents({ documents, problems }, onConditionFailure ? { onConditionFailure } : {}),
+  )
+  const inForce = documents.filter(isEnforced)
+  const withShadows =
+    inForce.length === documents.length ? set : compilePolicies(documents, onConditionFailure)
+  return { documents: inForce, tests, set, withShadowPolicies: { documents, set: withShadows } }
 }
 
 /**
@@ -83,64 +89,67 @@ export async function readPolicies(folder: string, conditionFailed?: ConditionFa
  * read at once, also without a change, and `onReload` or `onError` called in any case.
  */
 export async function watchPolicies(
-  place: PolicyPlace,
+  location: PolicyLocation,
   options: WatchPoliciesOptions = {},
 ): Promise<PolicySource> {
-  const reader = policyFileReader()
-  const texts = await place.read()
+  const reader = createPolicyFileReader()
+  const texts = await location.read()
   // Nobody waits for the event loop before the first policies are in force.
   const first = joined(reader.read(texts.files))
-  let current = runAtOnce(compileFolder(first, options))
-  options.onDocuments?.(first.documents.filter(isInForce))
+  let current = runAtOnce(compileContents(first, options))
+  options.onDocuments?.(first.documents.filter(isEnforced))
   // Undefined where the last look could not read everything, so that the next one tries again.
   let seen: string | undefined = texts.stamp
   let complaint: string | undefined
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
-  async function look(isForced: boolean): Promise<void> {
+  async function poll(isForced: boolean): Promise<void> {
     const before = seen
     seen = undefined
-    if (!isForced && before === (await place.stamp())) {
+    if (!isForced && before === (await location.stamp())) {
       seen = before
       return
     }
-    const { stamp, files } = await place.read()
+    const { stamp, files } = await location.read()
     const contents = joined(await reader.readInBackground(files))
     seen = stamp
-    const set = await runInSlices(compileFolder(contents, options))
-    if (set.size === 0 && current.size > 0) throw new PolicyError([{ file: place.name, message: emptied }])
+    const set = await runInSlices(compileContents(contents, options))
+    if (set.size === 0 && current.size > 0)
+      throw new PolicyError([{ file: location.name, message: emptiedMessage }])
     if (isClosed) return
     const isNews = isForced || set.revision !== current.revision || complaint !== undefined
     // Also where it says the same: a rule may stand in another line now.
     current = set
     complaint = undefined
-    options.onDocuments?.(contents.documents.filter(isInForce))
+    options.onDocuments?.(contents.documents.filter(isEnforced))
     if (isNews) options.onReload?.(set)
   }
 
   function complain(cause: unknown, isForced: boolean): void {
     const error =
-      cause instanceof PolicyError ? cause : new PolicyError([{ file: place.name, message: String(cause) }])
+      cause instanceof PolicyError
+        ? cause
+        : new PolicyError([{ file: location.name, message: String(cause) }])
     if (isClosed || (error.message === complaint && !isForced)) return
     complaint = error.message
     options.onError?.(error)
   }
 
   // One after the other: what was read first must not be in force last.
-  let looked = Promise.resolve()
-  function lookInOrder(isForced = false): Promise<void> {
-    return (looked = looked.then(() => look(isForced)).catch((cause: unknown) => complain(cause, isForced)))
+  let polled = Promise.resolve()
+  function pollInOrder(isForced = false): Promise<void> {
+    return (polled = polled.then(() => poll(isForced)).catch((cause: unknown) => complain(cause, isForced)))
   }
 
-  function lookLater(): void {
+  function pollLater(): void {
     if (isClosed) return
-    timer = setTimeout(() => void lookInOrder().finally(lookLater), options.intervalMs ?? 2000)
+    timer = setTimeout(() => void pollInOrder().finally(pollLater), options.intervalMs ?? 2000)
     timer.unref()
   }
 
-  lookLater()
-  const forget = onReload(() => lookInOrder(true))
+  pollLater()
+  const forget = onReload(() => pollInOrder(true))
   return {
     current: () => current,
     close() {
@@ -152,21 +161,24 @@ export async function watchPolicies(
 }
 
 /** A folder that lost everything is a mount gone wrong, more likely than a wish to shut everybody out. */
-const emptied = 'no longer contains a policy in force; to deny everything, keep a policy without rules'
+const emptiedMessage = 'no longer contains a policy in force; to deny everything, keep a policy without rules'
 
-function* compileFolder(
+function* compileContents(
   { documents, problems }: ParsedFile,
-  { conditionFailed, shadowDiffers }: Pick<WatchPoliciesOptions, 'conditionFailed' | 'shadowDiffers'>,
+  {
+    onConditionFailure,
+    onShadowDifference,
+  }: Pick<WatchPoliciesOptions, 'onConditionFailure' | 'onShadowDifference'>,
 ): Steps<PolicySet> {
-  const all = [...problems, ...repeatedNames(documents)]
+  const all = [...problems, ...findDuplicateNames(documents)]
   if (all.length > 0) throw new PolicyError(all)
-  const inForce = documents.filter(isInForce)
-  const set = yield* compileSteps(inForce, conditionFailed)
-  if (shadowDiffers === undefined || inForce.length === documents.length) return set
-  return shadowed(set, yield* compileSteps(documents), shadowDiffers)
+  const inForce = documents.filter(isEnforced)
+  const set = yield* compileSteps(inForce, onConditionFailure)
+  if (onShadowDifference === undefined || inForce.length === documents.length) return set
+  return withShadow(set, yield* compileSteps(documents), onShadowDifference)
 }
 
-function isInForce({ isShadow }: PolicyDocument): boolean {
+function isEnforced({ isShadow }: PolicyDocument): boolean {
   return !isShadow
 }
 
@@ -178,7 +190,7 @@ function joined(files: readonly ParsedFile[]): ParsedFile {
 }
 
 /** A decision names a policy by its name alone, so no two may share one. */
-function repeatedNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
+function findDuplicateNames(documents: readonly PolicyDocument[]): readonly PolicyProblem[] {
   const seen = new Map<string, PolicyDocument>()
   return documents.flatMap((document) => {
     const { name, file, line, column } = document

@@ -1,24 +1,24 @@
-import type { GivenAnswers } from './compiled-rule.ts'
+import type { KnownConditions } from './compiled-rule.ts'
 import type { Condition } from './condition.ts'
-import { FactWithoutValue } from './fact.ts'
-import type { PlacedRule } from './grants-beneath.ts'
-import type { Inquiry } from './question.ts'
+import { MissingFactError } from './fact.ts'
+import type { RuleAtNode } from './grants-beneath.ts'
+import type { ConditionInput } from './question.ts'
 import type { NumberedCaller } from './subject-numbers.ts'
 
 /** What conditions say before any object is known, and a text that is the same where they say the same to one caller. */
-export interface Given {
-  readonly answers: GivenAnswers
+export interface PrecomputedConditions {
+  readonly results: KnownConditions
   readonly key: string
 }
 
 /** Asks the conditions of rules that concern the caller, once instead of for every object. */
-export type AskBeforehand = (inquiry: Inquiry, caller: NumberedCaller) => Given
+export type PrecomputeConditions = (inquiry: ConditionInput, caller: NumberedCaller) => PrecomputedConditions
 
 /** So many conditions are asked whether or not an object will depend on them; others where one does. */
-const maximumAsked = 32
+const maxPrecomputed = 32
 
 /** Knows the conditions of those rules. */
-export function conditionsBeforehand(rules: readonly PlacedRule[]): AskBeforehand {
+export function createConditionPrecomputer(rules: readonly RuleAtNode[]): PrecomputeConditions {
   const bySubject = new Map<number, Set<Condition>>()
   for (const { rule } of rules) {
     const { condition } = rule
@@ -35,29 +35,29 @@ export function conditionsBeforehand(rules: readonly PlacedRule[]): AskBeforehan
   function conditionsOf(caller: NumberedCaller): readonly Condition[] {
     let conditions = ofCallers.get(caller)
     if (conditions === undefined) {
-      const all = new Set([...caller.numbers].flatMap((number) => [...(bySubject.get(number) ?? [])]))
-      ofCallers.set(caller, (conditions = [...all].slice(0, maximumAsked)))
+      const all = new Set([...caller.subjects].flatMap((number) => [...(bySubject.get(number) ?? [])]))
+      ofCallers.set(caller, (conditions = [...all].slice(0, maxPrecomputed)))
     }
     return conditions
   }
 
   return (inquiry, caller) => {
-    const answers = new Map<Condition, boolean | 'pending'>()
+    const results = new Map<Condition, boolean | 'pending'>()
     let key = ''
     for (const condition of conditionsOf(caller)) {
-      const answer = answerOf(condition, inquiry)
-      if (answer !== undefined) answers.set(condition, answer)
-      key += answer === undefined ? '?' : answer === 'pending' ? 'p' : Number(answer)
+      const response = evaluateCondition(condition, inquiry)
+      if (response !== undefined) results.set(condition, response)
+      key += response === undefined ? '?' : response === 'pending' ? 'p' : Number(response)
     }
-    return { answers, key }
+    return { results, key }
   }
 }
 
 /** Undefined if it fails: the rule that asks it again reports that. */
-function answerOf(condition: Condition, inquiry: Inquiry): boolean | 'pending' | undefined {
+function evaluateCondition(condition: Condition, inquiry: ConditionInput): boolean | 'pending' | undefined {
   try {
-    return condition.holds(inquiry)
+    return condition.evaluate(inquiry)
   } catch (error) {
-    return error instanceof FactWithoutValue && error.isPending ? 'pending' : undefined
+    return error instanceof MissingFactError && error.isPending ? 'pending' : undefined
   }
 }

@@ -1,5 +1,5 @@
 /** Values by a key, each list in its order, the keys in the order in which they first come. */
-export function grouped<Value>(
+export function groupBy<Value>(
   values: Iterable<Value>,
   keyOf: (value: Value) => string,
 ): ReadonlyMap<string, readonly Value[]> {

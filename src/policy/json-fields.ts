@@ -1,11 +1,11 @@
-import type { Field, Report } from './yaml-fields.ts'
+import type { Field, ReportProblem } from './yaml-fields.ts'
 import type { YamlNode } from './yaml-node.ts'
 
 /** What a field holds, whatever it is; aliases are reported. */
-export function jsonOf(field: Field, report: Report): unknown {
+export function readJson(field: Field, report: ReportProblem): unknown {
   const { node } = field
   const inner = (value: YamlNode | undefined, name: string): unknown =>
-    jsonOf(field.within(name, value, field.offset), report)
+    readJson(field.child(name, value, field.offset), report)
   if (node?.kind === 'scalar') return node.value
   if (node?.kind === 'list') return node.items.map((item, index) => inner(item, String(index)))
   if (node?.kind === 'map')
@@ -15,8 +15,8 @@ export function jsonOf(field: Field, report: Report): unknown {
 }
 
 /** A map of texts to texts. Reports and answers undefined for anything else. */
-export function textMapOf(field: Field, report: Report): ReadonlyMap<string, string> | undefined {
-  const value = field.node?.kind === 'map' ? Object.entries(jsonOf(field, report) as object) : undefined
+export function readTextMap(field: Field, report: ReportProblem): ReadonlyMap<string, string> | undefined {
+  const value = field.node?.kind === 'map' ? Object.entries(readJson(field, report) as object) : undefined
   if (value?.every((entry): entry is [string, string] => typeof entry[1] === 'string')) return new Map(value)
   report(field.offset, `${field.name} is not a map of strings; expected for example { ticket: "T-1" }`)
   return undefined

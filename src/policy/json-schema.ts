@@ -6,7 +6,7 @@ import {
   decisionTableFields,
   documentFields,
   freezeFields,
-  givenFields,
+  requestFields,
   metadataFields,
   namedSubjectFields,
   requirementFields,
@@ -21,11 +21,11 @@ type Schema = Readonly<Record<string, unknown>>
  * The JSON Schema (draft 7, which editors know best) of a policy document, for editors: which fields there are, what they hold and mean. What
  * it cannot say, such as whether a condition is one, only the reader of policies tells.
  */
-export function policySchema(): Schema {
+export function createPolicySchema(): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'AccessPolicy of the catalog gateway',
-    ...object(documentFields, documentSchemas, ['apiVersion', 'kind', 'metadata', 'namespace'], {
+    ...createObjectSchema(documentFields, documentSchemas, ['apiVersion', 'kind', 'metadata', 'namespace'], {
       anyOf: [{ required: ['rules'] }, { required: ['commits'] }],
     }),
     definitions,
@@ -33,11 +33,11 @@ export function policySchema(): Schema {
 }
 
 /** The JSON Schema of a decision table. */
-export function decisionTableSchema(): Schema {
+export function createDecisionTableSchema(): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'DecisionTable of the catalog gateway',
-    ...object(
+    ...createObjectSchema(
       decisionTableFields,
       {
         apiVersion: documentSchemas.apiVersion,
@@ -68,7 +68,7 @@ const subjectSchemas = {
 const ruleSchemas = {
   id: label,
   effect: { enum: ['allow', 'deny'] },
-  subjects: object(subjectFields, subjectSchemas, [], {
+  subjects: createObjectSchema(subjectFields, subjectSchemas, [], {
     anyOf: Object.keys(subjectSchemas)
       .filter((name) => name !== 'except')
       .map((name) => ({ required: [name] })),
@@ -86,18 +86,18 @@ const requirementSchemas = {
   notBranches: names,
   allowWholeTable: operations,
   folders: names,
-  freeze: object(freezeFields, { from: time, until: time }, []),
+  freeze: createObjectSchema(freezeFields, { from: time, until: time }, []),
 }
 
 const texts = { type: 'object', additionalProperties: { type: 'string' } }
 const path = { type: 'array', items: { type: 'string', minLength: 1 } }
 const text = { type: 'string' }
 
-const testSchema = object(
+const testSchema = createObjectSchema(
   testFields,
   {
     name: text,
-    as: object(
+    as: createObjectSchema(
       callerFields,
       {
         anonymous: { const: true },
@@ -115,8 +115,8 @@ const testSchema = object(
     table: { ...path, minItems: 1 },
     transaction: { ...path, minItems: 1 },
     beneath: { const: true },
-    given: object(
-      givenFields,
+    given: createObjectSchema(
+      requestFields,
       {
         address: text,
         now: time,
@@ -143,18 +143,18 @@ const testSchema = object(
 const documentSchemas = {
   apiVersion: { const: 'catalog-gateway/v1' },
   kind: { const: 'AccessPolicy' },
-  metadata: object(metadataFields, { name: label, description: { type: 'string' } }, ['name']),
+  metadata: createObjectSchema(metadataFields, { name: label, description: { type: 'string' } }, ['name']),
   namespace: { type: 'array', items: { type: 'string', minLength: 1, pattern: '^[^*]+$' } },
   mode: { enum: ['enforce', 'shadow'] },
   inherit: { type: 'boolean' },
   final: operations,
   onDeny: { enum: [403, 404] },
-  commits: object(
+  commits: createObjectSchema(
     commitFields,
     {
       require: {
         type: 'array',
-        items: object(requirementFields, requirementSchemas, ['id'], {
+        items: createObjectSchema(requirementFields, requirementSchemas, ['id'], {
           oneOf: Object.keys(requirementSchemas)
             .filter((name) => !['id', 'except', 'allowWholeTable'].includes(name))
             .map((name) => ({ required: [name] })),
@@ -165,7 +165,7 @@ const documentSchemas = {
   ),
   rules: {
     type: 'array',
-    items: object(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),
+    items: createObjectSchema(ruleFields, ruleSchemas, ['id', 'effect', 'subjects', 'operations']),
   },
   tests: { type: 'array', items: testSchema },
 }
@@ -178,11 +178,11 @@ const definitions = {
     items: { enum: [...permissionGroups.keys(), ...permissionNames] },
     minItems: 1,
   },
-  except: object(namedSubjectFields, namedSubjectSchemas, [], { minProperties: 1 }),
+  except: createObjectSchema(namedSubjectFields, namedSubjectSchemas, [], { minProperties: 1 }),
 }
 
 /** An object of these fields and no others; each has its description. */
-function object<Name extends string>(
+function createObjectSchema<Name extends string>(
   descriptions: Readonly<Record<Name, string>>,
   schemas: Readonly<Record<NoInfer<Name>, Schema>>,
   required: readonly NoInfer<Name>[],

@@ -55,7 +55,7 @@ export const callerFields = {
 } as const
 
 /** What a request says besides, in a test. */
-export const givenFields = {
+export const requestFields = {
   address: 'The client address (client.address in conditions). Default: 192.0.2.1.',
   now: 'The time of the request. Default: 2026-01-01T00:00:00Z.',
   context: 'The context headers, by key.',
@@ -129,7 +129,7 @@ export const freezeFields = {
 } as const
 
 /** What a field is called in other languages, and here. */
-export const otherNames: Readonly<Record<string, string>> = {
+export const fieldAliases: Readonly<Record<string, string>> = {
   action: 'operations',
   actions: 'operations',
   condition: 'when',
@@ -145,7 +145,7 @@ export const otherNames: Readonly<Record<string, string>> = {
 }
 
 /** What to say of a field that somebody may look for where it is not. */
-export const misplacedFields: Readonly<Record<string, string>> = {
+export const misplacedFieldHints: Readonly<Record<string, string>> = {
   'rules.final':
     '; a deny always wins, and "final" is a field of the document, next to "rules": the operations that ' +
     'child policies cannot allow',

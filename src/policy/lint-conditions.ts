@@ -1,12 +1,12 @@
-import { operationNamed, operations, type OperationName } from '../interface/operations.ts'
+import { getOperation, operations, type OperationName } from '../interface/operations.ts'
 import { permissionGroups, permissionNames, type Permission } from '../interface/permissions.ts'
 import type { Condition } from './condition.ts'
-import { constantOf, type Constant } from './constant-condition.ts'
+import { constantResult, type ConstantResult } from './constant-condition.ts'
 import { pending, unknown } from './fact.ts'
-import { about, type Finding } from './finding.ts'
-import { grouped } from './grouped.ts'
-import { constantFacts, factsAvailableTo } from './operation-facts.ts'
-import { namesOfPermissions } from './permission-names.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { groupBy } from './grouped.ts'
+import { constantFacts, factsAvailableFor } from './operation-facts.ts'
+import { describePermissionSet } from './permission-names.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { OperationFacts } from './question.ts'
 
@@ -18,53 +18,53 @@ export function lintConditions(documents: readonly PolicyDocument[]): readonly F
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
       const { condition } = rule
-      if (condition === undefined || condition.demand !== undefined) return []
-      const constant = constantFinding(document, rule, condition)
+      if (condition === undefined || condition.requirement !== undefined) return []
+      const constant = findConstantCondition(document, rule, condition)
       return [
-        ...(constant === undefined ? partlyConstant(document, rule, condition) : [constant]),
-        ...absentFacts(document, rule, condition),
+        ...(constant === undefined ? findPartlyConstant(document, rule, condition) : [constant]),
+        ...findAbsentFacts(document, rule, condition),
       ]
     }),
   )
 }
 
 /** What a rule of the effect does if the result of its condition is always the same. */
-function alwaysDoes({ effect }: PolicyRule, result: Constant): 'applies' | 'does not apply' {
+function constantEffect({ effect }: PolicyRule, result: ConstantResult): 'applies' | 'does not apply' {
   const counts = effect === 'deny' && result !== 'false'
   return counts || result === 'true' ? 'applies' : 'does not apply'
 }
 
-function constantFinding(
+function findConstantCondition(
   document: PolicyDocument,
   rule: PolicyRule,
   condition: Condition,
 ): Finding | undefined {
-  const results = new Set<Constant>()
+  const results = new Set<ConstantResult>()
   for (const permission of rule.permissions) {
-    const result = constantOf(condition, permission)
+    const result = constantResult(condition, permission)
     if (result === undefined) return undefined
     results.add(result)
   }
-  const outcomes = new Set([...results].map((result) => alwaysDoes(rule, result)))
+  const outcomes = new Set([...results].map((result) => constantEffect(rule, result)))
   if (outcomes.size !== 1) return undefined
   const [outcome] = outcomes
   const [result] = results
   if (results.size === 1 && result === 'true') {
     const message = 'has a condition that is always true; remove "when"'
-    return about(document, rule, 'warning', 'condition', message)
+    return createFinding(document, rule, 'warning', 'condition', message)
   }
-  const reasons = [...results].map((one) => reasonOf(one, rule, condition))
+  const reasons = [...results].map((one) => describeConstant(one, rule, condition))
   const effect = outcome === 'applies' ? 'so it always applies' : 'so it never applies'
   const message = `has a condition that ${reasons.join(', or ')}, ${effect}`
-  return about(document, rule, 'error', 'condition', message)
+  return createFinding(document, rule, 'error', 'condition', message)
 }
 
-function reasonOf(result: Constant, { permissions }: PolicyRule, { facts }: Condition): string {
+function describeConstant(result: ConstantResult, { permissions }: PolicyRule, { facts }: Condition): string {
   if (result === 'failed') return 'always fails'
   if (result !== 'unknown') return `is always ${result}`
   const depending = [...permissions].filter((permission) => facts.some((fact) => isUnknown(permission, fact)))
   const never = facts.filter((fact) => depending.some((permission) => isUnknown(permission, fact)))
-  return `depends on ${never.join(', ')}, which is always unknown for ${namesOfPermissions(new Set(depending))}`
+  return `depends on ${never.join(', ')}, which is always unknown for ${describePermissionSet(new Set(depending))}`
 }
 
 function isUnknown(permission: Permission, fact: keyof OperationFacts): boolean {
@@ -72,35 +72,37 @@ function isUnknown(permission: Permission, fact: keyof OperationFacts): boolean 
 }
 
 /** Operations that a rule names, not as one of a group, and for which its condition always has the same result. */
-function partlyConstant(
+function findPartlyConstant(
   document: PolicyDocument,
   rule: PolicyRule,
   condition: Condition,
 ): readonly Finding[] {
-  const named = namedAlone(rule.permissions).filter((permission) => !isBatch(permission))
+  const named = permissionsOutsideGroups(rule.permissions).filter((permission) => !isBatch(permission))
   const constants = named.flatMap((permission) => {
-    const result = constantOf(condition, permission, 'any operation')
-    return result === undefined ? [] : [{ permission, outcome: alwaysDoes(rule, result) }]
+    const result = constantResult(condition, permission, 'any operation')
+    return result === undefined ? [] : [{ permission, outcome: constantEffect(rule, result) }]
   })
   const verbs = {
     applies: rule.effect === 'allow' ? 'always allows' : 'always denies',
     'does not apply': rule.effect === 'allow' ? 'never allows' : 'never denies',
   }
-  const parts = grouped(
+  const parts = groupBy(
     constants,
-    ({ permission, outcome }) => `${outcome}\n${constantsRead(condition, permission)}`,
+    ({ permission, outcome }) => `${outcome}\n${describeConstantFacts(condition, permission)}`,
   )
   const said = [...parts.values()].flatMap((alike) => {
     const [first] = alike
     if (first === undefined) return []
-    const names = namesOfPermissions(new Set(alike.map(({ permission }) => permission)))
-    return [`${verbs[first.outcome]} ${names}, for which ${constantsRead(condition, first.permission)}`]
+    const names = describePermissionSet(new Set(alike.map(({ permission }) => permission)))
+    return [
+      `${verbs[first.outcome]} ${names}, for which ${describeConstantFacts(condition, first.permission)}`,
+    ]
   })
-  return said.length === 0 ? [] : [about(document, rule, 'info', 'fact', said.join('; '))]
+  return said.length === 0 ? [] : [createFinding(document, rule, 'info', 'fact', said.join('; '))]
 }
 
 /** The facts that a condition reads and that are the same in every request for the permission. */
-function constantsRead({ facts }: Condition, permission: Permission): string {
+function describeConstantFacts({ facts }: Condition, permission: Permission): string {
   const constants = constantFacts(permission)
   const texts = facts.flatMap((fact) => {
     const value = constants[fact]
@@ -113,20 +115,24 @@ function constantsRead({ facts }: Condition, permission: Permission): string {
   return texts.length === 0 ? 'the condition depends on nothing' : texts.join(' and ')
 }
 
-function absentFacts(document: PolicyDocument, rule: PolicyRule, condition: Condition): readonly Finding[] {
+function findAbsentFacts(
+  document: PolicyDocument,
+  rule: PolicyRule,
+  condition: Condition,
+): readonly Finding[] {
   return condition.facts
-    .filter((fact) => ![...rule.permissions].some((permission) => factsAvailableTo(permission).has(fact)))
+    .filter((fact) => ![...rule.permissions].some((permission) => factsAvailableFor(permission).has(fact)))
     .map((fact) => {
-      const having = new Set(permissionNames.filter((permission) => factsAvailableTo(permission).has(fact)))
+      const having = new Set(permissionNames.filter((permission) => factsAvailableFor(permission).has(fact)))
       const message =
         `has a condition on ${fact}, which is empty for all its operations; ` +
-        `it is a fact of ${namesOfPermissions(having)}`
-      return about(document, rule, 'warning', 'fact', message)
+        `it is a fact of ${describePermissionSet(having)}`
+      return createFinding(document, rule, 'warning', 'fact', message)
     })
 }
 
 /** Permissions of which no whole group is there. */
-function namedAlone(permissions: ReadonlySet<Permission>): readonly Permission[] {
+function permissionsOutsideGroups(permissions: ReadonlySet<Permission>): readonly Permission[] {
   const left = new Set(permissions)
   for (const members of permissionGroups.values()) {
     if (members.length < 2 || !members.every((member) => permissions.has(member))) continue
@@ -136,5 +142,5 @@ function namedAlone(permissions: ReadonlySet<Permission>): readonly Permission[]
 }
 
 function isBatch(permission: Permission): boolean {
-  return permission in operations && operationNamed(permission as OperationName).entries !== undefined
+  return permission in operations && getOperation(permission as OperationName).entries !== undefined
 }

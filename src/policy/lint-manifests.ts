@@ -1,12 +1,15 @@
 import { permissionGroups, type Permission } from '../interface/permissions.ts'
-import { about, type Finding } from './finding.ts'
-import type { FindOpenGrants } from './open-grants.ts'
+import { createFinding, type Finding } from './finding.ts'
+import type { FindUnrestrictedGrants } from './open-grants.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { documentsAbove, indexDocuments } from './rule-reach.ts'
-import { concernOf, knownBy, subjectsIn, type Subject } from './subject-logic.ts'
+import { matchSubjects, knownFromSubject, listSubjects, type Subject } from './subject-logic.ts'
 
 /** What replaces rows or columns of a table as a manifest does. */
-const overwriting = ['OverwriteTable', 'AlterTableDropColumns'] as const satisfies readonly Permission[]
+const overwritePermissions = [
+  'OverwriteTable',
+  'AlterTableDropColumns',
+] as const satisfies readonly Permission[]
 
 /**
  * Rules that allow commits of any manifest. A manifest replaces rows, columns and indexes: a warning for callers who
@@ -14,7 +17,7 @@ const overwriting = ['OverwriteTable', 'AlterTableDropColumns'] as const satisfi
  */
 export function lintManifests(
   documents: readonly PolicyDocument[],
-  findGrants: FindOpenGrants,
+  findGrants: FindUnrestrictedGrants,
 ): readonly Finding[] {
   const requiring = indexDocuments(documents.filter(({ rules }) => rules.some(requiresFolders)))
 
@@ -29,29 +32,31 @@ export function lintManifests(
     const { effect, permissions, condition, subjects } = rule
     if (effect === 'deny' || !permissions.has('CreateTableVersion')) return []
     if (permissions.has('OverwriteTable') || condition?.facts.includes('manifestPath') === true) return []
-    const callers = subjectsIn(subjects).filter((subject) => concernOf(subjects, knownBy(subject)) !== false)
+    const callers = listSubjects(subjects).filter(
+      (subject) => matchSubjects(subjects, knownFromSubject(subject)) !== false,
+    )
     const folders = requirementsFor(document)
-    const free = callers.filter((subject) => !folders.some((one) => concerns(one, subject)))
+    const free = callers.filter((subject) => !folders.some((one) => ruleMayMatch(one, subject)))
     if (free.length === 0) return []
     const overwrites = free.every((subject) => {
       const grants = findGrants(subject, document.namespace)
-      return overwriting.some((permission) => grants.has(permission))
+      return overwritePermissions.some((permission) => grants.has(permission))
     })
     const isGroup = permissionGroups.get('commit')?.every((member) => permissions.has(member)) === true
     const what = isGroup ? '"commit", which includes overwriting' : 'CreateTableVersion'
     const message =
       `allows ${what}: a manifest can replace all rows, columns and indexes; ` +
       'require "folders" of commits here or above'
-    return [about(document, rule, overwrites ? 'info' : 'warning', 'manifest', message)]
+    return [createFinding(document, rule, overwrites ? 'info' : 'warning', 'manifest', message)]
   }
 
   return documents.flatMap((document) => document.rules.flatMap((rule) => finding(document, rule)))
 }
 
 function requiresFolders({ condition }: PolicyRule): boolean {
-  return condition?.demand?.kind === 'folders'
+  return condition?.requirement?.kind === 'folders'
 }
 
-function concerns({ subjects }: PolicyRule, subject: Subject): boolean {
-  return concernOf(subjects, knownBy(subject)) !== false
+function ruleMayMatch({ subjects }: PolicyRule, subject: Subject): boolean {
+  return matchSubjects(subjects, knownFromSubject(subject)) !== false
 }

@@ -1,68 +1,72 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
-import { changesOfBranches } from './commit-demands.ts'
-import { constantOf } from './constant-condition.ts'
-import { about, type Finding } from './finding.ts'
-import { grouped } from './grouped.ts'
-import type { FindOpenGrants, OpenGrants } from './open-grants.ts'
+import { branchChanges } from './commit-demands.ts'
+import { constantResult } from './constant-condition.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { groupBy } from './grouped.ts'
+import type { FindUnrestrictedGrants, UnrestrictedGrants } from './open-grants.ts'
 import type { PolicyDocument } from './policy-document.ts'
-import { documentsAbove, keyOf, type DocumentIndex } from './rule-reach.ts'
-import { maximumRules, type PlacedRule } from './rules-by-subject.ts'
-import { concernOf, knownBy, subjectsIn, type Subject } from './subject-logic.ts'
+import { documentsAbove, namespaceKey, type DocumentIndex } from './rule-reach.ts'
+import { maxRules, type RuleInDocument } from './rules-by-subject.ts'
+import { matchSubjects, knownFromSubject, listSubjects, type Subject } from './subject-logic.ts'
 
 /** What together replaces a table with every branch: one that takes it away or overwrites it, and one that makes it. */
-const removing = ['DeregisterTable', 'DropTable', 'OverwriteTable', 'RenameTable'] as const
-const making = ['RegisterTable', 'CreateTable'] as const
+const removePermissions = ['DeregisterTable', 'DropTable', 'OverwriteTable', 'RenameTable'] as const
+const createPermissions = ['RegisterTable', 'CreateTable'] as const
 
 /** The most callers that are tried for one rule, besides those whom it names: the time that lint takes must be bounded. */
-const maximumTried = 20
+const maxCandidates = 20
 
 /**
  * Rules that restrict branches while the same callers may replace whole tables, and requirements that allow it.
  * Requirements without `allowWholeTable` deny whole-table changes by themselves.
  */
-export function lintWayAround(
+export function lintBranchBypass(
   documents: readonly PolicyDocument[],
   index: DocumentIndex,
-  findGrants: FindOpenGrants,
+  findGrants: FindUnrestrictedGrants,
 ): readonly Finding[] {
-  const findWay = wayFinder(documents, index, findGrants)
+  const findWay = createBypassFinder(documents, index, findGrants)
   return documents.flatMap((document) =>
     document.rules.flatMap((rule) => {
-      const demand = rule.condition?.demand
-      if (demand !== undefined) return allowedReplacement({ document, rule })
+      const requirement = rule.condition?.requirement
+      if (requirement !== undefined) return findAllowedReplacement({ document, rule })
       if (!restrictsBranches({ document, rule })) return []
       const way = findWay({ document, rule })
-      return way === undefined ? [] : [about(document, rule, 'warning', 'way-around', messageOf(way))]
+      return way === undefined
+        ? []
+        : [createFinding(document, rule, 'warning', 'way-around', describeBypass(way))]
     }),
   )
 }
 
-function allowedReplacement({ document, rule }: PlacedRule): readonly Finding[] {
-  const allowed = rule.condition?.demand?.allowedWholeTable ?? new Set()
-  const first = removing.find((permission) => permission !== 'RenameTable' && allowed.has(permission))
+function findAllowedReplacement({ document, rule }: RuleInDocument): readonly Finding[] {
+  const allowed = rule.condition?.requirement?.allowedWholeTable ?? new Set()
+  const first = removePermissions.find(
+    (permission) => permission !== 'RenameTable' && allowed.has(permission),
+  )
   if (first === undefined || !allowed.has('RegisterTable')) return []
   const message = `allows ${first} and RegisterTable on whole tables, which together can replace every branch of a table; list at most one of them in "allowWholeTable"`
-  return [about(document, rule, 'warning', 'way-around', message)]
+  return [createFinding(document, rule, 'warning', 'way-around', message)]
 }
 
 /** Whether the rule depends on the branch of a change. */
-function restrictsBranches({ rule: { condition, permissions } }: PlacedRule): boolean {
+function restrictsBranches({ rule: { condition, permissions } }: RuleInDocument): boolean {
   if (condition?.facts.includes('branch') !== true) return false
   return [...permissions].some((permission) => isRestricted(permission, condition))
 }
 
 function isRestricted(
   permission: Permission,
-  condition: NonNullable<PlacedRule['rule']['condition']>,
+  condition: NonNullable<RuleInDocument['rule']['condition']>,
 ): boolean {
-  return changesOfBranches.has(permission) && constantOf(condition, permission) === undefined
+  return branchChanges.has(permission) && constantResult(condition, permission) === undefined
 }
 
 /** Permissions that replace a table, each with the rule that allows it. */
-type Way = readonly (readonly [Permission, PlacedRule])[]
+type Bypass = readonly (readonly [Permission, RuleInDocument])[]
 
-function messageOf(way: Way): string {
+function describeBypass(way: Bypass): string {
   const names = way.map(([permission]) => permission).join(' and ')
   const rules = new Set(
     way.map(([, { document, rule }]) => `${document.name}/${rule.id} (${document.file}:${rule.line})`),
@@ -73,38 +77,38 @@ function messageOf(way: Way): string {
   )
 }
 
-function wayFinder(
+function createBypassFinder(
   documents: readonly PolicyDocument[],
   index: DocumentIndex,
-  findGrants: FindOpenGrants,
-): (own: PlacedRule) => Way | undefined {
-  const replacing = replacingRules(documents)
-  const beneath = rulesBeneath(replacing)
-  const byNamespace = grouped(replacing, ({ document }) => keyOf(document.namespace))
+  findGrants: FindUnrestrictedGrants,
+): (own: RuleInDocument) => Bypass | undefined {
+  const replacing = rulesGrantingReplacement(documents)
+  const beneath = indexRulesBeneath(replacing)
+  const byNamespace = groupBy(replacing, ({ document }) => namespaceKey(document.namespace))
 
   return (own) => {
     const { namespace } = own.document
-    for (const subject of subjectsIn(own.rule.subjects)) {
-      if (concernOf(own.rule.subjects, knownBy(subject)) === false) continue
-      const way = wayOf(own, subject, namespace, findGrants)
+    for (const subject of listSubjects(own.rule.subjects)) {
+      if (matchSubjects(own.rule.subjects, knownFromSubject(subject)) === false) continue
+      const way = findBypass(own, subject, namespace, findGrants)
       if (way !== undefined) return way
     }
     // Callers whom the rule concerns by another name, and tables of namespaces beneath.
     const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
     const others = [
-      ...paths.flatMap((path) => byNamespace.get(keyOf(path))?.slice(0, maximumRules) ?? []),
+      ...paths.flatMap((path) => byNamespace.get(namespaceKey(path))?.slice(0, maxRules) ?? []),
       ...(own.rule.tables === undefined ? beneath(namespace) : []),
     ]
     let tried = 0
     for (const other of others) {
       const isBeneath = other.document.namespace.length > namespace.length
-      if (isBeneath && isBehindBoundary(other.document.namespace, namespace, index)) continue
-      const place = isBeneath ? other.document.namespace : namespace
-      for (const subject of subjectsIn(other.rule.subjects)) {
-        const concern = concernOf(own.rule.subjects, knownBy(subject))
+      if (isBeneath && isInheritanceStopped(other.document.namespace, namespace, index)) continue
+      const location = isBeneath ? other.document.namespace : namespace
+      for (const subject of listSubjects(other.rule.subjects)) {
+        const concern = matchSubjects(own.rule.subjects, knownFromSubject(subject))
         if (concern === false || (concern !== true && !own.rule.subjects.any)) continue
-        if (++tried > maximumTried) return undefined
-        const way = wayOf(own, subject, place, findGrants)
+        if (++tried > maxCandidates) return undefined
+        const way = findBypass(own, subject, location, findGrants)
         if (way !== undefined) return way
       }
     }
@@ -113,39 +117,39 @@ function wayFinder(
 }
 
 /** How callers who are restricted by the rule can replace tables of the namespace. */
-function wayOf(
-  own: PlacedRule,
+function findBypass(
+  own: RuleInDocument,
   subject: Subject,
   namespace: Identifier,
-  findGrants: FindOpenGrants,
-): Way | undefined {
+  findGrants: FindUnrestrictedGrants,
+): Bypass | undefined {
   const grants = findGrants(subject, namespace)
   const { condition, effect, permissions, tables } = own.rule
   // Callers who are allowed all that without the condition are not restricted by it.
   const restricted = [...permissions].filter((permission) => condition && isRestricted(permission, condition))
   if (effect === 'allow' && restricted.every((permission) => grants.has(permission))) return undefined
-  const sharesTables = ({ rule }: PlacedRule): boolean =>
+  const capacitiesTables = ({ rule }: RuleInDocument): boolean =>
     rule.tables === undefined || tables === undefined || rule.tables.some((one) => tables.includes(one))
-  const first = firstOf(removing, grants, sharesTables)
-  const second = firstOf(making, grants, sharesTables)
+  const first = findFirstGrant(removePermissions, grants, capacitiesTables)
+  const second = findFirstGrant(createPermissions, grants, capacitiesTables)
   return first && second && [first, second]
 }
 
-function firstOf(
+function findFirstGrant(
   permissions: readonly Permission[],
-  grants: OpenGrants,
-  isFitting: (placed: PlacedRule) => boolean,
-): readonly [Permission, PlacedRule] | undefined {
+  grants: UnrestrictedGrants,
+  isFitting: (located: RuleInDocument) => boolean,
+): readonly [Permission, RuleInDocument] | undefined {
   for (const permission of permissions) {
-    const placed = grants.get(permission)
-    if (placed !== undefined && isFitting(placed)) return [permission, placed]
+    const located = grants.get(permission)
+    if (located !== undefined && isFitting(located)) return [permission, located]
   }
   return undefined
 }
 
 /** The rules that allow a part of a replacement, in the order of their namespaces. */
-function replacingRules(documents: readonly PolicyDocument[]): readonly PlacedRule[] {
-  const parts: readonly Permission[] = [...removing, ...making]
+function rulesGrantingReplacement(documents: readonly PolicyDocument[]): readonly RuleInDocument[] {
+  const parts: readonly Permission[] = [...removePermissions, ...createPermissions]
   return documents
     .flatMap((document) => document.rules.map((rule) => ({ document, rule })))
     .filter(
@@ -154,21 +158,23 @@ function replacingRules(documents: readonly PolicyDocument[]): readonly PlacedRu
 }
 
 /** Finds the rules of namespaces beneath one: in the order of their keys, these lie together. */
-function rulesBeneath(rules: readonly PlacedRule[]): (namespace: Identifier) => readonly PlacedRule[] {
+function indexRulesBeneath(
+  rules: readonly RuleInDocument[],
+): (namespace: Identifier) => readonly RuleInDocument[] {
   const sorted = rules
-    .map((placed) => ({ key: prefixOf(placed.document.namespace), placed }))
+    .map((located) => ({ key: namespacePrefix(located.document.namespace), placed: located }))
     .toSorted((one, other) => (one.key < other.key ? -1 : Number(one.key > other.key)))
 
   return (namespace) => {
-    const prefix = prefixOf(namespace)
+    const prefix = namespacePrefix(namespace)
     let [low, high] = [0, sorted.length]
     while (low < high) {
       const middle = (low + high) >>> 1
       if ((sorted[middle]?.key ?? '') <= prefix) low = middle + 1
       else high = middle
     }
-    const found: PlacedRule[] = []
-    for (let at = low; at < sorted.length && found.length < maximumRules; at++) {
+    const found: RuleInDocument[] = []
+    for (let at = low; at < sorted.length && found.length < maxRules; at++) {
       const entry = sorted[at]
       if (entry?.key.startsWith(prefix) !== true) break
       found.push(entry.placed)
@@ -177,11 +183,11 @@ function rulesBeneath(rules: readonly PlacedRule[]): (namespace: Identifier) => 
   }
 }
 
-function prefixOf(namespace: Identifier): string {
+function namespacePrefix(namespace: Identifier): string {
   return namespace.map((part) => `${part}/`).join('')
 }
 
-function isBehindBoundary(lower: Identifier, upper: Identifier, index: DocumentIndex): boolean {
+function isInheritanceStopped(lower: Identifier, upper: Identifier, index: DocumentIndex): boolean {
   return documentsAbove(index, lower).some(
     ({ inherit, namespace }) => !inherit && namespace.length > upper.length,
   )

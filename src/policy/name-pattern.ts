@@ -5,7 +5,7 @@ export type NameMatcher = (name: string) => boolean
  * The matcher of a pattern. It takes no longer than the length of the name times the number of `*`, whatever the
  * name: a regular expression could be made to take much longer.
  */
-export function matcherOf(pattern: string): NameMatcher {
+export function createNameMatcher(pattern: string): NameMatcher {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return (name) => name === pattern
@@ -14,11 +14,11 @@ export function matcherOf(pattern: string): NameMatcher {
       return false
     const end = name.length - last.length
     let position = first.length
-    for (const piece of rest) {
+    for (const chunk of rest) {
       // The leftmost place leaves the most room for the pieces that follow.
-      const found = name.indexOf(piece, position)
-      if (found < 0 || found + piece.length > end) return false
-      position = found + piece.length
+      const found = name.indexOf(chunk, position)
+      if (found < 0 || found + chunk.length > end) return false
+      position = found + chunk.length
     }
     return true
   }
@@ -28,6 +28,6 @@ export function matcherOf(pattern: string): NameMatcher {
  * A name that stands for all that the pattern matches: another pattern matches it only if it matches every name that
  * this one does, for what it holds instead of each `*` is in no pattern and no name.
  */
-export function sampleOf(pattern: string): string {
+export function sampleName(pattern: string): string {
   return pattern.replaceAll('*', '\0')
 }

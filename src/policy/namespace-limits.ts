@@ -1,23 +1,23 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
-import { documentsAbove, keyOf, type DocumentIndex } from './rule-reach.ts'
+import { documentsAbove, namespaceKey, type DocumentIndex } from './rule-reach.ts'
 
 /** What policies say of whole namespaces. Each namespace is computed once, as thousands of policies may share it. */
 export interface NamespaceLimits {
   /** The permissions that namespaces above that one keep to themselves (`final`). */
-  readonly reservedAbove: (namespace: Identifier) => ReadonlySet<Permission>
+  readonly reservedPermissions: (namespace: Identifier) => ReadonlySet<Permission>
   /** The depth of the lowest namespace, from the root down to that one, that does not inherit. */
-  readonly floorOf: (namespace: Identifier) => number
+  readonly inheritanceFloor: (namespace: Identifier) => number
 }
 
 /** Reads the limits of namespaces from the policies of an index. */
-export function namespaceLimits(index: DocumentIndex): NamespaceLimits {
+export function createNamespaceLimits(index: DocumentIndex): NamespaceLimits {
   return {
-    reservedAbove: rememberedByNamespace((namespace) => {
+    reservedPermissions: cacheByNamespace((namespace) => {
       const above = namespace.length === 0 ? [] : documentsAbove(index, namespace.slice(0, -1))
       return new Set(above.flatMap(({ final }) => [...final]))
     }),
-    floorOf: rememberedByNamespace((namespace) =>
+    inheritanceFloor: cacheByNamespace((namespace) =>
       documentsAbove(index, namespace)
         .filter(({ inherit }) => !inherit)
         .reduce((floor, document) => Math.max(floor, document.namespace.length), 0),
@@ -25,12 +25,10 @@ export function namespaceLimits(index: DocumentIndex): NamespaceLimits {
   }
 }
 
-function rememberedByNamespace<Value>(
-  make: (namespace: Identifier) => Value,
-): (namespace: Identifier) => Value {
+function cacheByNamespace<Value>(make: (namespace: Identifier) => Value): (namespace: Identifier) => Value {
   const made = new Map<string, Value>()
   return (namespace) => {
-    const key = keyOf(namespace)
+    const key = namespaceKey(namespace)
     let known = made.get(key)
     if (known === undefined) made.set(key, (known = make(namespace)))
     return known

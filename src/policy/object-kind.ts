@@ -1,8 +1,8 @@
-import { operationNamed, operations, type ObjectKind, type OperationName } from '../interface/operations.ts'
+import { getOperation, operations, type ObjectKind, type OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 
 /** What a permission is used on. The effects that hide in an operation are used on tables, but for ReadAnyTable. */
-export function kindOf(permission: Permission): ObjectKind {
+export function objectKindOfPermission(permission: Permission): ObjectKind {
   if (permission === 'ReadAnyTable') return 'none'
-  return permission in operations ? operationNamed(permission as OperationName).object : 'table'
+  return permission in operations ? getOperation(permission as OperationName).object : 'table'
 }

@@ -1,24 +1,27 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
-import { constantOf } from './constant-condition.ts'
-import { namespaceLimits } from './namespace-limits.ts'
+import { constantResult } from './constant-condition.ts'
+import { createNamespaceLimits } from './namespace-limits.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import type { DocumentIndex } from './rule-reach.ts'
-import { rulesBySubject, rulesNaming, type PlacedRule } from './rules-by-subject.ts'
-import { concernOf, knownBy, type Subject } from './subject-logic.ts'
+import { indexRulesBySubject, rulesForSubject, type RuleInDocument } from './rules-by-subject.ts'
+import { matchSubjects, knownFromSubject, type Subject } from './subject-logic.ts'
 
 /** The permissions that callers have on tables of a namespace whatever the branch, each with a rule that allows it. */
-export type OpenGrants = ReadonlyMap<Permission, PlacedRule>
+export type UnrestrictedGrants = ReadonlyMap<Permission, RuleInDocument>
 
 /** Finds what callers whom a rule names so are allowed on tables of a namespace whatever the branch. */
-export type FindOpenGrants = (subject: Subject, namespace: Identifier) => OpenGrants
+export type FindUnrestrictedGrants = (subject: Subject, namespace: Identifier) => UnrestrictedGrants
 
 /** Conditions on anything but the branch count as true, for rules that allow, and as false for rules that deny. */
-export function openGrantsFinder(documents: readonly PolicyDocument[], index: DocumentIndex): FindOpenGrants {
-  const allows = rulesBySubject(documents, 'allow')
-  const denies = rulesBySubject(documents, 'deny')
-  const { reservedAbove, floorOf } = namespaceLimits(index)
-  const found = new Map<string, OpenGrants>()
+export function createUnrestrictedGrantsFinder(
+  documents: readonly PolicyDocument[],
+  index: DocumentIndex,
+): FindUnrestrictedGrants {
+  const allows = indexRulesBySubject(documents, 'allow')
+  const denies = indexRulesBySubject(documents, 'deny')
+  const { reservedPermissions, inheritanceFloor } = createNamespaceLimits(index)
+  const found = new Map<string, UnrestrictedGrants>()
 
   return (subject, namespace) => {
     const key = JSON.stringify([subject.kind, subject.name, namespace])
@@ -27,27 +30,27 @@ export function openGrantsFinder(documents: readonly PolicyDocument[], index: Do
     return grants
   }
 
-  function find(subject: Subject, namespace: Identifier): OpenGrants {
-    const known = knownBy(subject)
+  function find(subject: Subject, namespace: Identifier): UnrestrictedGrants {
+    const known = knownFromSubject(subject)
     const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
-    const granted = new Map<Permission, PlacedRule>()
-    for (const path of paths.slice(floorOf(namespace))) {
-      const reserved = reservedAbove(path)
-      for (const placed of rulesNaming(allows, path, subject)) {
-        const isHere = placed.rule.tables === undefined || path.length === namespace.length
-        if (!isHere || concernOf(placed.rule.subjects, known) === false) continue
-        for (const permission of placed.rule.permissions) {
-          if (!reserved.has(permission) && !granted.has(permission) && isOpen(placed, permission))
-            granted.set(permission, placed)
+    const granted = new Map<Permission, RuleInDocument>()
+    for (const path of paths.slice(inheritanceFloor(namespace))) {
+      const reserved = reservedPermissions(path)
+      for (const located of rulesForSubject(allows, path, subject)) {
+        const isHere = located.rule.tables === undefined || path.length === namespace.length
+        if (!isHere || matchSubjects(located.rule.subjects, known) === false) continue
+        for (const permission of located.rule.permissions) {
+          if (!reserved.has(permission) && !granted.has(permission) && isUnrestricted(located, permission))
+            granted.set(permission, located)
         }
       }
     }
-    const denied = paths.flatMap((path) => rulesNaming(denies, path, subject))
+    const denied = paths.flatMap((path) => rulesForSubject(denies, path, subject))
     for (const { rule } of denied) {
-      if (rule.tables !== undefined || concernOf(rule.subjects, known) === false) continue
+      if (rule.tables !== undefined || matchSubjects(rule.subjects, known) === false) continue
       for (const permission of rule.permissions) {
         const result =
-          rule.condition === undefined ? 'true' : constantOf(rule.condition, permission, 'whole table')
+          rule.condition === undefined ? 'true' : constantResult(rule.condition, permission, 'whole table')
         if (result !== undefined && result !== 'false') granted.delete(permission)
       }
     }
@@ -55,7 +58,7 @@ export function openGrantsFinder(documents: readonly PolicyDocument[], index: Do
   }
 }
 
-function isOpen({ rule }: PlacedRule, permission: Permission): boolean {
+function isUnrestricted({ rule }: RuleInDocument, permission: Permission): boolean {
   if (rule.condition === undefined || !rule.condition.facts.includes('branch')) return true
-  return constantOf(rule.condition, permission, 'whole table') === 'true'
+  return constantResult(rule.condition, permission, 'whole table') === 'true'
 }

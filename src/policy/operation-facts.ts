@@ -1,60 +1,64 @@
-import { canonicalBranch, type FactName, type FactPlace, type StatedFacts } from '../interface/facts.ts'
+import { canonicalizeBranch, type FactName, type FactSource, type StatedFacts } from '../interface/facts.ts'
 import type { Identifier } from '../interface/identifiers.ts'
-import { operationNamed, operations, type Operation, type OperationName } from '../interface/operations.ts'
+import { getOperation, operations, type Operation, type OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import { pending, unknown, type Fact } from './fact.ts'
 import { noFacts, type OperationFacts } from './question.ts'
 
 /** The facts that a request states, and those that it may still state in the part that is not read yet. */
-export interface ReadFacts {
+export interface KnownFacts {
   readonly stated: StatedFacts
-  readonly pending: ReadonlySet<FactName>
+  readonly pendingFacts: ReadonlySet<FactName>
 }
 
-const none: ReadonlySet<FactName> = new Set()
+const noFactNames: ReadonlySet<FactName> = new Set()
 const noProperties: ReadonlyMap<string, string> = new Map()
 
 /** The facts of a request that states none. */
-export const nothingStated: StatedFacts = Object.freeze({})
-const nothingRead: ReadFacts = Object.freeze({ stated: nothingStated, pending: none })
+export const noStatedFacts: StatedFacts = Object.freeze({})
+const noKnownFacts: KnownFacts = Object.freeze({ stated: noStatedFacts, pendingFacts: noFactNames })
 
 /** Facts of a request of which all is known. */
-export function knownFacts(stated: StatedFacts): ReadFacts {
-  return stated === nothingStated ? nothingRead : { stated, pending: none }
+export function createKnownFacts(stated: StatedFacts): KnownFacts {
+  return stated === noStatedFacts ? noKnownFacts : { stated, pendingFacts: noFactNames }
 }
 
 /** The facts of a request whose head states none, and whose body has not been read. */
-export const unreadFacts: (operation: Operation) => ReadFacts = remember((operation) => {
-  const inBody = operation.facts.filter(([, places]) => places.some(isInBody))
-  return Object.freeze({ stated: nothingStated, pending: new Set(inBody.map(([name]) => name)) })
+export const factsBeforeBody: (operation: Operation) => KnownFacts = cacheByOperation((operation) => {
+  const inBody = operation.facts.filter(([, locations]) => locations.some(isBodyFact))
+  return Object.freeze({ stated: noStatedFacts, pendingFacts: new Set(inBody.map(([name]) => name)) })
 })
 
 /** Whether a fact may stand in a body; properties are a part of one. */
-export function isInBody({ in: part }: FactPlace): boolean {
+export function isBodyFact({ in: part }: FactSource): boolean {
   return part !== 'query' && part !== 'header'
 }
 
 /** The facts of an operation on the object of a request, by what the request states. */
-export function factsOfOperation(operation: Operation, id: Identifier, facts: ReadFacts): OperationFacts {
+export function operationFactsOf(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
   // Most heads state nothing.
-  if (facts === nothingRead) return silentFacts(operation)
-  return facts === unreadFacts(operation) ? openFacts(operation) : createFacts(operation, id, facts)
+  if (facts === noKnownFacts) return factsIfNoneStated(operation)
+  return facts === factsBeforeBody(operation)
+    ? factsIfBodyPending(operation)
+    : createFacts(operation, id, facts)
 }
 
 /** The facts of storage credentials, which open every branch of a table. */
-function factsOfCredentials(operation: Operation, id: Identifier, facts: ReadFacts): OperationFacts {
-  if (facts === nothingRead) return silentCredentials(operation)
-  return { ...factsOfOperation(operation, id, facts), branch: unknown }
+function credentialFacts(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
+  if (facts === noKnownFacts) return credentialFactsIfNoneStated(operation)
+  return { ...operationFactsOf(operation, id, facts), branch: unknown }
 }
 
-const silentFacts = remember((operation) => createFacts(operation, [], nothingRead))
-const openFacts = remember((operation) => createFacts(operation, [], unreadFacts(operation)))
-const silentCredentials = remember((operation): OperationFacts => ({
-  ...silentFacts(operation),
+const factsIfNoneStated = cacheByOperation((operation) => createFacts(operation, [], noKnownFacts))
+const factsIfBodyPending = cacheByOperation((operation) =>
+  createFacts(operation, [], factsBeforeBody(operation)),
+)
+const credentialFactsIfNoneStated = cacheByOperation((operation): OperationFacts => ({
+  ...factsIfNoneStated(operation),
   branch: unknown,
 }))
 
-function remember<Value>(create: (operation: Operation) => Value): (operation: Operation) => Value {
+function cacheByOperation<Value>(create: (operation: Operation) => Value): (operation: Operation) => Value {
   const known = new Map<Operation, Value>()
   return (operation) => {
     let value = known.get(operation)
@@ -63,19 +67,19 @@ function remember<Value>(create: (operation: Operation) => Value): (operation: O
   }
 }
 
-function createFacts(operation: Operation, id: Identifier, facts: ReadFacts): OperationFacts {
+function createFacts(operation: Operation, id: Identifier, facts: KnownFacts): OperationFacts {
   const { stated } = facts
   const fact = <Name extends FactName, Value>(
     name: Name,
     absent: Value,
   ): Fact<NonNullable<StatedFacts[Name]> | Value> =>
-    stated[name] ?? (facts.pending.has(name) ? pending : absent)
+    stated[name] ?? (facts.pendingFacts.has(name) ? pending : absent)
   return {
     mode: fact('mode', ''),
     behavior: fact('behavior', ''),
-    branch: branchOf(operation, facts),
+    branch: branchFact(operation, facts),
     tag: fact('tag', ''),
-    destination: destinationOf(id, facts),
+    destination: destinationFact(id, facts),
     manifestPath: fact('manifestPath', ''),
     location: fact('location', ''),
     metadata: fact('metadata', noProperties),
@@ -84,34 +88,34 @@ function createFacts(operation: Operation, id: Identifier, facts: ReadFacts): Op
 }
 
 /** The facts of a permission on an object, or on everything beneath it, as a test or a command states them. */
-export function factsOfPermission(
+export function permissionFacts(
   permission: Permission,
   id: Identifier,
   stated: StatedFacts,
   beneath = false,
 ): OperationFacts {
   if (beneath && (permission === 'DropTable' || permission === 'DropNamespace'))
-    return factsBeneath(permission)
-  const known = knownFacts(stated)
+    return subtreeFacts(permission)
+  const known = createKnownFacts(stated)
   if (permission === 'ReadAnyTable') return noFacts
-  if (permission === 'OverwriteTable') return factsOfOverwrite(stated.branch ?? unknown)
+  if (permission === 'OverwriteTable') return overwriteFacts(stated.branch ?? unknown)
   if (permission === 'VendCredentials') {
-    return factsOfCredentials(operationNamed('DescribeTable'), id, known)
+    return credentialFacts(getOperation('DescribeTable'), id, known)
   }
   const isChoice = permission === 'ChooseLocation' || permission === 'ChooseStorage'
-  return factsOfOperation(operationNamed(isChoice ? 'CreateTable' : permission), id, known)
+  return operationFactsOf(getOperation(isChoice ? 'CreateTable' : permission), id, known)
 }
 
 /**
  * The facts of replacing a table: what it holds is not known, and neither is the branch unless the rows of one branch
  * are replaced.
  */
-function factsOfOverwrite(branch: Fact<string>): OperationFacts {
+function overwriteFacts(branch: Fact<string>): OperationFacts {
   return { ...noFacts, mode: 'overwrite', branch, location: unknown, properties: unknown }
 }
 
 /** The facts of creating a table by moving one: it has the properties and the branches of its own. */
-const factsOfMovedTable: OperationFacts = {
+const movedTableFacts: OperationFacts = {
   ...noFacts,
   branch: unknown,
   location: unknown,
@@ -119,8 +123,8 @@ const factsOfMovedTable: OperationFacts = {
 }
 
 /** The facts of an operation on something beneath a namespace that is dropped or replaced whole. */
-export function factsBeneath(operation: OperationName): OperationFacts {
-  const { facts, unknownBranch } = operationNamed(operation)
+export function subtreeFacts(operation: OperationName): OperationFacts {
+  const { facts, unknownBranch } = getOperation(operation)
   const hasFact = new Set<string>(facts.map(([name]) => name))
   const entries = Object.entries(noFacts).map(([name, value]) => [name, hasFact.has(name) ? unknown : value])
   const beneath = { ...noFacts, ...(Object.fromEntries(entries) as Partial<OperationFacts>) }
@@ -131,33 +135,33 @@ export function factsBeneath(operation: OperationName): OperationFacts {
  * The facts of a permission that a request needs besides that of its operation: on its own object, beneath it, or for
  * the destination of a move. Entries of batches have the facts of their own operation instead.
  */
-export function factsOfFurtherNeed(
+export function additionalPermissionFacts(
   permission: Permission,
   operation: Operation,
   id: Identifier,
-  facts: ReadFacts,
+  facts: KnownFacts,
 ): OperationFacts {
   const { name, object, unknownBranch } = operation
-  const own = factsOfOperation(operation, id, facts)
+  const own = operationFactsOf(operation, id, facts)
   const isBeneath = permission === 'DropTable' || permission === 'DropNamespace'
-  if (isBeneath && object === 'namespace') return factsBeneath(permission)
+  if (isBeneath && object === 'namespace') return subtreeFacts(permission)
   if (permission === name) {
-    const { branch } = factsOfOperation(operation, id, without(facts, unknownBranch))
+    const { branch } = operationFactsOf(operation, id, withoutFact(facts, unknownBranch))
     return { ...own, branch }
   }
   if (permission === 'OverwriteTable') {
-    return factsOfOverwrite(name === 'InsertIntoTable' ? own.branch : unknown)
+    return overwriteFacts(name === 'InsertIntoTable' ? own.branch : unknown)
   }
   if (permission === 'ReadAnyTable') return noFacts
-  if (permission === 'CreateTable') return factsOfMovedTable
-  if (permission === 'VendCredentials') return factsOfCredentials(operation, id, facts)
+  if (permission === 'CreateTable') return movedTableFacts
+  if (permission === 'VendCredentials') return credentialFacts(operation, id, facts)
   if (permission === 'DeleteFromTable') return { ...noFacts, branch: own.branch }
-  if (permission === 'QueryTable') return { ...noFacts, branch: sourceBranchOf(facts) }
+  if (permission === 'QueryTable') return { ...noFacts, branch: sourceBranchFact(facts) }
   return own
 }
 
 /** The permissions that a request may need on its own object besides that of its operation, by what it states. */
-export function furtherPermissions({
+export function additionalPermissions({
   name,
   object,
   effect,
@@ -165,7 +169,7 @@ export function furtherPermissions({
   unknownBranch,
 }: Operation): readonly Permission[] {
   const hasFact = new Set(facts.map(([fact]) => fact))
-  const needs: readonly (readonly [Permission, boolean])[] = [
+  const permissions: readonly (readonly [Permission, boolean])[] = [
     ['OverwriteTable', hasFact.has('mode') && object === 'table'],
     [name, effect !== 'read' && unknownBranch !== undefined && unknownBranch !== 'always'],
     ['DeleteFromTable', hasFact.has('deletesUnmatched')],
@@ -174,11 +178,11 @@ export function furtherPermissions({
     ['VendCredentials', hasFact.has('vendCredentials')],
     ['QueryTable', hasFact.has('sourceBranch')],
   ]
-  return needs.filter(([, isNeeded]) => isNeeded).map(([permission]) => permission)
+  return permissions.filter(([, isNeeded]) => isNeeded).map(([permission]) => permission)
 }
 
 /** Whether a request may need permissions on other objects: beneath its own, elsewhere, at the root, or those of its entries. */
-export function asksElsewhere({ object, facts, entries, readsAnyTable }: Operation): boolean {
+export function mayRequireOtherObjects({ object, facts, entries, readsAnyTable }: Operation): boolean {
   const names = facts.map(([fact]) => fact)
   const isWholeNamespace = object === 'namespace' && (names.includes('mode') || names.includes('behavior'))
   const isElsewhere = entries !== undefined || readsAnyTable !== undefined
@@ -188,60 +192,63 @@ export function asksElsewhere({ object, facts, entries, readsAnyTable }: Operati
 /** The facts of a permission as far as they are the same in every request; all others are pending. */
 export function constantFacts(permission: Permission): OperationFacts {
   if (permission in operations) {
-    const operation = operationNamed(permission as OperationName)
+    const operation = getOperation(permission as OperationName)
     const names = new Set(operation.facts.map(([name]) => name))
-    const facts = factsOfOperation(operation, [], { stated: {}, pending: names })
+    const facts = operationFactsOf(operation, [], { stated: {}, pendingFacts: names })
     // A rename creates a table, too.
     return permission === 'CreateTable' ? { ...facts, branch: pending } : facts
   }
   if (permission === 'ReadAnyTable') return noFacts
-  if (permission === 'OverwriteTable') return factsOfOverwrite(pending)
+  if (permission === 'OverwriteTable') return overwriteFacts(pending)
   const facts = { ...noFacts, ...allPending }
   return permission === 'VendCredentials' ? { ...facts, tag: pending, branch: unknown } : facts
 }
 
 /** The facts that conditions on a permission can depend on; any other is always empty. */
-export function factsAvailableTo(permission: Permission): ReadonlySet<ConditionFact> {
-  if (!(permission in operations)) return new Set(factsOfEffect[permission as Effect].available)
-  const operation = operationNamed(permission as OperationName)
-  const available = conditionFactsOf(operation)
+export function factsAvailableFor(permission: Permission): ReadonlySet<ConditionFact> {
+  if (!(permission in operations)) return new Set(effectFacts[permission as EffectPermission].available)
+  const operation = getOperation(permission as OperationName)
+  const available = conditionFactNames(operation)
   if (hasBranch(operation)) available.add('branch')
   return available
 }
 
 /** The facts of a permission that requests state; the others are the same in every request, or never known. */
 export function factsStatedFor(permission: Permission): ReadonlySet<ConditionFact> {
-  if (!(permission in operations)) return new Set(factsOfEffect[permission as Effect].stated)
-  const operation = operationNamed(permission as OperationName)
-  const stated = conditionFactsOf(operation)
+  if (!(permission in operations)) return new Set(effectFacts[permission as EffectPermission].stated)
+  const operation = getOperation(permission as OperationName)
+  const stated = conditionFactNames(operation)
   if (operation.unknownBranch === 'always') stated.delete('branch')
   return stated
 }
 
 /** Why the branch of a permission is not known if it is not. */
-export function whyBranchIsUnknown(permission: Permission): string {
+export function describeUnknownBranch(permission: Permission): string {
   const isOperation = permission in operations
-  const isRead = isOperation && operationNamed(permission as OperationName).effect === 'read'
+  const isRead = isOperation && getOperation(permission as OperationName).effect === 'read'
   return isRead ? 'that of the tag' : 'every branch'
 }
 
 /** The name of a fact in conditions. */
 export type ConditionFact = keyof OperationFacts
 
-type Effect = Exclude<Permission, OperationName>
+type EffectPermission = Exclude<Permission, OperationName>
 
-const ofNewTables = {
+const newTableFacts = {
   available: ['mode', 'branch', 'location', 'properties'],
   stated: ['mode', 'location', 'properties'],
 } as const
 
 /** The facts of the effects that hide in operations. */
-const factsOfEffect: Readonly<
-  Record<Effect, { readonly available: readonly ConditionFact[]; readonly stated: readonly ConditionFact[] }>
+const effectFacts: Readonly<
+  Record<
+    EffectPermission,
+    { readonly available: readonly ConditionFact[]; readonly stated: readonly ConditionFact[] }
+  >
 > = {
-  OverwriteTable: { available: ofNewTables.available, stated: ['branch'] },
-  ChooseLocation: ofNewTables,
-  ChooseStorage: ofNewTables,
+  OverwriteTable: { available: newTableFacts.available, stated: ['branch'] },
+  ChooseLocation: newTableFacts,
+  ChooseStorage: newTableFacts,
   ReadAnyTable: { available: [], stated: [] },
   VendCredentials: { available: ['branch', 'tag'], stated: ['tag'] },
 }
@@ -253,35 +260,38 @@ const allPending: Pick<OperationFacts, 'mode' | 'branch' | 'location' | 'propert
   properties: pending,
 }
 
-function conditionFactsOf({ facts }: Operation): Set<ConditionFact> {
+function conditionFactNames({ facts }: Operation): Set<ConditionFact> {
   const names = facts.map(([name]) => (name === 'newName' ? 'destination' : name))
   return new Set(names.filter((name): name is ConditionFact => name in noFacts))
 }
 
-function without({ stated, pending: unread }: ReadFacts, name: Operation['unknownBranch']): ReadFacts {
-  if (name === undefined || name === 'always') return { stated, pending: unread }
+function withoutFact(
+  { stated, pendingFacts: unread }: KnownFacts,
+  name: Operation['unknownBranch'],
+): KnownFacts {
+  if (name === undefined || name === 'always') return { stated, pendingFacts: unread }
   const { [name]: _whole, ...others } = stated
-  return { stated: others, pending: new Set([...unread].filter((fact) => fact !== name)) }
+  return { stated: others, pendingFacts: new Set([...unread].filter((fact) => fact !== name)) }
 }
 
-function sourceBranchOf({ stated, pending: unread }: ReadFacts): Fact<string> {
+function sourceBranchFact({ stated, pendingFacts: unread }: KnownFacts): Fact<string> {
   return stated.sourceBranch ?? (unread.has('sourceBranch') ? pending : 'main')
 }
 
-function branchOf(operation: Operation, { stated, pending: unread }: ReadFacts): Fact<string> {
+function branchFact(operation: Operation, { stated, pendingFacts: unread }: KnownFacts): Fact<string> {
   const { unknownBranch } = operation
   if (unknownBranch === 'always') return unknown
   if (unknownBranch !== undefined && stated[unknownBranch] !== undefined) return unknown
   if (unknownBranch !== undefined && unread.has(unknownBranch)) return pending
   if (stated.branch === undefined && unread.has('branch')) return pending
-  return hasBranch(operation) ? canonicalBranch(stated.branch) : ''
+  return hasBranch(operation) ? canonicalizeBranch(stated.branch) : ''
 }
 
 function hasBranch({ object }: Pick<Operation, 'object'>): boolean {
   return object === 'table' || object === 'materialized_view'
 }
 
-function destinationOf(id: Identifier, { stated, pending: unread }: ReadFacts): Fact<Identifier> {
+function destinationFact(id: Identifier, { stated, pendingFacts: unread }: KnownFacts): Fact<Identifier> {
   if (unread.has('newNamespace')) return pending
   if (stated.newName !== undefined) return [...(stated.newNamespace ?? id.slice(0, -1)), stated.newName]
   return unread.has('newName') ? pending : []

@@ -64,9 +64,9 @@ async function ask(
   const end = (status: number): void => ended.abort(new Error(`the parser thread ended with ${status}`))
   thread.once('exit', end)
   try {
-    const answer = once(thread, 'message', { signal: ended.signal })
+    const response = once(thread, 'message', { signal: ended.signal })
     thread.postMessage(files)
-    const [parts] = (await answer) as [readonly ParsedPart[] | undefined]
+    const [parts] = (await response) as [readonly ParsedPart[] | undefined]
     return parts
   } finally {
     thread.off('exit', end)

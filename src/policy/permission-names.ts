@@ -1,7 +1,7 @@
 import { permissionGroups, permissionNames, type Permission } from '../interface/permissions.ts'
 
 /** Permissions in as few words as there are: groups that are held whole, then the rest. */
-export function namesOfPermissions(permissions: ReadonlySet<Permission>): string {
+export function describePermissionSet(permissions: ReadonlySet<Permission>): string {
   const words: string[] = []
   const left = new Set(permissions)
   // The widest groups are defined last.

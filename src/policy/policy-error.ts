@@ -14,11 +14,11 @@ export class PolicyError extends Error {
   readonly problems: readonly PolicyProblem[]
 
   constructor(problems: readonly PolicyProblem[]) {
-    super(problems.map(showProblem).join('\n'))
+    super(problems.map(formatProblem).join('\n'))
     this.problems = problems
   }
 }
 
-function showProblem({ file, line, column, message }: PolicyProblem): string {
+function formatProblem({ file, line, column, message }: PolicyProblem): string {
   return line === undefined ? `${file}: ${message}` : `${file}:${line}:${column ?? 1}: ${message}`
 }

@@ -13,7 +13,7 @@ export interface PolicyFileReader {
 }
 
 /** A reader that retains the policies of the files that it read last. */
-export function policyFileReader(): PolicyFileReader {
+export function createPolicyFileReader(): PolicyFileReader {
   let retained: ReadonlyMap<string, ParsedFile> = new Map()
 
   function retain(keys: readonly string[], parsed: ReadonlyMap<string, ParsedFile>): readonly ParsedFile[] {
@@ -38,7 +38,7 @@ export function policyFileReader(): PolicyFileReader {
       const parsed = changed.length === 0 ? [] : await parseInThread(changed.map(([, file]) => file))
       return retain(
         keys,
-        new Map(changed.map(([index], place) => [keys[index] ?? '', parsed[place] ?? nothing])),
+        new Map(changed.map(([index], location) => [keys[index] ?? '', parsed[location] ?? nothing])),
       )
     },
   }

@@ -8,7 +8,7 @@ import { PolicyError } from './policy-error.ts'
 const stat = promisify(statThen)
 
 /** How long a file must be left alone before it is read; the clocks of file systems tick in some milliseconds. */
-export const settlingMs = 100
+export const resolveTimeMs = 100
 
 /** A file of policies, as it was found. */
 export interface PolicyFile {
@@ -19,7 +19,7 @@ export interface PolicyFile {
   /** Changes with the file's content, or when another file takes its place. */
   readonly stamp: string
   /** Whether it changed so shortly before that it may not be whole, or change again and keep its stamp. */
-  readonly isJustChanged: boolean
+  readonly isRecentlyChanged: boolean
 }
 
 /**
@@ -41,16 +41,16 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
   async function visit(top: FoundEntry): Promise<void> {
     if (!isNew(top)) return
     // One after the other: where two names lead to one file, the first of them is told.
-    for (const entry of await entriesOf(top)) {
+    for (const entry of await listEntries(top)) {
       const { name, path, status } = entry
-      if (status.isDirectory()) await named(name, () => visit(entry))
+      if (status.isDirectory()) await withFileErrors(name, () => visit(entry))
       else if (status.isFile() && isPolicyFile(name) && isNew(entry)) {
-        found.push({ name, path, stamp: stampOfFile(status), isJustChanged: isJustNow(status.ctimeMs) })
+        found.push({ name, path, stamp: fileStamp(status), isRecentlyChanged: isRecent(status.ctimeMs) })
       }
     }
   }
 
-  await named(folder, async () => {
+  await withFileErrors(folder, async () => {
     const path = await realpath(folder)
     const status = await stat(path, { bigint: true })
     if (!status.isDirectory()) {
@@ -64,7 +64,7 @@ export async function listPolicyFiles(folder: string): Promise<readonly PolicyFi
 }
 
 /** All but hidden entries and files that no name makes one of policies; where a link leads is not known yet. */
-function mayHoldPolicies(entry: Dirent): boolean {
+function isCandidateEntry(entry: Dirent): boolean {
   return !entry.name.startsWith('.') && (!entry.isFile() || isPolicyFile(entry.name))
 }
 
@@ -78,70 +78,70 @@ interface FoundEntry {
   readonly status: BigIntStats
 }
 
-async function entriesOf({ name, path }: FoundEntry): Promise<readonly FoundEntry[]> {
-  const entries = (await readdir(path, { withFileTypes: true })).filter(mayHoldPolicies).toSorted(byName)
-  return someAtATime(entries, (entry) =>
-    entryAt(join(path, entry.name), name === '' ? entry.name : `${name}/${entry.name}`, entry),
+async function listEntries({ name, path }: FoundEntry): Promise<readonly FoundEntry[]> {
+  const entries = (await readdir(path, { withFileTypes: true })).filter(isCandidateEntry).toSorted(byName)
+  return mapConcurrently(entries, (entry) =>
+    statEntry(join(path, entry.name), name === '' ? entry.name : `${name}/${entry.name}`, entry),
   )
 }
 
-function stampOfFile({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+function fileStamp({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`
 }
 
-async function entryAt(path: string, name: string, entry: Dirent): Promise<FoundEntry> {
+async function statEntry(path: string, name: string, entry: Dirent): Promise<FoundEntry> {
   try {
     const real = entry.isSymbolicLink() ? await realpath(path) : path
     return { name, path: real, status: await stat(real, { bigint: true }) }
   } catch (error) {
-    throw unreadable(name, error)
+    throw createReadError(name, error)
   }
 }
 
 /** Does the work on each, waiting for several at a time: thousands of files are mostly waiting. Answers in order. */
-export async function someAtATime<Item, Result>(
+export async function mapConcurrently<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   // Once the work on one has failed, none is begun any more.
-  const left = inTurn(items)
+  const left = sharedEntries(items)
   async function workOnSome(): Promise<void> {
     for (const [index, item] of left) results[index] = await work(item)
   }
-  await Promise.all(Array.from({ length: atATime }, workOnSome))
+  await Promise.all(Array.from({ length: concurrency }, workOnSome))
   return results
 }
 
-const atATime = 32
+const concurrency = 32
 
 /** Ends for all who share it when one of them leaves it. */
-function* inTurn<Item>(items: readonly Item[]): Generator<readonly [number, Item]> {
+function* sharedEntries<Item>(items: readonly Item[]): Generator<readonly [number, Item]> {
   yield* items.entries()
 }
 
 /** What a list of files is compared by. */
-export function stampOf(files: readonly PolicyFile[]): string {
+export function combineStamps(files: readonly PolicyFile[]): string {
   // No name of a file holds a NUL.
   return files.map(({ name, path, stamp }) => `${name}\0${path}\0${stamp}\0`).join('')
 }
 
 /** Does what may fail on a file, and answers it with a PolicyError that names the file. */
-export async function named<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
+export async function withFileErrors<Value>(file: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()
   } catch (error) {
-    throw unreadable(file, error)
+    throw createReadError(file, error)
   }
 }
 
-function unreadable(file: string, error: unknown): unknown {
+function createReadError(file: string, error: unknown): unknown {
   if (error instanceof PolicyError || !(error instanceof Error && 'code' in error)) return error
   return new PolicyError([{ file, message: `cannot be read (${String(error.code)})` }])
 }
 
-function isJustNow(milliseconds: bigint): boolean {
-  return Math.abs(Date.now() - Number(milliseconds)) < settlingMs
+function isRecent(milliseconds: bigint): boolean {
+  return Math.abs(Date.now() - Number(milliseconds)) < resolveTimeMs
 }
 
 function byName(one: { readonly name: string }, other: { readonly name: string }): number {

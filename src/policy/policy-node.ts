@@ -1,6 +1,6 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
-import type { Asked, CompiledRule } from './compiled-rule.ts'
+import type { Evaluation, CompiledRule } from './compiled-rule.ts'
 import type { DenialStatus } from './policy-document.ts'
 import { RuleIndex } from './rule-index.ts'
 
@@ -11,7 +11,7 @@ export interface PolicyNode {
   readonly parent: PolicyNode | undefined
   readonly depth: number
   /** Whether what is allowed above stops here. */
-  isBoundary: boolean
+  stopsInheritance: boolean
   /** What policies of namespaces beneath cannot allow. */
   final: ReadonlySet<Permission>
   onDeny: DenialStatus | undefined
@@ -23,41 +23,41 @@ export interface PolicyNode {
   /** Undefined where no policy speaks of a namespace beneath. */
   children: Map<string, PolicyNode> | undefined
   /** Its number among all nodes, and that of the first behind it that is not beneath it. */
-  number: number
-  end: number
+  index: number
+  subtreeEnd: number
 }
 
 const noPermissions: ReadonlySet<Permission> = new Set()
 
 /** A root of which no policy speaks. */
-export function emptyRoot(): PolicyNode {
-  return emptyNode('', undefined)
+export function createRoot(): PolicyNode {
+  return createNode('', undefined)
 }
 
-function emptyNode(name: string, parent: PolicyNode | undefined): PolicyNode {
+function createNode(name: string, parent: PolicyNode | undefined): PolicyNode {
   return {
     name,
     parent,
     depth: parent === undefined ? 0 : parent.depth + 1,
-    isBoundary: false,
+    stopsInheritance: false,
     final: noPermissions,
     onDeny: undefined,
     rules: [],
     denies: undefined,
     allows: undefined,
     children: undefined,
-    number: 0,
-    end: 0,
+    index: 0,
+    subtreeEnd: 0,
   }
 }
 
 /** The node of a namespace, made where there is none. */
-export function reach(root: PolicyNode, namespace: Identifier): PolicyNode {
+export function getOrCreateNode(root: PolicyNode, namespace: Identifier): PolicyNode {
   let node = root
   for (const part of namespace) {
     const children: Map<string, PolicyNode> = (node.children ??= new Map())
     let child = children.get(part)
-    if (child === undefined) children.set(part, (child = emptyNode(part, node)))
+    if (child === undefined) children.set(part, (child = createNode(part, node)))
     node = child
   }
   return node
@@ -74,23 +74,23 @@ export function addRule(node: PolicyNode, rule: CompiledRule): void {
  * The rule that decides, of those from the namespace up to the root: the first deny found, or else the first allow,
  * unless a namespace above it reserves the permission (`final`).
  */
-export function decisiveRule(start: PolicyNode, asked: Asked): CompiledRule | undefined {
-  const { permission } = asked.inquiry
+export function decisiveRule(start: PolicyNode, requested: Evaluation): CompiledRule | undefined {
+  const { permission } = requested.input
   let allow: CompiledRule | undefined
   let isStopped = false
   for (let node: PolicyNode | undefined = start; node !== undefined; node = node.parent) {
-    const table = node.depth === asked.depth ? asked.table : undefined
-    const deny = node.denies?.first(asked, table)
+    const table = node.depth === requested.depth ? requested.table : undefined
+    const deny = node.denies?.first(requested, table)
     if (deny !== undefined) return deny
     if (node.final.has(permission)) allow = undefined
-    if (allow === undefined && !isStopped) allow = node.allows?.first(asked, table)
-    isStopped ||= node.isBoundary
+    if (allow === undefined && !isStopped) allow = node.allows?.first(requested, table)
+    isStopped ||= node.stopsInheritance
   }
   return allow
 }
 
 /** The namespace of the first `depth` parts of the id, or the nearest above it that a policy speaks of. */
-export function nearest(root: PolicyNode, id: Identifier, depth: number): PolicyNode {
+export function nearestNode(root: PolicyNode, id: Identifier, depth: number): PolicyNode {
   let node = root
   while (node.depth < depth) {
     const child = node.children?.get(id[node.depth] ?? '')
@@ -101,7 +101,7 @@ export function nearest(root: PolicyNode, id: Identifier, depth: number): Policy
 }
 
 /** The namespace and everything beneath it that policies speak of: what lies beneath a namespace follows it at once. */
-export function* subtree(top: PolicyNode): Generator<PolicyNode> {
+export function* walkSubtree(top: PolicyNode): Generator<PolicyNode> {
   const pending = [top]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     yield node
@@ -114,14 +114,14 @@ export function numberNodes(root: PolicyNode): readonly PolicyNode[] {
   const nodes: PolicyNode[] = []
   const pending = [root]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    node.number = nodes.length
+    node.index = nodes.length
     nodes.push(node)
-    node.end = nodes.length
+    node.subtreeEnd = nodes.length
     if (node.children !== undefined) for (const child of node.children.values()) pending.push(child)
   }
   for (let last = nodes.length - 1; last >= 0; last--) {
     const node = nodes[last]
-    if (node?.parent !== undefined) node.parent.end = Math.max(node.parent.end, node.end)
+    if (node?.parent !== undefined) node.parent.subtreeEnd = Math.max(node.parent.subtreeEnd, node.subtreeEnd)
   }
   return nodes
 }

@@ -39,7 +39,7 @@ export interface OperationFacts {
 }
 
 /** A question to the policies. Facts may be pending only for `foresee` and for what listings show. */
-export interface Question {
+export interface AuthorizationRequest {
   readonly principal: Principal
   readonly permission: Permission
   readonly kind: ObjectKind
@@ -50,7 +50,7 @@ export interface Question {
 }
 
 /** A question of which even the object may be unknown: about everything beneath a namespace. */
-export interface Inquiry extends Omit<Question, 'id'> {
+export interface ConditionInput extends Omit<AuthorizationRequest, 'id'> {
   readonly id: Identifier | undefined
 }
 

@@ -4,12 +4,12 @@ import type { Identifier } from '../interface/identifiers.ts'
 import type { ObjectKind } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { Condition } from './condition.ts'
-import type { Truth } from './decision-logic.ts'
-import type { Inquiry, OperationFacts } from './question.ts'
-import { watchPending } from './watch-pending.ts'
+import type { ConditionResult } from './decision-logic.ts'
+import type { ConditionInput, OperationFacts } from './question.ts'
+import { watchPendingFacts } from './watch-pending.ts'
 
 /** What an audit record tells of a question to the policies. */
-export interface RecordedQuestion extends Pick<IntentEntry, 'principal' | 'client'> {
+export interface RecordedRequest extends Pick<IntentEntry, 'principal' | 'client'> {
   /** Those that the record does not tell are pending; those that are unknown to every decision are unknown. */
   readonly facts: OperationFacts
   readonly permission: Permission
@@ -23,25 +23,27 @@ export interface RecordedQuestion extends Pick<IntentEntry, 'principal' | 'clien
  * Tells what conditions come to for a recorded question; undefined if one depends on what was not recorded. The time of
  * the question is the time of its record.
  */
-export function recordedTruth(recorded: RecordedQuestion): (condition: Condition) => Truth | undefined {
+export function createConditionReplayer(
+  recorded: RecordedRequest,
+): (condition: Condition) => ConditionResult | undefined {
   let isMissing = false
-  const inquiry = inquiryOf(recorded, () => {
+  const inquiry = createConditionInput(recorded, () => {
     isMissing = true
   })
   return (condition) => {
     isMissing = false
     try {
-      return condition.holds(inquiry) ? 'true' : 'false'
+      return condition.evaluate(inquiry) ? 'true' : 'false'
     } catch {
       return isMissing ? undefined : 'failed'
     }
   }
 }
 
-function inquiryOf(
-  { principal, client, facts, permission, kind, id, time, groups }: RecordedQuestion,
+function createConditionInput(
+  { principal, client, facts, permission, kind, id, time, groups }: RecordedRequest,
   onMissing: () => void,
-): Inquiry {
+): ConditionInput {
   const { issuer } = principal
   const unrecorded = (): never => {
     onMissing()
@@ -64,6 +66,6 @@ function inquiryOf(
         return unrecorded()
       },
     },
-    operation: watchPending(facts, onMissing),
+    operation: watchPendingFacts(facts, onMissing),
   }
 }

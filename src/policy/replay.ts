@@ -1,14 +1,19 @@
 import type { StoredRecord } from '../audit/read.ts'
 import type { IntentEntry } from '../audit/records.ts'
 import type { Identifier } from '../interface/identifiers.ts'
-import { operationNamed, type OperationName } from '../interface/operations.ts'
+import { getOperation, type OperationName } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { RuleReference } from './decision.ts'
-import { reduce, type OpenRule, type Truth } from './decision-logic.ts'
-import { asksElsewhere } from './operation-facts.ts'
-import { needsOf, refusedPermission, type RecordedCall, type RecordedNeed } from './recorded-needs.ts'
-import { recordedTruth } from './recorded-question.ts'
-import { positionOf, rulesReaching, type DocumentIndex, type ReachingRule } from './rule-reach.ts'
+import { evaluatePartially, type UndecidedRule, type ConditionResult } from './decision-logic.ts'
+import { mayRequireOtherObjects } from './operation-facts.ts'
+import {
+  permissionsOfCall,
+  refusedPermission,
+  type RecordedCall,
+  type RecordedPermission,
+} from './recorded-needs.ts'
+import { createConditionReplayer } from './recorded-question.ts'
+import { objectPosition, rulesReaching, type DocumentIndex, type ReachingRule } from './rule-reach.ts'
 import type { KnownCaller } from './subject-logic.ts'
 
 /** The groups of a caller as far as they are known from elsewhere: the log does not hold them. */
@@ -19,7 +24,7 @@ interface KnownGroups {
 }
 
 /** Tells the groups of the caller of a recorded call. */
-export type GroupsOf = (call: Pick<IntentEntry, 'principal'> & Partial<IntentEntry>) => KnownGroups
+export type FindGroups = (call: Pick<IntentEntry, 'principal'> & Partial<IntentEntry>) => KnownGroups
 
 /** A call of the log as the candidate policies decide it. */
 export interface ReplayedCall {
@@ -30,11 +35,11 @@ export interface ReplayedCall {
   readonly principal: string
   readonly wasAllowed: boolean
   /** The rule that decided then. */
-  readonly before: RuleReference | undefined
+  readonly recordedRule: RuleReference | undefined
   /** Undefined where it depends on what the log does not hold. */
   readonly isAllowed: boolean | undefined
   /** The rule that would decide. */
-  readonly after: ReachingRule | undefined
+  readonly decidingRule: ReachingRule | undefined
   /** What the answer depends on and the log does not hold. */
   readonly missing: readonly string[]
 }
@@ -47,11 +52,11 @@ export interface ReplayedCall {
 export function replayRecord(
   record: StoredRecord,
   candidate: DocumentIndex,
-  groupsOf: GroupsOf,
+  groupsOf: FindGroups,
   current?: DocumentIndex,
 ): ReplayedCall | undefined {
   if (record.kind === 'intent') {
-    return replay({ ...record, wasAllowed: true }, candidate, groupsOf(record), current)
+    return replayCall({ ...record, wasAllowed: true }, candidate, groupsOf(record), current)
   }
   if (record.kind !== 'refusal') return undefined
   const { operation, id, principal, reason, time, request, client, rule } = record
@@ -69,83 +74,92 @@ export function replayRecord(
     refused,
     ...(rule && { rule }),
   }
-  return replay(call, candidate, groupsOf({ principal }))
+  return replayCall(call, candidate, groupsOf({ principal }))
 }
 
-function replay(
+function replayCall(
   call: RecordedCall,
   candidate: DocumentIndex,
   groups: KnownGroups,
   current?: DocumentIndex,
 ): ReplayedCall {
   const { time, request, operation, id, principal, wasAllowed, rule } = call
-  const about = { time, request, operation, id, principal: principal.name, wasAllowed, before: rule }
-  const isDenied = (need: RecordedNeed): boolean =>
-    current !== undefined && answerTo(call, need, groups, current).isAllowed === false
-  const needs = needsOf(call).filter((need) => need.certain || !isDenied(need))
-  const answers = needs.map((need) => ({ need, ...answerTo(call, need, groups, candidate) }))
-  const denial = answers.find(({ need, isAllowed }) => isAllowed === false && need.certain)
-  if (denial !== undefined) return { ...about, isAllowed: false, after: denial.after, missing: [] }
-  const missing = new Set(answers.flatMap(({ missing }) => missing))
-  for (const { need, isAllowed } of answers) {
-    if (isAllowed === false) missing.add(`whether it also required ${need.permission}`)
+  const about = { time, request, operation, id, principal: principal.name, wasAllowed, recordedRule: rule }
+  const isDenied = (permission: RecordedPermission): boolean =>
+    current !== undefined && decidePermission(call, permission, groups, current).isAllowed === false
+  const needs = permissionsOfCall(call).filter((permission) => permission.isCertain || !isDenied(permission))
+  const responses = needs.map((permission) => ({
+    need: permission,
+    ...decidePermission(call, permission, groups, candidate),
+  }))
+  const denial = responses.find(
+    ({ need: permission, isAllowed }) => isAllowed === false && permission.isCertain,
+  )
+  if (denial !== undefined)
+    return { ...about, isAllowed: false, decidingRule: denial.decidingRule, missing: [] }
+  const missing = new Set(responses.flatMap(({ missing }) => missing))
+  for (const { need: permission, isAllowed } of responses) {
+    if (isAllowed === false) missing.add(`whether it also required ${permission.permission}`)
   }
-  if (!wasAllowed && asksElsewhere(operationNamed(operation)))
+  if (!wasAllowed && mayRequireOtherObjects(getOperation(operation)))
     missing.add('which other permissions it required')
-  if (missing.size > 0) return { ...about, isAllowed: undefined, after: undefined, missing: [...missing] }
-  return { ...about, isAllowed: true, after: answers[0]?.after, missing: [] }
+  if (missing.size > 0)
+    return { ...about, isAllowed: undefined, decidingRule: undefined, missing: [...missing] }
+  return { ...about, isAllowed: true, decidingRule: responses[0]?.decidingRule, missing: [] }
 }
 
-type Answer = Pick<ReplayedCall, 'isAllowed' | 'after' | 'missing'>
+type ReplayedDecision = Pick<ReplayedCall, 'isAllowed' | 'decidingRule' | 'missing'>
 
-function answerTo(
+function decidePermission(
   call: RecordedCall,
-  need: RecordedNeed,
+  need: RecordedPermission,
   groups: KnownGroups,
   candidate: DocumentIndex,
-): Answer {
+): ReplayedDecision {
   const { permission, kind, id } = need
-  const rules = rulesReaching(candidate, positionOf(kind, id), permission).filter(
+  const rules = rulesReaching(candidate, objectPosition(kind, id), permission).filter(
     ({ obstacle }) => obstacle === undefined,
   )
-  const truthOf = recordedTruth({ ...call, facts: need.facts, permission, kind, id, groups })
-  const conditions = new Map<string, Truth>()
+  const truthOf = createConditionReplayer({ ...call, facts: need.facts, permission, kind, id, groups })
+  const conditions = new Map<string, ConditionResult>()
   for (const { condition } of rules.map(({ rule }) => rule)) {
     const truth = condition && truthOf(condition)
     if (condition && truth !== undefined) conditions.set(condition.text, truth)
   }
-  const reduced = reduce(rules, { caller: callerIn(call, groups), conditions })
-  if ('open' in reduced) return { isAllowed: undefined, after: undefined, missing: openIn(reduced.open) }
-  const { allowed, by } = reduced
-  if (!allowed && by === undefined && need.otherwise === 'entries-decide')
-    return { isAllowed: true, after: undefined, missing: [] }
-  if (!allowed && by === undefined && need.otherwise === 'what-is-visible')
-    return { isAllowed: undefined, after: undefined, missing: ['what the listing may show'] }
-  const isOpen = allowed && need.beneath && speaksBeneath(candidate, id, permission)
-  if (isOpen) return { isAllowed: undefined, after: undefined, missing: ['what the policies beneath say'] }
-  return { isAllowed: allowed, after: by, missing: [] }
+  const reduced = evaluatePartially(rules, { caller: knownCallerOf(call, groups), conditions })
+  if ('undecided' in reduced)
+    return { isAllowed: undefined, decidingRule: undefined, missing: describeUndecided(reduced.undecided) }
+  const { allowed, decidingRule } = reduced
+  if (!allowed && decidingRule === undefined && need.fallback === 'entries-decide')
+    return { isAllowed: true, decidingRule: undefined, missing: [] }
+  if (!allowed && decidingRule === undefined && need.fallback === 'what-is-visible')
+    return { isAllowed: undefined, decidingRule: undefined, missing: ['what the listing may show'] }
+  const isOpen = allowed && need.beneath && mayDifferBeneath(candidate, id, permission)
+  if (isOpen)
+    return { isAllowed: undefined, decidingRule: undefined, missing: ['what the policies beneath say'] }
+  return { isAllowed: allowed, decidingRule: decidingRule, missing: [] }
 }
 
-function openIn(rules: readonly OpenRule[]): readonly string[] {
-  const isOfGroups = rules.some(({ concern }) => typeof concern !== 'boolean')
+function describeUndecided(rules: readonly UndecidedRule[]): readonly string[] {
+  const isOfGroups = rules.some(({ match }) => typeof match !== 'boolean')
   return [
     ...(isOfGroups ? ['the groups of the caller'] : []),
     ...rules.flatMap(({ condition }) => (condition === undefined ? [] : [`whether ${condition}`])),
   ]
 }
 
-function callerIn({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
+function knownCallerOf({ principal }: RecordedCall, { groups, isComplete }: KnownGroups): KnownCaller {
   return {
     isAnonymous: principal.method === 'anonymous',
     user: principal.name,
     key: principal.method === 'api-key' ? principal.credentialId : '',
     groups,
-    others: isComplete ? 'all' : new Set(),
+    excludedGroups: isComplete ? 'all' : new Set(),
   }
 }
 
 /** Whether something in the namespace or beneath it may be decided otherwise than the namespace. */
-function speaksBeneath(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
+function mayDifferBeneath(candidate: DocumentIndex, id: Identifier, permission: Permission): boolean {
   return [...candidate.values()].flat().some(({ namespace, inherit, rules }) => {
     if (!id.every((part, index) => part === namespace[index])) return false
     const denies = rules.some(({ effect, permissions }) => effect === 'deny' && permissions.has(permission))

@@ -9,12 +9,12 @@ import type { NamedSubjects, PolicyDocument, PolicyRule } from './policy-documen
  */
 export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<string> {
   const hash = createHash('sha256')
-  const spell = spelling()
+  const spell = createPermissionFormatter()
   let text = ''
   for (const document of documents.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    text += contentOf(document, spell)
+    text += formatDocument(document, spell)
     yield
-    if (text.length < maximumLength) continue
+    if (text.length < hashChunkLength) continue
     hash.update(text)
     text = ''
   }
@@ -22,42 +22,42 @@ export function* revisionSteps(documents: readonly PolicyDocument[]): Steps<stri
 }
 
 /** So much is hashed at a time: each call costs as much as hashing some hundred bytes. */
-const maximumLength = 64 * 1024
+const hashChunkLength = 64 * 1024
 
 const json = JSON.stringify
 
-type Spell = (permissions: ReadonlySet<Permission>) => string
+type FormatPermissions = (permissions: ReadonlySet<Permission>) => string
 
 /**
  * In JSON, written part by part, which is sooner done than to make lists of it all for JSON.stringify. Each part is a
  * list of its own, so that nothing can move from one into the next unseen.
  */
-function contentOf(document: PolicyDocument, spell: Spell): string {
+function formatDocument(document: PolicyDocument, spell: FormatPermissions): string {
   const { name, namespace, inherit, final, onDeny, rules } = document
   let contents = ''
-  for (const rule of rules) contents += `${contents === '' ? '' : ','}${contentOfRule(rule, spell)}`
+  for (const rule of rules) contents += `${contents === '' ? '' : ','}${formatRule(rule, spell)}`
   return `[${json(name)},${json(namespace)},${inherit},${spell(final)},${onDeny ?? null},[${contents}]]`
 }
 
-function contentOfRule(rule: PolicyRule, spell: Spell): string {
+function formatRule(rule: PolicyRule, spell: FormatPermissions): string {
   const { id, effect, subjects, permissions, tables, condition } = rule
   const { any, anonymous, except } = subjects
-  const whom = `${namesOf(subjects)},${any},${anonymous},${except ? namesOf(except) : null}`
+  const whom = `${formatSubjects(subjects)},${any},${anonymous},${except ? formatSubjects(except) : null}`
   const what = `${spell(permissions)},${tables ? json(tables) : null}`
   return `[${json(id)},"${effect}",${whom},${what},${condition ? json(condition.text) : null}]`
 }
 
-function namesOf({ users, groups, keys }: NamedSubjects): string {
-  return `[${listOf(users)},${listOf(groups)},${listOf(keys)}]`
+function formatSubjects({ users, groups, keys }: NamedSubjects): string {
+  return `[${formatNames(users)},${formatNames(groups)},${formatNames(keys)}]`
 }
 
 /** Most lists are empty: two of three in most rules. */
-function listOf(names: readonly string[]): string {
+function formatNames(names: readonly string[]): string {
   return names.length === 0 ? '[]' : json(names)
 }
 
 /** Groups of operations are spelled out: if what a group holds changes, so does the revision. */
-function spelling(): Spell {
+function createPermissionFormatter(): FormatPermissions {
   const texts = new Map<ReadonlySet<Permission>, string>()
   return (permissions) => {
     let text = texts.get(permissions)

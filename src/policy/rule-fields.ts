@@ -1,154 +1,154 @@
 import { LRUCache } from 'lru-cache'
-import { InterfaceError } from '../interface/errors.ts'
+import { CatalogError } from '../interface/errors.ts'
 import { assertName, type Identifier } from '../interface/identifiers.ts'
-import { operationNamed, operations, type OperationName } from '../interface/operations.ts'
+import { getOperation, operations, type OperationName } from '../interface/operations.ts'
 import { permissionGroups, permissionNames, type Permission } from '../interface/permissions.ts'
-import { compileCondition, isFault, type Condition, type ConditionFault } from './condition.ts'
+import { compileCondition, isConditionError, type Condition, type ConditionError } from './condition.ts'
 import { ruleFields } from './language.ts'
 import type { PolicyRule } from './policy-document.ts'
-import { subjectsOf } from './subject-fields.ts'
-import { didYouMean } from './suggestion.ts'
-import { offsetIn } from './text-positions.ts'
+import { readSubjects } from './subject-fields.ts'
+import { suggestSimilar } from './suggestion.ts'
+import { sourceOffset } from './text-positions.ts'
 import {
-  choiceReader,
-  fieldsReader,
-  optional,
-  someTextsOf,
-  textOf,
-  textsOf,
-  type FaultOfText,
+  createChoiceReader,
+  createFieldsReader,
+  readOptional,
+  readNonEmptyTexts,
+  readText,
+  readTexts,
+  type ValidateText,
   type Field,
-  type Report,
+  type ReportProblem,
 } from './yaml-fields.ts'
 
-const readRule = fieldsReader(ruleFields)
-const readEffect = choiceReader(['allow', 'deny'])
+const readRuleFields = createFieldsReader(ruleFields)
+const readEffect = createChoiceReader(['allow', 'deny'])
 
 /** How long a name of a policy or of a rule may be. */
-const maximumLabelLength = 128
-const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maximumLabelLength - 1}}$`)
+const maxLabelLength = 128
+const labelGrammar = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,${maxLabelLength - 1}}$`)
 
 /** The rule that begins in that line, or undefined where it cannot be read; every fault in it is reported. */
-export function ruleOf(field: Field, line: number, report: Report): PolicyRule | undefined {
-  const fields = readRule(field, report)
+export function readRule(field: Field, line: number, report: ReportProblem): PolicyRule | undefined {
+  const fields = readRuleFields(field, report)
   if (fields === undefined) return undefined
-  const id = labelOf(fields.of('id'), report)
-  const effect = readEffect(fields.of('effect'), report)
-  const subjects = subjectsOf(fields.of('subjects'), report)
-  const permissions = permissionsOf(fields.of('operations'), report)
-  const tables = optional(fields, 'tables', tablesOf, report)
-  if (tables !== undefined && permissions.size > 0 && ![...permissions].some(concernsTables)) {
+  const id = readLabel(fields.get('id'), report)
+  const effect = readEffect(fields.get('effect'), report)
+  const subjects = readSubjects(fields.get('subjects'), report)
+  const permissions = readPermissions(fields.get('operations'), report)
+  const tables = readOptional(fields, 'tables', readTables, report)
+  if (tables !== undefined && permissions.size > 0 && ![...permissions].some(isTablePermission)) {
     report(
-      fields.of('tables').offset,
-      `${fields.of('tables').name} has no effect: none of the operations applies to a table`,
+      fields.get('tables').offset,
+      `${fields.get('tables').name} has no effect: none of the operations applies to a table`,
     )
   }
-  const condition = optional(fields, 'when', conditionOf, report)
+  const condition = readOptional(fields, 'when', readCondition, report)
   if (id === undefined || effect === undefined) return undefined
   return { id, effect, subjects, permissions, tables, condition, line }
 }
 
 /** A condition; a fault in it points at the very characters. */
-function conditionOf(field: Field, report: Report): Condition | undefined {
-  const text = textOf(field, report)
+function readCondition(field: Field, report: ReportProblem): Condition | undefined {
+  const text = readText(field, report)
   if (text === undefined || field.node?.kind !== 'scalar') return undefined
-  const condition = conditionNamed(text)
-  if (!isFault(condition)) return condition
-  report(offsetIn(field.file, field.node, condition.index), `${field.name}: ${condition.message}`)
+  const condition = compileCached(text)
+  if (!isConditionError(condition)) return condition
+  report(sourceOffset(field.file, field.node, condition.index), `${field.name}: ${condition.message}`)
   return undefined
 }
 
 /** The condition of that text, or what is wrong with it. */
-export function conditionNamed(text: string): Condition | ConditionFault {
-  let condition = compiled.get(text)
+export function compileCached(text: string): Condition | ConditionError {
+  let condition = conditionCache.get(text)
   if (condition === undefined) {
     condition = compileCondition(text)
-    compiled.set(text, condition)
+    conditionCache.set(text, condition)
   }
   return condition
 }
 
 /** Many rules have the same conditions; each is compiled once. */
-const compiled = new LRUCache<string, Condition | ConditionFault>({ max: 1000 })
+const conditionCache = new LRUCache<string, Condition | ConditionError>({ max: 1000 })
 
 /** A name that can stand in a log line: of a policy or of a rule. */
-export function labelOf(field: Field, report: Report): string | undefined {
-  const label = textOf(field, report)
+export function readLabel(field: Field, report: ReportProblem): string | undefined {
+  const label = readText(field, report)
   if (label === undefined || labelGrammar.test(label)) return label
   report(
     field.offset,
-    `${field.name} is ${JSON.stringify(label)}; expected 1 to ${maximumLabelLength} letters, digits or any of . _ -`,
+    `${field.name} is ${JSON.stringify(label)}; expected 1 to ${maxLabelLength} letters, digits or any of . _ -`,
   )
   return undefined
 }
 
 /** The id of a namespace. A part that no namespace can be called is a fault: the policy would never apply. */
-export function namespaceOf(field: Field, report: Report): Identifier {
-  return textsOf(field, '[prod, sales]', report, (part) =>
+export function readNamespace(field: Field, report: ReportProblem): Identifier {
+  return readTexts(field, '[prod, sales]', report, (part) =>
     part.includes('*')
       ? (item) => `${item} contains "*"; namespaces must be named exactly`
-      : faultOfName(part),
+      : validateName(part),
   )
 }
 
 /** Operations and groups of them, spelled out. */
-export function permissionsOf(field: Field, report: Report): ReadonlySet<Permission> {
-  return permissionsNamed(someTextsOf(field, '[read, InsertIntoTable]', report, faultOfPermission))
+export function readPermissions(field: Field, report: ReportProblem): ReadonlySet<Permission> {
+  return permissionsByNames(readNonEmptyTexts(field, '[read, InsertIntoTable]', report, validatePermission))
 }
 
 /** What operations and groups of them stand for; names that are neither stand for nothing. */
-function permissionsNamed(names: readonly string[]): ReadonlySet<Permission> {
+function permissionsByNames(names: readonly string[]): ReadonlySet<Permission> {
   const key = names.join(' ')
-  let permissions = spelledOut.get(key)
+  let permissions = permissionSetCache.get(key)
   if (permissions === undefined) {
-    permissions = new Set(names.flatMap((name) => members.get(name) ?? []))
-    spelledOut.set(key, permissions)
+    permissions = new Set(names.flatMap((name) => permissionsByName.get(name) ?? []))
+    permissionSetCache.set(key, permissions)
   }
   return permissions
 }
 
 /** Whether that is an operation or a group of them. */
 function isPermissionName(name: string): boolean {
-  return members.has(name)
+  return permissionsByName.has(name)
 }
 
-function faultOfPermission(name: string): ReturnType<FaultOfText> {
+function validatePermission(name: string): ReturnType<ValidateText> {
   if (isPermissionName(name)) return undefined
-  const suggestion = didYouMean(name, [...permissionNames, ...permissionGroups.keys()])
+  const suggestion = suggestSimilar(name, [...permissionNames, ...permissionGroups.keys()])
   return (item) => `${item}: unknown operation or group ${JSON.stringify(name)}${suggestion}`
 }
 
 /** Most rules are about the same few lists of operations; each is kept once. */
-const spelledOut = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
+const permissionSetCache = new LRUCache<string, ReadonlySet<Permission>>({ max: 1000 })
 
 /** What each operation and group stands for. */
-const members: ReadonlyMap<string, readonly Permission[]> = new Map([
+const permissionsByName: ReadonlyMap<string, readonly Permission[]> = new Map([
   ...permissionGroups,
   ...permissionNames.map((name) => [name, [name]] as const),
 ])
 
-function concernsTables(permission: Permission): boolean {
+function isTablePermission(permission: Permission): boolean {
   if (!(permission in operations)) return true
-  const { object } = operationNamed(permission as OperationName)
+  const { object } = getOperation(permission as OperationName)
   return object !== 'namespace' && object !== 'none'
 }
 
-function tablesOf(field: Field, report: Report): readonly string[] {
-  return someTextsOf(field, '[orders, "evt_*"]', report, (pattern) =>
+function readTables(field: Field, report: ReportProblem): readonly string[] {
+  return readNonEmptyTexts(field, '[orders, "evt_*"]', report, (pattern) =>
     pattern.includes('**')
       ? (item) => `${item} contains "**"; omit "tables" for everything beneath the namespace`
-      : faultOfName(pattern.replaceAll('*', 'x')),
+      : validateName(pattern.replaceAll('*', 'x')),
   )
 }
 
 /** A rule or a namespace with a name that nothing can be called would silently never apply. */
-function faultOfName(name: string): ReturnType<FaultOfText> {
+function validateName(name: string): ReturnType<ValidateText> {
   const message = (item: string): string | undefined => {
     try {
       assertName(name, item)
       return undefined
     } catch (error) {
-      if (!(error instanceof InterfaceError)) throw error
+      if (!(error instanceof CatalogError)) throw error
       return error.message
     }
   }

@@ -1,5 +1,5 @@
 import type { Permission } from '../interface/permissions.ts'
-import { applies, type Asked, type CompiledRule, type TableQuestion } from './compiled-rule.ts'
+import { ruleApplies, type Evaluation, type CompiledRule, type TableSelector } from './compiled-rule.ts'
 
 /** The rules of one namespace and one effect, by the subjects that they name. */
 export class RuleIndex {
@@ -17,16 +17,16 @@ export class RuleIndex {
   }
 
   /** The first rule, in order, that is about the permission, concerns the caller and applies. */
-  first(asked: Asked, table: TableQuestion): CompiledRule | undefined {
-    if (!this.#permissions.has(asked.inquiry.permission)) return undefined
-    const { numbers } = asked.caller
+  first(requested: Evaluation, table: TableSelector): CompiledRule | undefined {
+    if (!this.#permissions.has(requested.input.permission)) return undefined
+    const { subjects } = requested.caller
     let first: CompiledRule | undefined
     // A token may carry hundreds of groups, and a namespace may name hundreds: look up the fewer in the more.
-    if (numbers.size < this.#bySubject.size) {
-      for (const number of numbers) first = earliest(this.#bySubject.get(number), asked, table, first)
+    if (subjects.size < this.#bySubject.size) {
+      for (const number of subjects) first = earliest(this.#bySubject.get(number), requested, table, first)
     } else {
       for (const [number, rules] of this.#bySubject) {
-        if (numbers.has(number)) first = earliest(rules, asked, table, first)
+        if (subjects.has(number)) first = earliest(rules, requested, table, first)
       }
     }
     return first
@@ -35,14 +35,14 @@ export class RuleIndex {
 
 function earliest(
   rules: readonly CompiledRule[] | undefined,
-  asked: Asked,
-  table: TableQuestion,
+  requested: Evaluation,
+  table: TableSelector,
   first: CompiledRule | undefined,
 ): CompiledRule | undefined {
   if (rules === undefined) return first
   for (const rule of rules) {
     if (first !== undefined && first.order < rule.order) return first
-    if (rule.permissions.has(asked.inquiry.permission) && applies(rule, asked, table)) return rule
+    if (rule.permissions.has(requested.input.permission) && ruleApplies(rule, requested, table)) return rule
   }
   return first
 }

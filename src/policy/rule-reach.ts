@@ -2,8 +2,8 @@ import type { Identifier } from '../interface/identifiers.ts'
 import type { ObjectKind } from '../interface/operations.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { RuleReference } from './decision.ts'
-import { grouped } from './grouped.ts'
-import { matcherOf } from './name-pattern.ts'
+import { groupBy } from './grouped.ts'
+import { createNameMatcher } from './name-pattern.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 
 /*
@@ -13,7 +13,7 @@ import type { PolicyDocument, PolicyRule } from './policy-document.ts'
  */
 
 /** Where an object stands: a namespace, and the name in it unless the namespace itself is meant. */
-export interface Position {
+export interface ObjectPosition {
   readonly namespace: Identifier
   readonly table: string | undefined
 }
@@ -35,7 +35,7 @@ export interface ReachingRule {
 export type DocumentIndex = ReadonlyMap<string, readonly PolicyDocument[]>
 
 /** The position of the object with that id. */
-export function positionOf(kind: ObjectKind, id: Identifier): Position {
+export function objectPosition(kind: ObjectKind, id: Identifier): ObjectPosition {
   return kind === 'namespace' || kind === 'none'
     ? { namespace: id, table: undefined }
     : { namespace: id.slice(0, -1), table: id.at(-1) }
@@ -43,31 +43,31 @@ export function positionOf(kind: ObjectKind, id: Identifier): Position {
 
 /** The documents, each list in their order. */
 export function indexDocuments(documents: readonly PolicyDocument[]): DocumentIndex {
-  return grouped(documents, ({ namespace }) => keyOf(namespace))
+  return groupBy(documents, ({ namespace }) => namespaceKey(namespace))
 }
 
 /** The policies of the namespaces from the root to that one. */
 export function documentsAbove(index: DocumentIndex, namespace: Identifier): readonly PolicyDocument[] {
   const paths = [...namespace, ''].map((_, depth) => namespace.slice(0, depth))
-  return paths.flatMap((path) => index.get(keyOf(path)) ?? [])
+  return paths.flatMap((path) => index.get(namespaceKey(path)) ?? [])
 }
 
 /** The rules about the permission from the root down, those of one namespace in the order of their files. */
 export function rulesReaching(
   index: DocumentIndex,
-  { namespace, table }: Position,
+  { namespace, table }: ObjectPosition,
   permission: Permission,
 ): readonly ReachingRule[] {
   const documents = documentsAbove(index, namespace)
-  const floor = Math.max(0, ...documents.filter(({ inherit }) => !inherit).map(depthOf))
-  const ceiling = Math.min(...documents.filter(({ final }) => final.has(permission)).map(depthOf))
+  const floor = Math.max(0, ...documents.filter(({ inherit }) => !inherit).map(namespaceDepth))
+  const ceiling = Math.min(...documents.filter(({ final }) => final.has(permission)).map(namespaceDepth))
   return documents.flatMap((document) => {
     const depth = document.namespace.length
     const isHere = depth === namespace.length
     const obstacleTo = ({ effect, tables }: PolicyRule): Obstacle | undefined => {
       if (effect === 'allow' && depth < floor) return 'stopped'
       if (effect === 'allow' && depth > ceiling) return 'reserved'
-      const isOther = tables !== undefined && !(isHere && table !== undefined && matches(tables, table))
+      const isOther = tables !== undefined && !(isHere && table !== undefined && matchesAny(tables, table))
       return isOther ? 'other-table' : undefined
     }
     return document.rules
@@ -78,25 +78,28 @@ export function rulesReaching(
 
 /** Of rules that apply, the one that a decision names: of the deepest namespace, there the first. */
 export function mostSpecific<Rule extends ReachingRule>(rules: readonly Rule[]): Rule | undefined {
-  const deepest = Math.max(...rules.map(({ document }) => depthOf(document)))
-  return rules.find(({ document }) => depthOf(document) === deepest)
+  const deepest = Math.max(...rules.map(({ document }) => namespaceDepth(document)))
+  return rules.find(({ document }) => namespaceDepth(document) === deepest)
 }
 
 /** Where a rule stands. */
-export function referenceTo({ document, rule }: Pick<ReachingRule, 'document' | 'rule'>): RuleReference {
+export function createRuleReference({
+  document,
+  rule,
+}: Pick<ReachingRule, 'document' | 'rule'>): RuleReference {
   return { policy: document.name, rule: rule.id, file: document.file, line: rule.line }
 }
 
 /** An id as the key of a map. */
-export function keyOf(id: Identifier): string {
+export function namespaceKey(id: Identifier): string {
   // No name holds a slash.
   return id.join('/')
 }
 
-function depthOf({ namespace }: PolicyDocument): number {
+function namespaceDepth({ namespace }: PolicyDocument): number {
   return namespace.length
 }
 
-function matches(patterns: readonly string[], name: string): boolean {
-  return patterns.some((pattern) => matcherOf(pattern)(name))
+function matchesAny(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => createNameMatcher(pattern)(name))
 }

@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { policyBundle } from './bundle.ts'
+import { createBundleLocation } from './bundle.ts'
 import { PolicyError } from './policy-error.ts'
-import { named } from './policy-files.ts'
-import { policyFolder, type PolicyPlace } from './policy-place.ts'
+import { withFileErrors } from './policy-files.ts'
+import { createFolderLocation, type PolicyLocation } from './policy-place.ts'
 
 const path = z.string().min(1)
 
@@ -50,16 +50,16 @@ export function withAbsolutePolicyPaths(
 }
 
 /** The place of the policies in force. Throws PolicyError where a key cannot be used. */
-export async function policyPlace({ folder, bundle }: PolicySettings): Promise<PolicyPlace> {
+export async function openPolicyLocation({ folder, bundle }: PolicySettings): Promise<PolicyLocation> {
   if (bundle !== undefined)
-    return policyBundle(bundle.file, await Promise.all(bundle.publicKeyFiles.map(readPublicKey)))
+    return createBundleLocation(bundle.file, await Promise.all(bundle.publicKeyFiles.map(readPublicKey)))
   if (folder === undefined) throw new Error('no policies configured')
-  return policyFolder(folder)
+  return createFolderLocation(folder)
 }
 
 /** Reads an Ed25519 key that bundles are verified with (SPKI, PEM). Throws PolicyError. */
 export async function readPublicKey(file: string): Promise<KeyObject> {
-  const text = await named(file, () => readFile(file, 'utf8'))
+  const text = await withFileErrors(file, () => readFile(file, 'utf8'))
   // A private key would do too, and must not lie here.
   const key = text.includes('PUBLIC KEY') ? parseKey(text) : undefined
   if (key?.asymmetricKeyType === 'ed25519') return key

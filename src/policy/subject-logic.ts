@@ -14,10 +14,10 @@ export interface Subject {
 }
 
 /** Every authenticated caller. */
-export const anybody: Subject = { kind: 'any', name: '' }
+export const anySubject: Subject = { kind: 'any', name: '' }
 
 /** Every caller without a credential. */
-export const unauthenticated: Subject = { kind: 'anonymous', name: '' }
+export const anonymousSubject: Subject = { kind: 'anonymous', name: '' }
 
 /** What is known of a caller. Undefined, and groups that are in neither list, are not known. */
 export interface KnownCaller {
@@ -27,37 +27,37 @@ export interface KnownCaller {
   readonly key: string | undefined
   readonly groups: ReadonlySet<string>
   /** Groups that the caller is not in; `all` for all that are not in `groups`. */
-  readonly others: ReadonlySet<string> | 'all'
+  readonly excludedGroups: ReadonlySet<string> | 'all'
 }
 
 /** Whom a rule concerns, where that depends on what is not known; true and false where it does not. */
-export type Concern = boolean | Subjects
+export type SubjectMatch = boolean | Subjects
 
-const nobody: ReadonlySet<string> = new Set()
+const emptyNames: ReadonlySet<string> = new Set()
 
 /** What is known of a caller whom a rule names so. A caller has one name and one key, and may be in more groups. */
-export function knownBy({ kind, name }: Subject): KnownCaller {
+export function knownFromSubject({ kind, name }: Subject): KnownCaller {
   return {
     isAnonymous: kind === 'anonymous',
     user: kind === 'user' ? name : undefined,
     key: kind === 'key' ? name : undefined,
-    groups: kind === 'group' ? new Set([name]) : nobody,
-    others: nobody,
+    groups: kind === 'group' ? new Set([name]) : emptyNames,
+    excludedGroups: emptyNames,
   }
 }
 
 /** All that there is to know of a caller. */
-export function knownOf({ name, method, credentialId, groups }: Principal): KnownCaller {
+export function knownFromPrincipal({ name, method, credentialId, groups }: Principal): KnownCaller {
   const key = method === 'api-key' ? credentialId : ''
-  return { isAnonymous: method === 'anonymous', user: name, key, groups, others: 'all' }
+  return { isAnonymous: method === 'anonymous', user: name, key, groups, excludedGroups: 'all' }
 }
 
 /** Whether a rule concerns a caller, as far as what is known tells. */
-export function concernOf(subjects: Subjects, caller: KnownCaller): Concern {
+export function matchSubjects(subjects: Subjects, caller: KnownCaller): SubjectMatch {
   if (caller.isAnonymous) return subjects.anonymous
-  const excepted = subjects.except === undefined ? false : namedAmong(subjects.except, caller)
+  const excepted = subjects.except === undefined ? false : matchNames(subjects.except, caller)
   if (excepted === true) return false
-  const named = subjects.any || namedAmong(subjects, caller)
+  const named = subjects.any || matchNames(subjects, caller)
   if (named === false) return false
   const except = excepted === false ? undefined : excepted
   if (named === true) return except === undefined ? true : { ...noNames, any: true, anonymous: false, except }
@@ -65,7 +65,7 @@ export function concernOf(subjects: Subjects, caller: KnownCaller): Concern {
 }
 
 /** Everybody whom subjects name, each way by itself. */
-export function subjectsIn({
+export function listSubjects({
   users,
   groups,
   keys,
@@ -76,8 +76,8 @@ export function subjectsIn({
     ...subjectsOfKind('user', users),
     ...subjectsOfKind('group', groups),
     ...subjectsOfKind('key', keys),
-    ...(any === true ? [anybody] : []),
-    ...(anonymous === true ? [unauthenticated] : []),
+    ...(any === true ? [anySubject] : []),
+    ...(anonymous === true ? [anonymousSubject] : []),
   ]
 }
 
@@ -88,9 +88,9 @@ function subjectsOfKind(kind: SubjectKind, names: readonly string[]): readonly S
 const noNames: NamedSubjects = { users: [], groups: [], keys: [] }
 
 /** True and false where it is certain, else the names on which it depends. */
-function namedAmong(
+function matchNames(
   names: NamedSubjects,
-  { user, key, groups, others }: KnownCaller,
+  { user, key, groups, excludedGroups }: KnownCaller,
 ): boolean | NamedSubjects {
   if (user !== undefined && names.users.includes(user)) return true
   if (key !== undefined && names.keys.includes(key)) return true
@@ -98,7 +98,7 @@ function namedAmong(
   const open: NamedSubjects = {
     users: user === undefined ? names.users : [],
     keys: key === undefined ? names.keys : [],
-    groups: others === 'all' ? [] : names.groups.filter((group) => !others.has(group)),
+    groups: excludedGroups === 'all' ? [] : names.groups.filter((group) => !excludedGroups.has(group)),
   }
   return open.users.length + open.keys.length + open.groups.length === 0 ? false : open
 }

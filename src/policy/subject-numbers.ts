@@ -4,20 +4,20 @@ import type { NamedSubjects, Subjects } from './policy-document.ts'
 /** A caller in the numbers of the subjects that some policies name. */
 export interface NumberedCaller {
   /** Of everybody who the caller is, in order; a rule concerns the caller if one of its numbers is among them. */
-  readonly numbers: ReadonlySet<number>
+  readonly subjects: ReadonlySet<number>
   /** The same for callers whom all rules take for the same, conditions aside. */
   readonly key: string
 }
 
 /** Whom a rule names, exceptions aside, or excepts. */
-type Named = NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>
+type NumberedSubjects = NamedSubjects & Partial<Pick<Subjects, 'any' | 'anonymous'>>
 
 /** Gives a number to everybody whom policies name, so that a decision compares numbers alone. */
 export interface SubjectNumbers {
   /** The numbers of the named subjects, in order; subjects without a number get one. */
-  of(subjects: Named): readonly number[]
+  numbersOf(subjects: NumberedSubjects): readonly number[]
   /** Who a caller is. Remembered for as long as the principal is there; nobody is numbered after the first question. */
-  callerOf(principal: Principal): NumberedCaller
+  resolveCaller(principal: Principal): NumberedCaller
 }
 
 /** Every authenticated caller, and every caller without a credential. */
@@ -25,7 +25,7 @@ const anyNumber = 0
 const anonymousNumber = 1
 
 /** Numbers nobody yet. */
-export function numberSubjects(): SubjectNumbers {
+export function createSubjectNumbers(): SubjectNumbers {
   const users = new Map<string, number>()
   const groups = new Map<string, number>()
   const keys = new Map<string, number>()
@@ -46,7 +46,7 @@ export function numberSubjects(): SubjectNumbers {
   }
 
   return {
-    of(named) {
+    numbersOf(named) {
       const numbers: number[] = []
       if (named.any === true) numbers.push(anyNumber)
       if (named.anonymous === true) numbers.push(anonymousNumber)
@@ -55,11 +55,11 @@ export function numberSubjects(): SubjectNumbers {
       for (const name of named.keys) numbers.push(numberOf(name, keys))
       return numbers
     },
-    callerOf(principal) {
+    resolveCaller(principal) {
       let caller = callers.get(principal)
       if (caller === undefined) {
         const numbers = numbersOf(principal).toSorted((one, other) => one - other)
-        callers.set(principal, (caller = { numbers: new Set(numbers), key: numbers.join() }))
+        callers.set(principal, (caller = { subjects: new Set(numbers), key: numbers.join() }))
       }
       return caller
     },

@@ -1,18 +1,18 @@
 /** `; did you mean "InsertIntoTable"?` for a word that is nearly one of the candidates, and nothing for any other. */
-export function didYouMean(word: string, candidates: Iterable<string>): string {
+export function suggestSimilar(word: string, candidates: Iterable<string>): string {
   const wanted = word.toLowerCase()
   // A typing mistake in every third letter is another word.
   let least = Math.floor(word.length / 3) + 1
   let nearest: string | undefined
   for (const candidate of candidates) {
-    const edits = editsBetween(wanted, candidate.toLowerCase(), least)
+    const edits = editDistance(wanted, candidate.toLowerCase(), least)
     if (edits < least) [nearest, least] = [candidate, edits]
   }
   return nearest === undefined ? '' : `; did you mean "${nearest}"?`
 }
 
 /** The least number of letters to insert, remove or replace (Levenshtein); `limit` where it is that or more. */
-function editsBetween(one: string, other: string, limit: number): number {
+function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) >= limit) return limit
   let above = Array.from({ length: other.length + 1 }, (_, column) => column)
   for (let row = 0; row < one.length; row++) {

@@ -4,7 +4,7 @@ import type { YamlScalar } from './yaml-node.ts'
  * Where in a file the character of a text stands that a YAML scalar holds. Quotes, escapes, folding and indentation
  * lie between the two: it follows both at once, passing over what stands in the file alone.
  */
-export function offsetIn(file: string, scalar: YamlScalar, index: number): number {
+export function sourceOffset(file: string, scalar: YamlScalar, index: number): number {
   const { start, end } = scalar
   const text = String(scalar.value)
   let offset = start + (isQuote(file[start]) ? 1 : 0)

@@ -1,25 +1,37 @@
 import type { Identifier } from '../interface/identifiers.ts'
 import { runAtOnce, type Steps } from '../lib/async/run-in-slices.ts'
-import { anyTable, nothingGiven, type Asked, type CompiledRule, type Outlook } from './compiled-rule.ts'
-import { concealmentOf } from './concealment.ts'
+import {
+  anyTable,
+  noKnownConditions,
+  type Evaluation,
+  type CompiledRule,
+  type PendingAssumption,
+} from './compiled-rule.ts'
+import { createConcealment } from './concealment.ts'
 import type { Allowed, Decision } from './decision.ts'
 import type { PolicyDocument } from './policy-document.ts'
 import type { Permission } from '../interface/permissions.ts'
 import {
   addRule,
   decisiveRule,
-  emptyRoot,
-  nearest,
+  createRoot,
+  nearestNode,
   numberNodes,
-  reach,
-  subtree,
+  getOrCreateNode,
+  walkSubtree,
   type PolicyNode,
 } from './policy-node.ts'
-import type { Inquiry, Question } from './question.ts'
-import { ruleCompiler, type CompileRule, type ConditionFailed } from './rule-compiler.ts'
+import type { ConditionInput, AuthorizationRequest } from './question.ts'
+import { createRuleCompiler, type CompileRule, type ReportConditionFailure } from './rule-compiler.ts'
 import { revisionSteps } from './revision.ts'
-import { numberSubjects } from './subject-numbers.ts'
-import { visibilityOf, type Sight, type View, type Viewer, type Visibility } from './visible.ts'
+import { createSubjectNumbers } from './subject-numbers.ts'
+import {
+  createVisibility,
+  type NamespaceViewer,
+  type IsVisible,
+  type Viewer,
+  type Visibility,
+} from './visible.ts'
 
 /** The policies of a folder, ready to decide; never changes. */
 export interface PolicySet {
@@ -34,14 +46,14 @@ export interface PolicySet {
    * Whether the principal may use the permission on the object. Of several rules that allow, or several that deny,
    * the answer names the one of the deepest namespace, and of these the first by file and line.
    */
-  decide(question: Question): Decision
+  decide(request: AuthorizationRequest): Decision
   /**
    * What `decide` will answer whatever the pending facts turn out to be; undefined if they decide. A denial may then
    * name another rule, or give another reason.
    */
-  foresee(question: Question): Decision | undefined
+  decidePartially(request: AuthorizationRequest): Decision | undefined
   /** Whether the decision on a permission may depend on the time, so that it must hold when a body ends, too. */
-  isTimed(permission: Permission): boolean
+  dependsOnTime(permission: Permission): boolean
   /**
    * Whether the principal may use the permission on a namespace and on everything that is or could come to be
    * beneath it. It does not know what exists: a rule that denies something beneath denies, also if there is
@@ -49,30 +61,30 @@ export interface PolicySet {
    * the permission. A condition that asks for the id counts against the caller. Denies where `decide` denies on
    * the namespace. Takes longer the more policies lie beneath.
    */
-  decideBeneath(question: Question): Decision
+  decideBeneath(request: AuthorizationRequest): Decision
   /** Whether to answer a denial of this question as if the object were not there. */
-  conceals(question: Question): boolean
+  isConcealed(request: AuthorizationRequest): boolean
   /** Whether the principal may know that the object is there, so that refusals may admit it. */
-  mayKnow(question: Question): boolean
+  canKnow(request: AuthorizationRequest): boolean
   /** Whether the principal may describe an object that it changed, whatever facts a description would state. */
-  mayDescribe(question: Question): boolean
+  canDescribe(request: AuthorizationRequest): boolean
   /** Whether the principal may list the tags and the branches of a table, so that errors may name them. */
-  mayListReferences(question: Question): boolean
+  canListReferences(request: AuthorizationRequest): boolean
   /**
    * What listings show to the principal: a table that he may describe; a namespace that he may describe, or beneath
    * which he may see something. The latter is told from the policies alone, which do not know what exists: a name
    * that only a condition on the id decides about counts as one that may be seen. Takes longer only the more rules
    * beneath concern the principal without allowing him anything.
    */
-  viewOf(viewer: Viewer): View
+  visibilityFor(viewer: Viewer): IsVisible
   /** The decision that makes something beneath a namespace visible; undefined where nothing there can be. */
-  showsBeneath(sight: Sight): Allowed | undefined
+  findVisibleBeneath(visibility: NamespaceViewer): Allowed | undefined
 }
 
 /** Compiles documents that are valid and whose names are unique, in the order of their files. */
 export function compilePolicies(
   documents: readonly PolicyDocument[],
-  conditionFailed?: ConditionFailed,
+  conditionFailed?: ReportConditionFailure,
 ): PolicySet {
   return runAtOnce(compileSteps(documents, conditionFailed))
 }
@@ -80,93 +92,94 @@ export function compilePolicies(
 /** Does the same as `compilePolicies`, in steps. */
 export function* compileSteps(
   documents: readonly PolicyDocument[],
-  conditionFailed: ConditionFailed = () => undefined,
+  conditionFailed: ReportConditionFailure = () => undefined,
 ): Steps<PolicySet> {
   const revision = yield* revisionSteps(documents)
   const noRule: Decision = Object.freeze({ allowed: false, reason: 'no_rule', revision })
-  const subjects = numberSubjects()
-  const root = yield* buildTree(documents, ruleCompiler(subjects, revision, conditionFailed))
+  const subjects = createSubjectNumbers()
+  const root = yield* buildTrie(documents, createRuleCompiler(subjects, revision, conditionFailed))
   const nodes = numberNodes(root)
-  const timed = timedPermissions(documents)
+  const timed = findTimedPermissions(documents)
 
-  function askedOf(inquiry: Inquiry, id: Identifier, outlook: Outlook): Asked {
-    const { principal, kind } = inquiry
+  function requestedOf(input: ConditionInput, id: Identifier, assumption: PendingAssumption): Evaluation {
+    const { principal, kind } = input
     const isNamespace = kind === 'namespace' || kind === 'none'
     const depth = isNamespace ? id.length : id.length - 1
     const table = isNamespace ? undefined : id[depth]
-    const caller = subjects.callerOf(principal)
+    const caller = subjects.resolveCaller(principal)
     return {
-      inquiry,
+      input,
       caller,
       table,
       depth,
-      outlook,
-      given: nothingGiven,
-      metCondition: false,
-      metPending: false,
+      assumption,
+      knownConditions: noKnownConditions,
+      evaluatedCondition: false,
+      foundPending: false,
     }
   }
 
-  function look(question: Question, asked: Asked): Decision {
-    return decisiveRule(nearest(root, question.id, asked.depth), asked)?.decision ?? noRule
+  function poll(request: AuthorizationRequest, requested: Evaluation): Decision {
+    return decisiveRule(nearestNode(root, request.id, requested.depth), requested)?.decision ?? noRule
   }
 
-  function decide(question: Question): Decision {
-    return look(question, askedOf(question, question.id, 'worst'))
+  function decide(request: AuthorizationRequest): Decision {
+    return poll(request, requestedOf(request, request.id, 'worst'))
   }
 
   /** Whether it is allowed if pending facts are as the caller wishes. */
-  function couldBeAllowed(question: Question): boolean {
-    return look(question, askedOf(question, question.id, 'best')).allowed
+  function couldBeAllowed(request: AuthorizationRequest): boolean {
+    return poll(request, requestedOf(request, request.id, 'best')).allowed
   }
 
   /** Conclusive if no value of the pending facts can change the decision. */
-  function foresee(question: Question): Decision | undefined {
-    const asked = askedOf(question, question.id, 'worst')
-    const worst = look(question, asked)
-    if (worst.allowed || !asked.metPending) return worst
-    const best = look(question, askedOf(question, question.id, 'best'))
+  function decidePartially(request: AuthorizationRequest): Decision | undefined {
+    const requested = requestedOf(request, request.id, 'worst')
+    const worst = poll(request, requested)
+    if (worst.allowed || !requested.foundPending) return worst
+    const best = poll(request, requestedOf(request, request.id, 'best'))
     return best.allowed ? undefined : best
   }
 
-  function decideBeneath(question: Question): Decision {
-    const own = decide(question)
-    const node = nearest(root, question.id, question.id.length)
+  function decideBeneath(request: AuthorizationRequest): Decision {
+    const own = decide(request)
+    const node = nearestNode(root, request.id, request.id.length)
     if (!own.allowed) return own
-    const asked = askedOf({ ...question, id: undefined }, question.id, 'worst')
-    const reaching = decisiveRule(node, asked)?.decision ?? noRule
+    const requested = requestedOf({ ...request, id: undefined }, request.id, 'worst')
+    const reaching = decisiveRule(node, requested)?.decision ?? noRule
     // Where no policy speaks of the namespace, none speaks of what is beneath it.
-    if (!reaching.allowed || node.depth < question.id.length) return reaching
-    const denied = denyBeneath(node, asked)?.decision
-    return denied ?? (isStoppedBeneath(node, asked) ? noRule : own)
+    if (!reaching.allowed || node.depth < request.id.length) return reaching
+    const denied = findDenyBeneath(node, requested)?.decision
+    return denied ?? (hasUnallowedBoundary(node, requested) ? noRule : own)
   }
 
   // Made when something is first listed or concealed, which then takes longer once: many sets are never asked.
   let madeVisibility: Visibility | undefined
   function visibility(): Visibility {
-    return (madeVisibility ??= visibilityOf(root, nodes, subjects))
+    return (madeVisibility ??= createVisibility(root, nodes, subjects))
   }
 
-  const showsBeneath = (sight: Sight): Allowed | undefined => visibility().showsBeneath(sight)
+  const findVisibleBeneath = (viewer: NamespaceViewer): Allowed | undefined =>
+    visibility().findVisibleBeneath(viewer)
   return Object.freeze({
     revision,
     size: documents.length,
     decide,
-    foresee,
-    isTimed: (permission: Permission) => timed.has(permission),
+    decidePartially,
+    dependsOnTime: (permission: Permission) => timed.has(permission),
     decideBeneath,
-    viewOf: (viewer: Viewer) => visibility().viewOf(viewer),
-    showsBeneath,
-    ...concealmentOf(root, couldBeAllowed, showsBeneath),
+    visibilityFor: (viewer: Viewer) => visibility().visibilityFor(viewer),
+    findVisibleBeneath,
+    ...createConcealment(root, couldBeAllowed, findVisibleBeneath),
   })
 }
 
 /** The rule that denies the permission on something in the namespace or beneath: the deepest, of these the first. */
-function denyBeneath(top: PolicyNode, asked: Asked): CompiledRule | undefined {
+function findDenyBeneath(top: PolicyNode, requested: Evaluation): CompiledRule | undefined {
   let deny: CompiledRule | undefined
   let depth = 0
-  for (const node of subtree(top)) {
-    const rule = node.denies?.first(asked, anyTable)
+  for (const node of walkSubtree(top)) {
+    const rule = node.denies?.first(requested, anyTable)
     const isDeeper = deny === undefined || node.depth > depth
     if (rule && (isDeeper || (node.depth === depth && rule.order < (deny?.order ?? 0)))) {
       deny = rule
@@ -177,14 +190,14 @@ function denyBeneath(top: PolicyNode, asked: Asked): CompiledRule | undefined {
 }
 
 /** Whether some namespace there takes nothing from above and is not itself allowed the permission. */
-function isStoppedBeneath(top: PolicyNode, asked: Asked): boolean {
-  for (const node of subtree(top)) {
-    if (node.isBoundary && decisiveRule(node, asked)?.effect !== 'allow') return true
+function hasUnallowedBoundary(top: PolicyNode, requested: Evaluation): boolean {
+  for (const node of walkSubtree(top)) {
+    if (node.stopsInheritance && decisiveRule(node, requested)?.effect !== 'allow') return true
   }
   return false
 }
 
-function timedPermissions(documents: readonly PolicyDocument[]): ReadonlySet<Permission> {
+function findTimedPermissions(documents: readonly PolicyDocument[]): ReadonlySet<Permission> {
   const timed = new Set<Permission>()
   for (const { rules } of documents) {
     for (const { condition, permissions } of rules) {
@@ -194,12 +207,12 @@ function timedPermissions(documents: readonly PolicyDocument[]): ReadonlySet<Per
   return timed
 }
 
-function* buildTree(documents: readonly PolicyDocument[], compile: CompileRule): Steps<PolicyNode> {
-  const root = emptyRoot()
+function* buildTrie(documents: readonly PolicyDocument[], compile: CompileRule): Steps<PolicyNode> {
+  const root = createRoot()
   let order = 0
   for (const document of documents) {
-    const node = reach(root, document.namespace)
-    if (!document.inherit) node.isBoundary = true
+    const node = getOrCreateNode(root, document.namespace)
+    if (!document.inherit) node.stopsInheritance = true
     if (document.final.size > 0) node.final = new Set([...node.final, ...document.final])
     // Of two policies for one namespace, the one that hides more is heard.
     if (document.onDeny !== undefined) node.onDeny = Math.max(document.onDeny, node.onDeny ?? 0) as 403 | 404

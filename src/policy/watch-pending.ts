@@ -2,7 +2,7 @@ import { pending } from './fact.ts'
 import type { OperationFacts } from './question.ts'
 
 /** The same facts; calls `onPending` each time a condition reads one that is pending. */
-export function watchPending(facts: OperationFacts, onPending: () => void): OperationFacts {
+export function watchPendingFacts(facts: OperationFacts, onPending: () => void): OperationFacts {
   const watched = Object.entries(facts).map(([name, fact]: [string, unknown]) => [
     name,
     {

@@ -2,12 +2,18 @@ import type { ObjectKind } from '../interface/operations.ts'
 import type { Identifier } from '../interface/identifiers.ts'
 import type { Permission } from '../interface/permissions.ts'
 import type { NamedSubjects, PolicyDocument, Subjects } from './policy-document.ts'
-import { indexDocuments, positionOf, rulesReaching, type ReachingRule } from './rule-reach.ts'
-import { concernOf, knownBy, subjectsIn, type Concern, type Subject } from './subject-logic.ts'
+import { indexDocuments, objectPosition, rulesReaching, type ReachingRule } from './rule-reach.ts'
+import {
+  matchSubjects,
+  knownFromSubject,
+  listSubjects,
+  type SubjectMatch,
+  type Subject,
+} from './subject-logic.ts'
 
 /** A rule that denies some of the callers whom another rule allows. */
-export interface Objection {
-  readonly by: ReachingRule
+export interface OverridingDeny {
+  readonly reaching: ReachingRule
   /** Whom of them: undefined for all. */
   readonly subjects: Subjects | undefined
 }
@@ -18,22 +24,22 @@ export interface Objection {
  */
 export interface Entitlement {
   readonly subject: Subject
-  readonly by: ReachingRule
+  readonly reaching: ReachingRule
   readonly except: NamedSubjects | undefined
-  readonly objections: readonly Objection[]
+  readonly overridingDenies: readonly OverridingDeny[]
 }
 
 /** A caller whom one rule allows and another denies, whatever else is true. */
-interface Overruled {
+interface OverruledCaller {
   readonly subject: Subject
-  readonly by: ReachingRule
-  readonly overruledBy: ReachingRule
+  readonly allowedBy: ReachingRule
+  readonly deniedBy: ReachingRule
 }
 
 /** Who may use a permission on an object. */
 export interface Entitlements {
   readonly allowed: readonly Entitlement[]
-  readonly overruled: readonly Overruled[]
+  readonly overruled: readonly OverruledCaller[]
 }
 
 /**
@@ -48,27 +54,32 @@ export function whoCan(
   kind: ObjectKind,
   id: Identifier,
 ): Entitlements {
-  const rules = rulesReaching(indexDocuments(documents), positionOf(kind, id), permission).filter(
+  const rules = rulesReaching(indexDocuments(documents), objectPosition(kind, id), permission).filter(
     ({ obstacle }) => obstacle === undefined,
   )
   const denies = rules.filter(({ rule }) => rule.effect === 'deny')
   const allowed: Entitlement[] = []
-  const overruled: Overruled[] = []
-  for (const by of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
-    for (const subject of subjectsIn(by.rule.subjects)) {
-      const known = knownBy(subject)
-      const own = concernOf(by.rule.subjects, known)
+  const overruled: OverruledCaller[] = []
+  for (const reaching of rules.filter(({ rule }) => rule.effect === 'allow').toReversed()) {
+    for (const subject of listSubjects(reaching.rule.subjects)) {
+      const known = knownFromSubject(subject)
+      const own = matchSubjects(reaching.rule.subjects, known)
       if (own === false) continue
-      const objections = denies.flatMap((deny) => objectionOf(deny, concernOf(deny.rule.subjects, known)))
-      const total = objections.find(({ by, subjects }) => subjects === undefined && !by.rule.condition)
-      if (total) overruled.push({ subject, by, overruledBy: total.by })
-      else allowed.push({ subject, by, except: own === true ? undefined : own.except, objections })
+      const overridingDenies = denies.flatMap((deny) =>
+        createOverridingDeny(deny, matchSubjects(deny.rule.subjects, known)),
+      )
+      const total = overridingDenies.find(
+        ({ reaching, subjects }) => subjects === undefined && !reaching.rule.condition,
+      )
+      if (total) overruled.push({ subject, allowedBy: reaching, deniedBy: total.reaching })
+      else
+        allowed.push({ subject, reaching, except: own === true ? undefined : own.except, overridingDenies })
     }
   }
   return { allowed, overruled }
 }
 
-function objectionOf(by: ReachingRule, concern: Concern): readonly Objection[] {
+function createOverridingDeny(reaching: ReachingRule, concern: SubjectMatch): readonly OverridingDeny[] {
   if (concern === false) return []
-  return [{ by, subjects: concern === true ? undefined : concern }]
+  return [{ reaching, subjects: concern === true ? undefined : concern }]
 }

@@ -2,7 +2,7 @@ import { requirementCondition } from './commit-demands.ts'
 import type { Condition } from './condition.ts'
 import type { PolicyDocument, PolicyRule } from './policy-document.ts'
 import type { PolicyProblem } from './policy-error.ts'
-import { conditionNamed } from './rule-fields.ts'
+import { compileCached } from './rule-fields.ts'
 
 /** A policy as data alone, to be passed between threads. */
 export type WrittenDocument = Omit<PolicyDocument, 'rules'> & { readonly rules: readonly WrittenRule[] }
@@ -40,13 +40,13 @@ function writtenRule(rule: PolicyRule): WrittenRule {
   const { condition } = rule
   return {
     ...rule,
-    condition: condition && { text: condition.text, isRequirement: condition.demand !== undefined },
+    condition: condition && { text: condition.text, isRequirement: condition.requirement !== undefined },
   }
 }
 
 function conditionFrom({ text, isRequirement }: WrittenCondition): Condition {
   if (isRequirement) return requirementCondition(text)
-  const condition = conditionNamed(text)
-  if (!('holds' in condition)) throw new Error(`a condition that was valid is not: ${condition.message}`)
+  const condition = compileCached(text)
+  if (!('evaluate' in condition)) throw new Error(`a condition that was valid is not: ${condition.message}`)
   return condition
 }

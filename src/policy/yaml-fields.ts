@@ -1,5 +1,5 @@
-import { misplacedFields, otherNames } from './language.ts'
-import { didYouMean } from './suggestion.ts'
+import { misplacedFieldHints, fieldAliases } from './language.ts'
+import { suggestSimilar } from './suggestion.ts'
 import type { YamlEntry, YamlNode } from './yaml-node.ts'
 
 /**
@@ -30,12 +30,12 @@ export class Field {
   }
 
   /** The field that is the document itself. */
-  static ofDocument(node: YamlNode, file: string): Field {
+  static forDocument(node: YamlNode, file: string): Field {
     return new Field(node, node.start, file, undefined, '')
   }
 
   /** The field of a map by its name, or the item of a list by its place. */
-  within(key: string | number, node: YamlNode | undefined, offset: number): Field {
+  child(key: string | number, node: YamlNode | undefined, offset: number): Field {
     return new Field(node, offset, this.file, this, key)
   }
 
@@ -43,7 +43,7 @@ export class Field {
   get name(): string {
     if (this.parent === undefined) return ''
     const { name } = this.parent
-    return typeof this.key === 'number' ? `${name}[${this.key}]` : join(name, this.key)
+    return typeof this.key === 'number' ? `${name}[${this.key}]` : joinPath(name, this.key)
   }
 }
 
@@ -62,12 +62,12 @@ export class Fields<Name extends string> {
   }
 
   /** The field of that name; without a node where it is not there. */
-  of(name: Name): Field {
+  get(name: Name): Field {
     const entry = this.find(name)
-    if (entry === undefined) return this.map.within(name, undefined, this.map.offset)
+    if (entry === undefined) return this.map.child(name, undefined, this.map.offset)
     const { value, start } = entry
     // `{ inherit }` has no value at all: that is empty, not left out.
-    return this.map.within(name, value ?? nothing, value?.start ?? start)
+    return this.map.child(name, value ?? emptyNode, value?.start ?? start)
   }
 
   /** Of a name that is repeated, which is a fault, the last. */
@@ -81,59 +81,63 @@ export class Fields<Name extends string> {
 }
 
 /** Takes a fault: where it is, and what would be right. */
-export type Report = (offset: number, message: string) => void
+export type ReportProblem = (offset: number, message: string) => void
 
 /** Reads a field that may be left out. */
-export function optional<Name extends string, Value>(
+export function readOptional<Name extends string, Value>(
   fields: Fields<Name>,
   name: Name,
-  read: (field: Field, report: Report) => Value,
-  report: Report,
+  read: (field: Field, report: ReportProblem) => Value,
+  report: ReportProblem,
 ): Value | undefined {
-  return fields.has(name) ? read(fields.of(name), report) : undefined
+  return fields.has(name) ? read(fields.get(name), report) : undefined
 }
 
 /** A reader of maps with those fields. It reports those that are not known, and answers undefined for what is no map. */
-export function fieldsReader<Name extends string>(
+export function createFieldsReader<Name extends string>(
   fieldsOfIt: Readonly<Record<Name, string>>,
-): (field: Field, report: Report) => Fields<Name> | undefined {
+): (field: Field, report: ReportProblem) => Fields<Name> | undefined {
   const known = Object.keys(fieldsOfIt)
   return (field, report) => {
     const { node } = field
-    if (node?.kind !== 'map') return reportKind(field, `fields: ${known.join(', ')}`, report)
+    if (node?.kind !== 'map') return reportUnexpected(field, `fields: ${known.join(', ')}`, report)
     for (const { key, isScalarKey, start } of node.entries) {
       const name = isScalarKey ? key : ''
       if (known.includes(name)) continue
-      report(start, `unknown field "${join(field.name, name)}"${suggestionFor(name, field, known)}`)
+      report(start, `unknown field "${joinPath(field.name, name)}"${suggestField(name, field, known)}`)
     }
     return new Fields<Name>(field, node.entries)
   }
 }
 
-const nothing: YamlNode = { kind: 'scalar', start: 0, end: 0, value: null, source: '' }
+const emptyNode: YamlNode = { kind: 'scalar', start: 0, end: 0, value: null, source: '' }
 
 /** The items of a list. Reports and answers undefined for what is no list; `example` says what one looks like. */
-export function itemsOf(field: Field, example: string, report: Report): readonly Field[] | undefined {
+export function readItems(
+  field: Field,
+  example: string,
+  report: ReportProblem,
+): readonly Field[] | undefined {
   const { node } = field
-  if (node?.kind !== 'list') return reportKind(field, `a list, such as ${example}`, report)
-  return node.items.map((item, index) => field.within(index, item, item.start))
+  if (node?.kind !== 'list') return reportUnexpected(field, `a list, such as ${example}`, report)
+  return node.items.map((item, index) => field.child(index, item, item.start))
 }
 
 /** The text of a field. Reports and answers undefined for anything else. */
-export function textOf(field: Field, report: Report): string | undefined {
+export function readText(field: Field, report: ReportProblem): string | undefined {
   const value = field.node?.kind === 'scalar' ? field.node.value : null
   if (typeof value === 'string') return value
-  return reportKind(field, value === null ? 'text' : 'text: put it in quotes', report)
+  return reportUnexpected(field, value === null ? 'text' : 'text: put it in quotes', report)
 }
 
 /** The texts of a list that is not empty. */
-export function someTextsOf(
+export function readNonEmptyTexts(
   field: Field,
   example: string,
-  report: Report,
-  faultOf: FaultOfText,
+  report: ReportProblem,
+  errorOf: ValidateText,
 ): readonly string[] {
-  const texts = textsOf(field, example, report, faultOf)
+  const texts = readTexts(field, example, report, errorOf)
   if (field.node?.kind === 'list' && field.node.items.length === 0) {
     report(field.offset, `${field.name} is empty; expected a list, such as ${example}`)
   }
@@ -141,27 +145,27 @@ export function someTextsOf(
 }
 
 /** What is wrong with a text of a list, in words that begin with the name of the item; undefined where nothing is. */
-export type FaultOfText = (text: string) => ((item: string) => string) | undefined
+export type ValidateText = (text: string) => ((item: string) => string) | undefined
 
 /** Where a list may hold any texts. */
-export const anyText: FaultOfText = () => undefined
+export const anyText: ValidateText = () => undefined
 
 /** The texts of a list, which may be empty. */
-export function textsOf(
+export function readTexts(
   field: Field,
   example: string,
-  report: Report,
-  faultOf: FaultOfText,
+  report: ReportProblem,
+  errorOf: ValidateText,
 ): readonly string[] {
   const { node } = field
-  if (node?.kind !== 'list') return reportKind(field, `a list, such as ${example}`, report) ?? []
+  if (node?.kind !== 'list') return reportUnexpected(field, `a list, such as ${example}`, report) ?? []
   const texts = node.items.map((item) => (item.kind === 'scalar' ? item.value : undefined))
   for (let index = 0; index < texts.length; index++) {
     const text = texts[index]
-    const item = node.items[index] ?? nothing
-    const fault = typeof text === 'string' ? faultOf(text) : undefined
-    if (typeof text !== 'string') textOf(field.within(index, item, item.start), report)
-    else if (fault !== undefined) report(item.start, fault(`${field.name}[${index}]`))
+    const item = node.items[index] ?? emptyNode
+    const error = typeof text === 'string' ? errorOf(text) : undefined
+    if (typeof text !== 'string') readText(field.child(index, item, item.start), report)
+    else if (error !== undefined) report(item.start, error(`${field.name}[${index}]`))
   }
   return texts.every(isText) ? texts : texts.filter(isText)
 }
@@ -171,36 +175,36 @@ function isText(value: unknown): value is string {
 }
 
 /** A reader of fields that hold one of a few values. It reports and answers undefined for anything else. */
-export function choiceReader<const Value extends string | boolean | number>(
+export function createChoiceReader<const Value extends string | boolean | number>(
   choices: readonly Value[],
-): (field: Field, report: Report) => Value | undefined {
+): (field: Field, report: ReportProblem) => Value | undefined {
   return (field, report) => {
     const value = field.node?.kind === 'scalar' ? field.node.value : undefined
     for (const choice of choices) if (choice === value) return choice
     const mayMean = choices.length > 1 && typeof value === 'string'
-    const suggestion = mayMean ? didYouMean(value, choices.map(String)) : ''
-    return reportKind(field, choices.join(' or ') + suggestion, report)
+    const suggestion = mayMean ? suggestSimilar(value, choices.map(String)) : ''
+    return reportUnexpected(field, choices.join(' or ') + suggestion, report)
   }
 }
 
 /** Reads a field that holds nothing but `true`. */
-export const readTrue = choiceReader([true])
+export const readTrue = createChoiceReader([true])
 
-function suggestionFor(name: string, parent: Field, known: readonly string[]): string {
-  const misplaced = misplacedFields[join(parent.name.replaceAll(/\[\d+\]/g, ''), name)]
+function suggestField(name: string, parent: Field, known: readonly string[]): string {
+  const misplaced = misplacedFieldHints[joinPath(parent.name.replaceAll(/\[\d+\]/g, ''), name)]
   if (misplaced !== undefined) return misplaced
-  const other = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined
+  const other = Object.hasOwn(fieldAliases, name) ? fieldAliases[name] : undefined
   if (other !== undefined && known.includes(other)) return `; did you mean "${other}"?`
-  return didYouMean(name, known) || `; the fields here are ${known.join(', ')}`
+  return suggestSimilar(name, known) || `; the fields here are ${known.join(', ')}`
 }
 
-function reportKind(field: Field, expected: string, report: Report): undefined {
+function reportUnexpected(field: Field, expected: string, report: ReportProblem): undefined {
   const name = field.name === '' ? 'the document' : field.name
-  report(field.offset, `${name} is ${describe(field.node)}; expected ${expected}`)
+  report(field.offset, `${name} is ${describeNode(field.node)}; expected ${expected}`)
   return undefined
 }
 
-function describe(node: YamlNode | undefined): string {
+function describeNode(node: YamlNode | undefined): string {
   if (node === undefined) return 'missing'
   if (node.kind === 'map') return 'a map'
   if (node.kind === 'list') return 'a list'
@@ -209,6 +213,6 @@ function describe(node: YamlNode | undefined): string {
   return typeof node.value === 'string' ? JSON.stringify(node.value) : node.source
 }
 
-function join(parent: string, name: string): string {
+function joinPath(parent: string, name: string): string {
   return parent === '' ? name : `${parent}.${name}`
 }

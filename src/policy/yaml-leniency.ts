@@ -1,7 +1,7 @@
 import { CST } from 'yaml'
 
 /** What is wrong in a text, and where. */
-interface YamlFault {
+interface YamlError {
   readonly offset: number
   readonly message: string
 }
@@ -10,20 +10,20 @@ interface YamlFault {
  * The faults of a document that the library composes without a word: what it leaves out, as `b` in `? "a" b`, and a
  * quote that is never closed but looks so, as in `'a''`: all that follows up to there is then one text, whatever it was.
  */
-export function faultsLetPass(document: CST.Document): readonly YamlFault[] {
-  const faults: YamlFault[] = []
+export function findIgnoredErrors(document: CST.Document): readonly YamlError[] {
+  const errors: YamlError[] = []
   CST.visit(document, (item) => {
     const { key, sep, value } = item
     for (const token of [key, value]) {
-      if (token && isUnclosed(token)) faults.push({ offset: token.offset, message: 'unterminated quote' })
+      if (token && isUnclosed(token)) errors.push({ offset: token.offset, message: 'unterminated quote' })
     }
     if (!('explicitKey' in item) || value === undefined) return
     const hasColon = sep?.some(({ type }) => type === 'map-value-ind')
     if (hasColon !== true) {
-      faults.push({ offset: value.offset, message: 'missing colon after a key' })
+      errors.push({ offset: value.offset, message: 'missing colon after a key' })
     }
   })
-  return faults
+  return errors
 }
 
 /** Whether the quote at its end belongs to the text: it does after an odd number of what makes it do so. */

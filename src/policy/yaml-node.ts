@@ -40,12 +40,13 @@ interface YamlAlias {
 }
 
 /** A node of the library, which must come from a text. */
-export function nodeOf(node: Node): YamlNode {
+export function createYamlNode(node: Node): YamlNode {
   const [start = 0, end = 0] = node.range ?? []
   if (isScalar(node)) {
     return { kind: 'scalar', start, end, value: node.value, source: node.source ?? 'no text' }
   }
-  if (isSeq(node)) return { kind: 'list', start, items: node.items.map((item) => nodeOf(item as Node)) }
+  if (isSeq(node))
+    return { kind: 'list', start, items: node.items.map((item) => createYamlNode(item as Node)) }
   if (!isMap(node)) return { kind: 'alias', start }
   const entries = node.items.map((pair): YamlEntry => {
     const key = pair.key as Node
@@ -54,7 +55,7 @@ export function nodeOf(node: Node): YamlNode {
       key: String(isScalar(key) ? key.value : key),
       isScalarKey: isScalar(key),
       start: key.range?.[0] ?? 0,
-      value: value === null ? undefined : nodeOf(value),
+      value: value === null ? undefined : createYamlNode(value),
     }
   })
   return { kind: 'map', start, entries }

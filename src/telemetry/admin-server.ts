@@ -1,11 +1,11 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
-import { expose } from './exposition.ts'
+import { renderMetrics } from './exposition.ts'
 
 /** Those who ask are few, and send little. */
-const maximumConnections = 100
-const patienceMs = 10_000
+const maxConnections = 100
+const timeoutMs = 10_000
 
 /**
  * The server of the admin port: `/livez` answers as long as the event loop turns, whatever else is wrong; `/readyz`
@@ -14,30 +14,30 @@ const patienceMs = 10_000
  */
 export function createAdminServer(
   registries: () => readonly Registry[] | Promise<readonly Registry[]>,
-  problemsNow: () => Promise<Readonly<Record<string, string>>>,
+  findProblems: () => Promise<Readonly<Record<string, string>>>,
 ): FastifyInstance {
   const server = fastify({
     forceCloseConnections: true,
-    requestTimeout: patienceMs,
-    keepAliveTimeout: patienceMs,
-    http: { headersTimeout: patienceMs },
+    requestTimeout: timeoutMs,
+    keepAliveTimeout: timeoutMs,
+    http: { headersTimeout: timeoutMs },
   })
-  server.server.maxConnections = maximumConnections
+  server.server.maxConnections = maxConnections
   server.get('/livez', () => ({ status: 'ok' }))
   server.get('/readyz', async (_request, reply) => {
-    const problems = await problemsNow()
+    const problems = await findProblems()
     const ready = Object.keys(problems).length === 0
     return reply.code(ready ? 200 : 503).send(ready ? { status: 'ready' } : { status: 'not ready', problems })
   })
   server.get('/metrics', async (request, reply) => {
-    const { contentType, text } = await expose(await registries(), request.headers.accept)
+    const { contentType, text } = await renderMetrics(await registries(), request.headers.accept)
     return reply.header('content-type', contentType).send(text)
   })
   return server
 }
 
 /** Resolves with the URL of the server when it takes requests. */
-export async function listenOn(
+export async function listen(
   server: FastifyInstance,
   { host, port }: { host: string; port: number },
 ): Promise<string> {

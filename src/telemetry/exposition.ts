@@ -10,7 +10,7 @@ interface Exposition {
  * Writes the metrics of these registries, which have no name twice, in the format that the client asks for: text of
  * version 0.0.4, or OpenMetrics 1.0.0, which alone can show exemplars.
  */
-export async function expose(
+export async function renderMetrics(
   registries: readonly Registry[],
   accept: string | undefined,
 ): Promise<Exposition> {
@@ -18,7 +18,7 @@ export async function expose(
   const exposed: Registry<RegistryContentType> = new Registry()
   const isOpen = wantsOpenMetrics(accept)
   if (isOpen) exposed.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
-  for (const metric of metrics) exposed.registerMetric(isOpen ? openMetricsOf(metric) : metric)
+  for (const metric of metrics) exposed.registerMetric(isOpen ? toOpenMetrics(metric) : metric)
   return { contentType: exposed.contentType, text: await exposed.metrics() }
 }
 
@@ -31,7 +31,7 @@ function wantsOpenMetrics(accept = ''): boolean {
  * The same metric for OpenMetrics, where the name of a counter has no `_total` and only its samples have. prom-client
  * would change the name of the metric itself, for good and for the other format too.
  */
-function openMetricsOf(metric: Metric): Metric {
+function toOpenMetrics(metric: Metric): Metric {
   const { name, type } = metric as unknown as { readonly name: string; readonly type: string }
   if (type !== 'counter') return metric
   const family = name.replace(/_total$/, '')

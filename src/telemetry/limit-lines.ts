@@ -1,5 +1,5 @@
 /** Holds back lines of a log that come too often. */
-export interface LineLimit {
+export interface LogThrottle {
   /**
    * Undefined where a line of that kind is held back; otherwise it may be written, and the answer is how many of
    * its kind were held back since the last one.
@@ -8,7 +8,7 @@ export interface LineLimit {
 }
 
 /** Lets so many lines of each kind pass in a second. Kinds come from a closed set. */
-export function limitLines(perSecond: number): LineLimit {
+export function createLogThrottle(perSecond: number): LogThrottle {
   const kinds = new Map<string, { second: number; passed: number; suppressed: number }>()
   return {
     take(kind) {

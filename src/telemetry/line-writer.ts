@@ -1,5 +1,5 @@
 import { write, writeSync } from 'node:fs'
-import { firstLines } from './first-lines.ts'
+import { takeAtomicLines } from './first-lines.ts'
 
 /** Takes the lines of a log, and writes many of them at a time. */
 export interface LineWriter {
@@ -12,22 +12,22 @@ export interface LineWriter {
 /** What a writer keeps to. */
 export interface LineWriterOptions {
   /** Told how many lines were lost: there was no room for them, or they could not be written. */
-  readonly lost: (lines: number) => void
+  readonly onLost: (lines: number) => void
   /** Milliseconds that a line waits for others at the most. */
-  readonly patienceMs?: number
+  readonly flushDelayMs?: number
   /** Whether other processes write there too: then lines are not mixed up with theirs (first-lines.ts). */
   readonly isShared?: boolean
   /** Characters that wait while one piece is being written. */
-  readonly room?: number
+  readonly maxPendingChars?: number
 }
 
 /** So many characters are written at once, without waiting for more. */
-const enough = 64 * 1024
-const usualRoom = 8 * 1024 * 1024
-const usualPatienceMs = 1_000
+const flushChars = 64 * 1024
+const defaultMaxPendingChars = 8 * 1024 * 1024
+const defaultFlushDelayMs = 1_000
 /** Between the tries of a descriptor that takes nothing just now, and how often it is tried while the process ends. */
-const pauseMs = 10
-const maximumTries = 100
+const retryMs = 10
+const maxExitTries = 100
 
 /**
  * Writes lines to an open descriptor, off the event loop: a reader that has stopped costs memory up to the room, and
@@ -35,7 +35,12 @@ const maximumTries = 100
  * the same, but a descriptor that fails, as on a full disk, ends the process there or keeps it from ending.)
  */
 export function openLineWriter(descriptor: number, options: LineWriterOptions): LineWriter {
-  const { lost, patienceMs = usualPatienceMs, room = usualRoom, isShared = false } = options
+  const {
+    onLost,
+    flushDelayMs = defaultFlushDelayMs,
+    maxPendingChars = defaultMaxPendingChars,
+    isShared = false,
+  } = options
   // One text: to join many in the end takes twice as long.
   let waiting = ''
   let lines = 0
@@ -48,8 +53,8 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
     timer = undefined
     if (writing !== undefined || waiting === '') return
     const count = lines
-    writing = writeWhole(descriptor, take(), isShared)
-      .catch(() => lost(count))
+    writing = writeAsynchronously(descriptor, take(), isShared)
+      .catch(() => onLost(count))
       .then(() => {
         writing = undefined
         flushInTime()
@@ -58,8 +63,8 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
 
   /** Many at once: to write one by itself costs more than all else about it. */
   function flushInTime(): void {
-    if (waiting.length >= enough) flush()
-    else if (waiting !== '') timer ??= setTimeout(flush, patienceMs).unref()
+    if (waiting.length >= flushChars) flush()
+    else if (waiting !== '') timer ??= setTimeout(flush, flushDelayMs).unref()
   }
 
   async function writeAll(): Promise<void> {
@@ -77,13 +82,13 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
   }
 
   function writeRest(): void {
-    if (waiting !== '') writeAtOnce(descriptor, take())
+    if (waiting !== '') writeSynchronously(descriptor, take())
   }
 
   return {
     write(line) {
-      if (waiting.length + line.length > room) {
-        lost(1)
+      if (waiting.length + line.length > maxPendingChars) {
+        onLost(1)
         return
       }
       waiting += line
@@ -98,13 +103,13 @@ export function openLineWriter(descriptor: number, options: LineWriterOptions): 
 }
 
 /** Writes all of it, however many pieces that takes. Rejects with what the system says. */
-async function writeWhole(descriptor: number, bytes: Buffer, isShared: boolean): Promise<void> {
+async function writeAsynchronously(descriptor: number, bytes: Buffer, isShared: boolean): Promise<void> {
   for (let rest = bytes; rest.length > 0;) {
-    const piece = isShared ? firstLines(rest) : rest
+    const chunk = isShared ? takeAtomicLines(rest) : rest
     const written = await new Promise<number>((resolve, reject) => {
-      write(descriptor, piece, (error, count) => {
+      write(descriptor, chunk, (error, count) => {
         if (error === null) resolve(count)
-        else if (error.code === 'EAGAIN') setTimeout(resolve, pauseMs, 0)
+        else if (error.code === 'EAGAIN') setTimeout(resolve, retryMs, 0)
         else reject(error)
       })
     })
@@ -113,14 +118,14 @@ async function writeWhole(descriptor: number, bytes: Buffer, isShared: boolean):
 }
 
 /** The same for a process that ends: it waits a second at the most, and has nobody to tell of a failure. */
-function writeAtOnce(descriptor: number, bytes: Buffer): void {
+function writeSynchronously(descriptor: number, bytes: Buffer): void {
   let rest = bytes
-  for (let tries = 0; rest.length > 0 && tries < maximumTries; tries += 1) {
+  for (let tries = 0; rest.length > 0 && tries < maxExitTries; tries += 1) {
     try {
       rest = rest.subarray(writeSync(descriptor, rest))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs)
     }
   }
 }

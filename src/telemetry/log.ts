@@ -43,8 +43,8 @@ export interface GatewayLog {
  * A log of JSON lines on standard error, so that standard output holds only what commands promise to print. A line is
  * written within a second, or when the process ends; lines that nobody takes are lost rather than waited for.
  */
-export function openLog(level: LogLevel, lost: (lines: number) => void): GatewayLog {
-  const time = clock()
+export function openLog(level: LogLevel, onLost: (lines: number) => void): GatewayLog {
+  const time = createClock()
   const options = { level, base: null, timestamp: () => `,"time":"${time()}"` }
   if (level === 'silent') {
     return {
@@ -53,7 +53,7 @@ export function openLog(level: LogLevel, lost: (lines: number) => void): Gateway
       close: () => Promise.resolve(),
     }
   }
-  const lines = openLineWriter(process.stderr.fd, { lost, isShared: cluster.isWorker })
+  const lines = openLineWriter(process.stderr.fd, { onLost, isShared: cluster.isWorker })
   const logger = pino(options, lines)
   return {
     logger,
@@ -67,7 +67,7 @@ export function openLog(level: LogLevel, lost: (lines: number) => void): Gateway
 }
 
 /** Tells the time as text, which is made once a millisecond. */
-function clock(): () => string {
+function createClock(): () => string {
   let at = 0
   let text = ''
   return () => {

@@ -3,13 +3,13 @@ import { z } from 'zod'
 /** What namespaces are called that are not counted by themselves. */
 export const otherNamespaces = 'other'
 
-const maximumNamespaces = 100
+const maxNamespaces = 100
 
 /** What metrics tell besides what they always do. */
 export const metricsSchema = z.strictObject({
   namespaces: z
     .array(z.string().min(1).max(128))
-    .max(maximumNamespaces)
+    .max(maxNamespaces)
     .refine((names) => new Set(names).size === names.length, 'duplicate name')
     .refine((names) => !names.includes(otherNamespaces), `expected no name "${otherNamespaces}"`)
     .optional()

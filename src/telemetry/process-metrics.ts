@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
 
 /** promtool refuses the names of these, which prom-client adds for itself. */
-const misnamed = [
+const misnamedMetrics = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
@@ -13,11 +13,11 @@ let registry: Registry | undefined
  * What the process itself uses: CPU, memory, files, garbage collection, event loop. One registry for all gateways of
  * a process: what prom-client starts to watch the event loop with cannot be stopped again.
  */
-export function processMetrics(): Registry {
+export function getProcessMetrics(): Registry {
   if (registry !== undefined) return registry
   registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  for (const name of misnamed) registry.removeSingleMetric(name)
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name)
   let counted = 0
   const active = new Counter({
     name: 'nodejs_eventloop_active_seconds_total',

@@ -8,7 +8,7 @@ export interface ReadinessCheck {
 }
 
 /** What is wrong, by the name of the check; empty where all is well. */
-export async function problemsOf(
+export async function findProblems(
   checks: readonly ReadinessCheck[],
 ): Promise<Readonly<Record<string, string>>> {
   const problems: Record<string, string> = {}
@@ -20,7 +20,7 @@ export async function problemsOf(
 }
 
 /** Adds a gauge of the checks, for those who look back at why requests were not sent here. */
-export function observeReadiness(registry: Registry, checks: readonly ReadinessCheck[]): void {
+export function registerReadinessMetrics(registry: Registry, checks: readonly ReadinessCheck[]): void {
   const gauge = new Gauge({
     name: 'catalog_gateway_ready',
     help: 'Whether a check of /readyz passes (1) or fails (0).',
@@ -28,7 +28,7 @@ export function observeReadiness(registry: Registry, checks: readonly ReadinessC
     aggregator: 'min',
     registers: [],
     async collect() {
-      const problems = await problemsOf(checks)
+      const problems = await findProblems(checks)
       for (const { name } of checks) this.set({ check: name }, name in problems ? 0 : 1)
     },
   })

@@ -18,7 +18,7 @@ export interface RequestCounter {
 export function createRequestCounter<Label extends string>(
   options: Omit<CounterConfiguration<Label>, 'collect'>,
 ): RequestCounter {
-  const all: { readonly series: Counter.Internal; readonly counted: Count }[] = []
+  const all: { readonly series: Counter.Internal; readonly counted: SeriesCount }[] = []
   const counter = new Counter({
     ...options,
     collect() {
@@ -27,14 +27,14 @@ export function createRequestCounter<Label extends string>(
   })
   return {
     labels(...values) {
-      const counted = new Count()
+      const counted = new SeriesCount()
       all.push({ series: counter.labels(...values), counted })
       return counted
     },
   }
 }
 
-class Count implements CountedSeries {
+class SeriesCount implements CountedSeries {
   #count = 0
 
   inc(): void {

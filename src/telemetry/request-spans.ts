@@ -19,7 +19,7 @@ interface SpanEnd {
 }
 
 /** The span of a call to an upstream. */
-interface CallSpan {
+interface ClientSpan {
   /** Names and values in turn: what tells the upstream which span it continues. */
   readonly headers: readonly string[]
   end(how: SpanEnd): void
@@ -33,10 +33,10 @@ export interface RequestSpans {
   /** 32 hex digits, also where the trace is not kept. */
   readonly traceId: string
   /** Whether it is sent, and so can be looked up by its id. */
-  readonly isKept: boolean
+  readonly isSampled: boolean
   /** A stage begins, and the one before is over. */
-  enter(stage: string, at: number): void
-  call(method: string, attributes: Attributes): CallSpan
+  startStage(stage: string, at: number): void
+  startCall(method: string, attributes: Attributes): ClientSpan
   /** The request is over, as that operation; where it was refused, its last stage is what refused it. */
   end(operation: string, how: SpanEnd, refusal: Attributes | undefined): void
 }
@@ -47,7 +47,7 @@ const propagator = new W3CTraceContextPropagator()
  * Begins the spans of a request; the context says which span of somebody else they continue. All its times are told
  * from one epoch, when performance.now() was 0, whatever is done to the clock of the machine meanwhile.
  */
-export function beginRequestSpans(
+export function startRequestSpans(
   tracer: Tracer,
   continued: Context,
   epoch: number,
@@ -58,8 +58,8 @@ export function beginRequestSpans(
     { kind: SpanKind.SERVER, startTime: epoch + startedAt },
     continued,
   )
-  const isKept = whole.isRecording()
-  const context = beneath(whole)
+  const isSampled = whole.isRecording()
+  const context = contextWith(whole)
   let stage: Span | undefined
   const now = (): number => epoch + performance.now()
   const finish = (span: Span, { attributes, isFailure }: SpanEnd): void => {
@@ -69,17 +69,17 @@ export function beginRequestSpans(
   }
   return {
     traceId: whole.spanContext().traceId,
-    isKept,
-    enter(name, at) {
-      if (!isKept) return
+    isSampled,
+    startStage(name, at) {
+      if (!isSampled) return
       stage?.end(epoch + at)
       stage = tracer.startSpan(name, { startTime: epoch + at }, context)
     },
-    call(method, attributes) {
-      const above = stage === undefined ? context : beneath(stage)
+    startCall(method, attributes) {
+      const above = stage === undefined ? context : contextWith(stage)
       const span = tracer.startSpan(method, { kind: SpanKind.CLIENT, startTime: now(), attributes }, above)
       const headers: string[] = []
-      propagator.inject(beneath(span), headers, setter)
+      propagator.inject(contextWith(span), headers, setter)
       return { headers, end: (how) => finish(span, how) }
     },
     end(operation, how, refusal) {
@@ -92,7 +92,7 @@ export function beginRequestSpans(
   }
 }
 
-function beneath(span: Span): Context {
+function contextWith(span: Span): Context {
   return trace.setSpan(ROOT_CONTEXT, span)
 }
 

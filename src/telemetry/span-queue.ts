@@ -10,7 +10,7 @@ import {
 export interface SpanObserver {
   /** Spans were dropped: the queue was full, or the receiver did not take them. */
   readonly dropped: (spans: number, reason: 'queue_full' | 'export_failed', cause?: unknown) => void
-  readonly taken: () => void
+  readonly exported: () => void
 }
 
 /** What the queue is made of and keeps to. */
@@ -18,21 +18,21 @@ export interface SpanQueueOptions {
   readonly exporter: SpanExporter
   readonly batching: Omit<BatchSpanProcessorOptions, 'exporter' | 'maxQueueSize'>
   /** So many spans are held at the most, those included that are being sent. */
-  readonly maximum: number
+  readonly maxSpans: number
   readonly observer: SpanObserver
 }
 
 /** Sends spans in batches. What the processor of the library drops it tells nobody, so that is decided here. */
-export function spanQueue({ exporter, batching, maximum, observer }: SpanQueueOptions): SpanProcessor {
+export function createSpanQueue({ exporter, batching, maxSpans, observer }: SpanQueueOptions): SpanProcessor {
   let held = 0
   const processor = new BatchSpanProcessor({
     ...batching,
-    maxQueueSize: maximum,
+    maxQueueSize: maxSpans,
     exporter: {
       export(spans, done) {
         exporter.export(spans, (result) => {
           held -= spans.length
-          if (result.code === ExportResultCode.SUCCESS) observer.taken()
+          if (result.code === ExportResultCode.SUCCESS) observer.exported()
           else observer.dropped(spans.length, 'export_failed', result.error)
           done(result)
         })
@@ -43,7 +43,7 @@ export function spanQueue({ exporter, batching, maximum, observer }: SpanQueueOp
   return {
     onStart: () => undefined,
     onEnd(span) {
-      if (held >= maximum) {
+      if (held >= maxSpans) {
         observer.dropped(1, 'queue_full')
         return
       }

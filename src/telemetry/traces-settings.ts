@@ -3,7 +3,7 @@ import { receiverCredential, receiverUrl } from '../interface/receiver-address.t
 import { tlsFiles } from '../lib/tls/tls-files.ts'
 
 /** What of a request a span holds only where it is asked for. */
-const includable = ['id', 'principal', 'client'] as const
+const includableAttributes = ['id', 'principal', 'client'] as const
 
 /** Where the spans of requests go, as it stands in the settings. */
 export const tracesSchema = z
@@ -20,7 +20,7 @@ export const tracesSchema = z
       .describe(
         'Whether the traceparent of a client, with its sampling flag, is continued; otherwise each request starts a trace.',
       ),
-    include: z.array(z.enum(includable)).default([]).describe('Personal data to add to spans.'),
+    include: z.array(z.enum(includableAttributes)).default([]).describe('Personal data to add to spans.'),
     credential: receiverCredential.optional().describe('Credential for the endpoint.'),
     certificateAuthority: tlsFiles.caFile,
     timeoutMs: z
@@ -45,7 +45,7 @@ export const tracesSchema = z
 export type TracesSettings = z.output<typeof tracesSchema>
 
 /** The same settings with every path absolute. */
-export function withAbsoluteTracesPaths(
+export function resolveTracesPaths(
   settings: TracesSettings,
   absolute: (path: string) => string,
 ): TracesSettings {

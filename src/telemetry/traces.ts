@@ -12,23 +12,23 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace'
 import { readPemFile } from '../lib/tls/pem-file.ts'
-import { performanceEpoch } from './performance-epoch.ts'
-import { beginRequestSpans, type RequestSpans } from './request-spans.ts'
-import { spanQueue, type SpanObserver } from './span-queue.ts'
+import { createPerformanceEpoch } from './performance-epoch.ts'
+import { startRequestSpans, type RequestSpans } from './request-spans.ts'
+import { createSpanQueue, type SpanObserver } from './span-queue.ts'
 import type { TracesSettings } from './traces-settings.ts'
 
 /** Makes the spans of requests, and sends those that are kept. */
 export interface Traces {
   /** Begins the spans of a request that came with those headers, at that time of performance.now(). */
-  begin(headers: IncomingHttpHeaders, startedAt: number): RequestSpans
+  startRequest(headers: IncomingHttpHeaders, startedAt: number): RequestSpans
   /** Sends what still waits, within the timeout of the settings. Never rejects. */
   close(): Promise<void>
 }
 
 /** A traceparent of today has 55 characters; one of a version to come may have more (W3C Trace Context, 4.3). */
-const maximumTraceparent = 256
-const maximumBatch = 512
-const waitMs = 1_000
+const maxTraceparentLength = 256
+const maxBatchSpans = 512
+const batchDelayMs = 1_000
 
 /**
  * Opens the traces. Whoever has none does not import this file: the library takes its time and memory. Throws where
@@ -40,7 +40,7 @@ export async function openTraces(
   observer: SpanObserver,
 ): Promise<Traces> {
   const { maxQueuedSpans, timeoutMs } = settings
-  const batchSpans = Math.min(maximumBatch, maxQueuedSpans)
+  const batchSpans = Math.min(maxBatchSpans, maxQueuedSpans)
   // At the end the whole queue is sent at once.
   const exporter = await openExporter(settings, Math.ceil(maxQueuedSpans / batchSpans) + 1)
   const provider = new TracerProvider({
@@ -52,28 +52,28 @@ export async function openTraces(
     }).merge(detectResources({ detectors: [envDetector] })),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.sampleRatio) }),
     spanProcessors: [
-      spanQueue({
+      createSpanQueue({
         exporter,
         batching: {
           maxExportBatchSize: batchSpans,
-          scheduledDelayMillis: waitMs,
+          scheduledDelayMillis: batchDelayMs,
           // The exporter keeps the time itself.
           exportTimeoutMillis: timeoutMs * 2,
         },
-        maximum: maxQueuedSpans,
+        maxSpans: maxQueuedSpans,
         observer,
       }),
     ],
   })
   const tracer = provider.getTracer('catalog-gateway', software)
   const propagator = new W3CTraceContextPropagator()
-  const epoch = performanceEpoch()
+  const epoch = createPerformanceEpoch()
   return {
-    begin(headers, startedAt) {
+    startRequest(headers, startedAt) {
       const continued = settings.continueTraces
-        ? propagator.extract(ROOT_CONTEXT, headers, getter)
+        ? propagator.extract(ROOT_CONTEXT, headers, headerGetter)
         : ROOT_CONTEXT
-      return beginRequestSpans(tracer, continued, epoch(), startedAt)
+      return startRequestSpans(tracer, continued, epoch(), startedAt)
     },
     async close() {
       // What was not taken has been counted; the exporter is then still open.
@@ -101,12 +101,12 @@ async function openExporter(
 }
 
 /** A traceparent that was sent twice, or is too long, is none: a trace begins (W3C Trace Context, 3.2.2). */
-const getter: TextMapGetter<IncomingHttpHeaders> = {
+const headerGetter: TextMapGetter<IncomingHttpHeaders> = {
   keys: (headers) => Object.keys(headers),
   get(headers, name) {
     const sent = headers[name]
     if (typeof sent !== 'string') return undefined
-    const isOne = name !== 'traceparent' || (sent.length <= maximumTraceparent && !sent.includes(','))
+    const isOne = name !== 'traceparent' || (sent.length <= maxTraceparentLength && !sent.includes(','))
     return isOne ? sent : undefined
   },
 }

@@ -6,42 +6,45 @@ import { dirname, join } from 'node:path'
  * How many cores this process may use: those that it may run on, or fewer where its control group (cgroups(7)) has
  * less time than that. A part of a core does not count, but there is always one. `root` is where the system lies.
  */
-export async function availableCores(root = '/'): Promise<number> {
+export async function countAvailableCores(root = '/'): Promise<number> {
   const groups = await readText(join(root, 'proc/self/cgroup'))
-  const shares = await Promise.all([...unifiedLimits(groups, root), ...olderLimits(groups, root)])
-  return Math.max(1, Math.floor(Math.min(availableParallelism(), ...shares)))
+  const capacities = await Promise.all([
+    ...readCgroupV2Limits(groups, root),
+    ...readCgroupV1Limits(groups, root),
+  ])
+  return Math.max(1, Math.floor(Math.min(availableParallelism(), ...capacities)))
 }
 
 /** Version 2: `cpu.max` of the group and of each that it lies in holds a quota, or `max`, and a period. */
-function unifiedLimits(groups: string, root: string): Promise<number>[] {
+function readCgroupV2Limits(groups: string, root: string): Promise<number>[] {
   const path = /^0::(.*)$/m.exec(groups)?.[1]
-  return foldersAbove(path).map(async (folder) => {
+  return listAncestors(path).map(async (folder) => {
     const [quota, period] = (await readText(join(root, 'sys/fs/cgroup', folder, 'cpu.max'))).split(/\s/)
-    return coresOf(quota, period)
+    return parseCores(quota, period)
   })
 }
 
 /** Version 1: a quota of -1 is none. */
-function olderLimits(groups: string, root: string): Promise<number>[] {
+function readCgroupV1Limits(groups: string, root: string): Promise<number>[] {
   const path = /^\d+:(?:\w+,)*cpu(?:,\w+)*:(.*)$/m.exec(groups)?.[1]
-  return foldersAbove(path).map(async (folder) => {
+  return listAncestors(path).map(async (folder) => {
     const group = join(root, 'sys/fs/cgroup/cpu', folder)
     const [quota, period] = await Promise.all(
       ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((file) => readText(join(group, file))),
     )
-    return coresOf(quota, period)
+    return parseCores(quota, period)
   })
 }
 
 /** The folder of a group and those above it; none where there is no group. */
-function foldersAbove(path: string | undefined): string[] {
+function listAncestors(path: string | undefined): string[] {
   if (path === undefined) return []
   const folders = [path]
   for (let folder = path; folder !== dirname(folder);) folders.push((folder = dirname(folder)))
   return folders
 }
 
-function coresOf(quota: string | undefined, period: string | undefined): number {
+function parseCores(quota: string | undefined, period: string | undefined): number {
   const cores = Number(quota) / Number(period)
   return cores > 0 ? cores : Infinity
 }

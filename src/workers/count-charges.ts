@@ -2,15 +2,15 @@ import { createBuckets } from '../limits/buckets.ts'
 import type { Charge } from '../limits/shared/shared-buckets.ts'
 
 /** As many as several limits may remember in one process. */
-const maximumKeys = 1_000_000
+const maxKeys = 1_000_000
 
 /**
  * Counts what workers let callers take of limits: takes what was taken since, and answers for each bucket in how many
  * milliseconds it is full. A bucket that is forgotten is full.
  */
-export function countCharges(): (charges: readonly Charge[]) => readonly number[] {
+export function createChargeCounter(): (charges: readonly Charge[]) => readonly number[] {
   // A token is a millisecond here, whatever it is in the limit; nothing is ever let in or refused.
-  const buckets = createBuckets({ perSecond: 1000, burst: 0, maximumKeys })
+  const buckets = createBuckets({ perSecond: 1000, burst: 0, maxKeys })
   return (charges) => {
     const now = performance.now()
     return charges.map(({ key, ms }) => {

@@ -1,29 +1,33 @@
 import { hostname } from 'node:os'
 import { lockFolder } from '../audit/folder-lock.ts'
-import { workerLogFolders } from '../audit/log-folders.ts'
+import { listWorkerLogFolders } from '../audit/log-folders.ts'
 import { openAuditLog } from '../audit/log.ts'
 import { recoverFolder } from '../audit/recovery.ts'
-import { auditOptions, type AuditSettings } from '../audit/settings.ts'
+import { createAuditLogOptions, type AuditSettings } from '../audit/settings.ts'
 import { ignoreMissing } from '../audit/system-error.ts'
 import { version } from '../version.ts'
-import { workerAudit } from './worker-settings.ts'
+import { createWorkerAuditSettings } from './worker-settings.ts'
 
 /**
  * Completes the audit logs of workers that there were before and are not any more: what one of them had begun when it
  * was killed has an outcome, though nobody knows which. To be called while no worker runs.
  */
-export async function completeLeftLogs(audit: AuditSettings, workers: number): Promise<void> {
-  const folders = await workerLogFolders(audit.folder).catch(ignoreMissing)
+export async function completeOrphanedLogs(audit: AuditSettings, workers: number): Promise<void> {
+  const folders = await listWorkerLogFolders(audit.folder).catch(ignoreMissing)
   for (const [number, folder] of folders ?? []) {
     if (number <= workers) continue
-    if (!(await leavesOpen(folder))) continue
-    const options = { ...auditOptions(workerAudit(audit, number, number)), retention: {}, reserveBytes: 0 }
+    if (!(await permissionsCompletion(folder))) continue
+    const options = {
+      ...createAuditLogOptions(createWorkerAuditSettings(audit, number, number)),
+      retention: {},
+      reserveBytes: 0,
+    }
     const log = await openAuditLog({ ...options, gateway: hostname(), software: version })
     await log.close()
   }
 }
 
-async function leavesOpen(folder: string): Promise<boolean> {
+async function permissionsCompletion(folder: string): Promise<boolean> {
   const lock = await lockFolder(folder)
   try {
     const { unresolved, repairs } = await recoverFolder(folder)

@@ -3,7 +3,7 @@ import type { MetricData } from './merge-metrics.ts'
 import type { GatewaySettings } from '../config.ts'
 
 /** What a worker is given before it begins. */
-export interface Beginning {
+export interface StartMessage {
   readonly what: 'begin'
   readonly settings: GatewaySettings
   readonly adminUrl: string
@@ -11,7 +11,7 @@ export interface Beginning {
 }
 
 /** What a worker may be asked, and what it answers. */
-export interface Answers {
+export interface WorkerReports {
   /** Nothing but that it reacts. */
   readonly life: undefined
   /** What is not well, by the name of the check. */
@@ -20,20 +20,20 @@ export interface Answers {
 }
 
 /** What the primary process says to a worker. */
-export type ToWorker =
-  | Beginning
-  | { readonly what: 'ask'; readonly id: number; readonly about: keyof Answers }
+export type MessageToWorker =
+  | StartMessage
+  | { readonly what: 'ask'; readonly id: number; readonly about: keyof WorkerReports }
   | { readonly what: 'charged'; readonly id: number; readonly fills: readonly number[] }
   | { readonly what: 'reload' }
   | { readonly what: 'stop' }
 
 /** What a worker says to the primary process. */
-export type FromWorker =
+export type MessageFromWorker =
   /** It has its ears open: what was said before, nobody heard. */
   | { readonly what: 'there' }
   | { readonly what: 'serving'; readonly url: string }
   /** It could not begin; the message is for the user. */
   | { readonly what: 'failed'; readonly message: string }
-  | { readonly what: 'answer'; readonly id: number; readonly answer: Answers[keyof Answers] }
+  | { readonly what: 'answer'; readonly id: number; readonly answer: WorkerReports[keyof WorkerReports] }
   /** What callers took of limits; `charged` answers how full the buckets are. */
   | { readonly what: 'charge'; readonly id: number; readonly charges: readonly Charge[] }

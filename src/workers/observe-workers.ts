@@ -6,11 +6,11 @@ export type RestartReason = (typeof restartReasons)[number]
 
 /** Counts what becomes of workers. */
 export interface WorkerMetrics {
-  readonly restarted: (reason: RestartReason) => void
+  readonly countRestart: (reason: RestartReason) => void
 }
 
 /** Adds metrics of the workers; how many serve is read when it is asked for. */
-export function observeWorkers(registry: Registry, serving: () => number): WorkerMetrics {
+export function createWorkerMetrics(registry: Registry, serving: () => number): WorkerMetrics {
   const gauge = new Gauge({
     name: 'catalog_gateway_workers_serving',
     help: 'Workers that accept requests.',
@@ -27,5 +27,5 @@ export function observeWorkers(registry: Registry, serving: () => number): Worke
     registers: [registry],
   })
   for (const reason of restartReasons) restarts.inc({ reason }, 0)
-  return { restarted: (reason) => restarts.inc({ reason }) }
+  return { countRestart: (reason) => restarts.inc({ reason }) }
 }

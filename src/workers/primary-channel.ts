@@ -1,24 +1,24 @@
 import cluster from 'node:cluster'
 import { reloadFiles } from '../identity/reload.ts'
 import type { Charge } from '../limits/shared/shared-buckets.ts'
-import { stopSignals, surviveOtherSignals } from '../signals.ts'
-import type { Answers, Beginning, FromWorker, ToWorker } from './messages.ts'
+import { stopSignals, ignoreOtherSignals } from '../signals.ts'
+import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './messages.ts'
 
 /** The primary process, seen from a worker. */
 export interface PrimaryChannel {
   /** Resolves with what the worker is to do. */
-  readonly beginning: Promise<Beginning>
+  readonly startMessage: Promise<StartMessage>
   /** Resolves when the worker is to end: it was told so, by a signal too, or nobody is left to tell it. */
   readonly stopped: Promise<undefined>
   /** Resolves when it was taken, or when nobody is left to take it. */
-  tell(message: FromWorker): Promise<void>
+  send(message: MessageFromWorker): Promise<void>
   /** Has charges counted for all workers. Rejects when nobody is left who counts. */
   readonly charge: (charges: readonly Charge[]) => Promise<readonly number[]>
   /** Without it the open channel would keep this process. */
   close(): void
 }
 
-interface Awaited {
+interface PendingCharge {
   readonly resolve: (fills: readonly number[]) => void
   readonly reject: (error: Error) => void
 }
@@ -28,23 +28,23 @@ interface Awaited {
  * process reads its files again.
  */
 export function openPrimaryChannel(
-  answerTo: (about: keyof Answers) => Promise<Answers[keyof Answers]>,
+  createReport: (about: keyof WorkerReports) => Promise<WorkerReports[keyof WorkerReports]>,
 ): PrimaryChannel {
-  const begun = settled<Beginning>()
-  const stopped = settled<undefined>()
-  const awaited = new Map<number, Awaited>()
+  const started = createDeferred<StartMessage>()
+  const stopped = createDeferred<undefined>()
+  const awaited = new Map<number, PendingCharge>()
   let lastId = 0
 
-  process.on('message', (message: ToWorker) => {
-    if (message.what === 'begin') begun.resolve(message)
+  process.on('message', (message: MessageToWorker) => {
+    if (message.what === 'begin') started.resolve(message)
     else if (message.what === 'stop') stopped.resolve(undefined)
     else if (message.what === 'reload') void reloadFiles()
     else if (message.what === 'charged') awaited.get(message.id)?.resolve(message.fills)
     // Whoever asks does not wait for ever.
-    else answer(message.id, message.about).catch(() => undefined)
+    else response(message.id, message.about).catch(() => undefined)
   })
   // Ctrl-C in a terminal reaches it as well as the primary process: it must not matter who says it first, or twice.
-  surviveOtherSignals()
+  ignoreOtherSignals()
   for (const signal of stopSignals) process.on(signal, () => stopped.resolve(undefined))
   cluster.worker?.once('disconnect', () => {
     // Else node would end this process at once, with all that is under way.
@@ -53,21 +53,23 @@ export function openPrimaryChannel(
     stopped.resolve(undefined)
   })
 
-  async function answer(id: number, about: keyof Answers): Promise<void> {
-    await tell({ what: 'answer', id, answer: await answerTo(about) })
+  async function response(id: number, about: keyof WorkerReports): Promise<void> {
+    await sendToPrimary({ what: 'answer', id, answer: await createReport(about) })
   }
 
   return {
-    beginning: begun.promise,
+    startMessage: started.promise,
     stopped: stopped.promise,
-    tell,
+    send: sendToPrimary,
     async charge(charges) {
       const id = (lastId += 1)
       try {
         return await new Promise<readonly number[]>((resolve, reject) => {
           if (!process.connected) throw new Error('the primary process has exited')
           awaited.set(id, { resolve, reject })
-          tell({ what: 'charge', id, charges: charges.map(({ key, ms }) => ({ key, ms })) }).catch(reject)
+          sendToPrimary({ what: 'charge', id, charges: charges.map(({ key, ms }) => ({ key, ms })) }).catch(
+            reject,
+          )
         })
       } finally {
         awaited.delete(id)
@@ -79,13 +81,13 @@ export function openPrimaryChannel(
   }
 }
 
-async function tell(message: FromWorker): Promise<void> {
+async function sendToPrimary(message: MessageFromWorker): Promise<void> {
   if (!process.connected) return
   await new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()))
 }
 
 /** Promise.withResolvers, which Node 20 does not have. */
-function settled<Value>() {
+function createDeferred<Value>() {
   let resolve: ((value: Value) => void) | undefined
   const promise = new Promise<Value>((settle) => (resolve = settle))
   return { promise, resolve: (value: Value) => resolve?.(value) }

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { GatewayOptions, RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
-import { problemsOf, type ReadinessCheck } from '../telemetry/readiness.ts'
+import { findProblems, type ReadinessCheck } from '../telemetry/readiness.ts'
 import { metricsIn } from './merge-metrics.ts'
 import { openPrimaryChannel } from './primary-channel.ts'
 
@@ -12,11 +12,11 @@ export async function runWorker(start: (options: GatewayOptions) => Promise<Runn
   let registries: (() => readonly Registry[]) | undefined
   let checks: readonly ReadinessCheck[] = []
   const primary = openPrimaryChannel(async (about) => {
-    if (about === 'problems') return problemsOf(checks)
+    if (about === 'problems') return findProblems(checks)
     return about === 'metrics' ? metricsIn(registries?.() ?? []) : undefined
   })
-  await primary.tell({ what: 'there' })
-  const beginning = await Promise.race([primary.beginning, primary.stopped])
+  await primary.send({ what: 'there' })
+  const beginning = await Promise.race([primary.startMessage, primary.stopped])
   if (beginning === undefined) return primary.close()
   const { settings, adminUrl, pageTokenSecret } = beginning
   const { charge } = primary
@@ -26,12 +26,12 @@ export async function runWorker(start: (options: GatewayOptions) => Promise<Runn
   }
   try {
     const gateway = await start({ settings, worker: { adminUrl, pageTokenSecret, charge, follow } })
-    await primary.tell({ what: 'serving', url: gateway.url })
+    await primary.send({ what: 'serving', url: gateway.url })
     await primary.stopped
     await gateway.close()
   } catch (error) {
     process.exitCode = 1
-    await primary.tell({ what: 'failed', message: error instanceof Error ? error.message : String(error) })
+    await primary.send({ what: 'failed', message: error instanceof Error ? error.message : String(error) })
   }
   primary.close()
 }

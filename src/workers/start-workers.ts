@@ -3,23 +3,23 @@ import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
 import type { GatewaySettings } from '../config.ts'
 import type { RunningGateway } from '../gateway/bootstrap/start-gateway.ts'
-import { linesLost } from '../gateway/observe/observe-log.ts'
-import { createAdminServer, listenOn } from '../telemetry/admin-server.ts'
+import { registerLogMetrics } from '../gateway/observe/observe-log.ts'
+import { createAdminServer, listen } from '../telemetry/admin-server.ts'
 import { openLog } from '../telemetry/log.ts'
-import { processMetrics } from '../telemetry/process-metrics.ts'
-import { observeReadiness } from '../telemetry/readiness.ts'
-import { countCharges } from './count-charges.ts'
+import { getProcessMetrics } from '../telemetry/process-metrics.ts'
+import { registerReadinessMetrics } from '../telemetry/readiness.ts'
+import { createChargeCounter } from './count-charges.ts'
 import { mergeMetrics, metricsIn, registryOf } from './merge-metrics.ts'
-import { observeWorkers } from './observe-workers.ts'
-import { createWorkerPlace, type WorkerPlace } from './worker-place.ts'
-import { workerSettings } from './worker-settings.ts'
+import { createWorkerMetrics } from './observe-workers.ts'
+import { createWorkerSupervisor, type WorkerSupervisor } from './worker-place.ts'
+import { createWorkerSettings } from './worker-settings.ts'
 
-export { WorkerFailed } from './worker-process.ts'
+export { WorkerStartFailed as WorkerFailed } from './worker-process.ts'
 
 /** How often a worker is looked at in the time that it may take to react. */
-const looks = 10
+const checksPerHang = 10
 /** What a worker that stops may take beyond delay and grace: for what is broken off, its audit log and its sinks. */
-const lastMs = 30_000
+const extraStopMs = 30_000
 
 /**
  * Starts a gateway of several processes. Each runs the command of this one and serves its share of the connections; this
@@ -28,58 +28,60 @@ const lastMs = 30_000
  */
 export async function startWorkers(settings: GatewaySettings, count: number): Promise<RunningGateway> {
   const registry = new Registry()
-  const { logger: log, ...gatewayLog } = openLog(settings.log.level, linesLost(registry))
-  const places: WorkerPlace[] = []
-  const serving = (): WorkerPlace[] => places.filter((place) => place.isServing())
-  const { restarted } = observeWorkers(registry, () => serving().length)
+  const { logger: log, ...gatewayLog } = openLog(settings.log.level, registerLogMetrics(registry))
+  const locations: WorkerSupervisor[] = []
+  const serving = (): WorkerSupervisor[] => locations.filter((location) => location.isServing())
+  const { countRestart: onRestart } = createWorkerMetrics(registry, () => serving().length)
   let state: string | undefined = 'the gateway is starting'
   const problem = (): string | undefined =>
     state ?? (serving().length > 0 ? undefined : 'no worker accepts requests')
-  observeReadiness(registry, [{ name: 'gateway', problem }])
+  registerReadinessMetrics(registry, [{ name: 'gateway', problem }])
   const admin = createAdminServer(
-    async () => [await registryOfAll(registry, places)],
+    async () => [await mergeRegistries(registry, locations)],
     async () => {
       const own = problem()
-      return own === undefined ? problemsOfAll(serving()) : { gateway: own }
+      return own === undefined ? findWorkerProblems(serving()) : { gateway: own }
     },
   )
   const { workerTimeoutMs, drainDelayMs, drainTimeoutMs } = settings.timeouts
   const looking = setInterval(() => {
-    for (const place of places) place.look(workerTimeoutMs / looks)
-  }, workerTimeoutMs / looks).unref()
+    for (const location of locations) location.checkHeartbeat(workerTimeoutMs / checksPerHang)
+  }, workerTimeoutMs / checksPerHang).unref()
 
   async function close(): Promise<void> {
     state = 'the gateway is shutting down'
     clearInterval(looking)
     // Whoever does not wait for this to be over does not leave workers behind.
     process.on('exit', killAll)
-    await Promise.all(places.map((place) => place.stop(drainDelayMs + drainTimeoutMs + lastMs)))
+    await Promise.all(locations.map((location) => location.stop(drainDelayMs + drainTimeoutMs + extraStopMs)))
     process.off('exit', killAll)
     await admin.close()
     await gatewayLog.close()
   }
-  const killAll = (): void => places.forEach((place) => place.kill())
+  const killAll = (): void => locations.forEach((location) => location.kill())
 
   try {
-    const adminUrl = await listenOn(admin, settings.admin)
+    const adminUrl = await listen(admin, settings.admin)
     const pageTokenSecret = randomBytes(32)
-    const charge = countCharges()
+    const charge = createChargeCounter()
     // Each worker takes connections itself. Measured: of 64 that are opened one after the other four workers take 22, 17,
     // 14 and 11. Node would share them out evenly, but what it hands to a worker that is killed or hangs it never closes,
     // and what is over the limit of all it hands on without end.
     cluster.schedulingPolicy = cluster.SCHED_NONE
     cluster.setupPrimary({ serialization: 'advanced' })
     for (let number = 1; number <= count; number += 1) {
-      const own = workerSettings(settings, number, count)
-      const beginning = { what: 'begin', settings: own, adminUrl, pageTokenSecret } as const
-      places.push(createWorkerPlace(number, { beginning, charge, hangMs: workerTimeoutMs, log, restarted }))
+      const own = createWorkerSettings(settings, number, count)
+      const startMessage = { what: 'begin', settings: own, adminUrl, pageTokenSecret } as const
+      locations.push(
+        createWorkerSupervisor(number, { startMessage, charge, hangMs: workerTimeoutMs, log, onRestart }),
+      )
     }
     // The first one by itself: it makes the keys of all, and what is wrong with the files of all is told once.
-    const [first, ...others] = places
-    const url = (await first?.begin()) ?? ''
-    await Promise.all(others.map((place) => place.begin()))
+    const [first, ...others] = locations
+    const url = (await first?.start()) ?? ''
+    await Promise.all(others.map((location) => location.start()))
     state = undefined
-    const reload = async (): Promise<void> => places.forEach((place) => place.reload())
+    const reload = async (): Promise<void> => locations.forEach((location) => location.reload())
     return { url, adminUrl, reload, close }
   } catch (error) {
     await close()
@@ -87,25 +89,29 @@ export async function startWorkers(settings: GatewaySettings, count: number): Pr
   }
 }
 
-async function registryOfAll(own: Registry, places: readonly WorkerPlace[]): Promise<Registry> {
-  const told = await Promise.all([
-    metricsIn([processMetrics(), own]).then((metrics) => ({ worker: 'primary', metrics })),
-    ...places.map(async (place) => ({ worker: String(place.number), metrics: await place.metrics() })),
+async function mergeRegistries(own: Registry, locations: readonly WorkerSupervisor[]): Promise<Registry> {
+  const reported = await Promise.all([
+    metricsIn([getProcessMetrics(), own]).then((metrics) => ({ worker: 'primary', metrics })),
+    ...locations.map(async (location) => ({
+      worker: String(location.number),
+      metrics: await location.readMetrics(),
+    })),
   ])
-  return registryOf(mergeMetrics(told))
+  return registryOf(mergeMetrics(reported))
 }
 
 /**
  * What is wrong with any worker that takes requests is wrong with all: nobody can keep requests from that one alone. One
  * that takes none, because it is being started, keeps them from nobody.
  */
-async function problemsOfAll(serving: readonly WorkerPlace[]): Promise<Record<string, string>> {
+async function findWorkerProblems(serving: readonly WorkerSupervisor[]): Promise<Record<string, string>> {
   const all: Record<string, string> = {}
-  const found = await Promise.all(serving.map((place) => place.problems()))
-  for (const [index, place] of serving.entries()) {
-    if (!place.isServing()) continue
+  const found = await Promise.all(serving.map((location) => location.readProblems()))
+  for (const [index, location] of serving.entries()) {
+    if (!location.isServing()) continue
     const problems = found[index] ?? { gateway: 'unresponsive' }
-    for (const [name, problem] of Object.entries(problems)) all[name] ??= `worker ${place.number}: ${problem}`
+    for (const [name, problem] of Object.entries(problems))
+      all[name] ??= `worker ${location.number}: ${problem}`
   }
   return all
 }

@@ -1,49 +1,49 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from '../telemetry/log.ts'
 import { countedIn, mergeMetrics, type MetricData } from './merge-metrics.ts'
-import type { Answers, Beginning } from './messages.ts'
+import type { WorkerReports, StartMessage } from './messages.ts'
 import type { RestartReason } from './observe-workers.ts'
-import { forkWorker, type Charged, type WorkerProcess } from './worker-process.ts'
+import { forkWorker, type ChargeFunction, type WorkerProcess } from './worker-process.ts'
 
 /** The place of one worker: a process and, whenever it ends, the next one. */
-export interface WorkerPlace {
+export interface WorkerSupervisor {
   readonly number: number
   isServing(): boolean
   /** Starts the first process. Resolves with its URL when it serves; rejects when it cannot, and then starts no other. */
-  begin(): Promise<string>
+  start(): Promise<string>
   /** Looks whether the process reacts; to be called every so many milliseconds. It is killed if it does not for too long. */
-  look(everyMs: number): void
+  checkHeartbeat(everyMs: number): void
   /** What is not well with it; undefined where it does not answer. */
-  problems(): Promise<Answers['problems'] | undefined>
+  readProblems(): Promise<WorkerReports['problems'] | undefined>
   /** The metrics of its process, with what those before it have counted. */
-  metrics(): Promise<readonly MetricData[]>
+  readMetrics(): Promise<readonly MetricData[]>
   /** Has the process read its files again. */
   reload(): void
   /** Has the process finish what is under way, but kills it after so many milliseconds; resolves when it has ended. */
-  stop(patienceMs: number): Promise<void>
+  stop(timeoutMs: number): Promise<void>
   /** Ends the process at once. */
   kill(): void
 }
 
-interface PlaceParts {
-  readonly beginning: Beginning
-  readonly charge: Charged
+interface WorkerSupervisorOptions {
+  readonly startMessage: StartMessage
+  readonly charge: ChargeFunction
   readonly hangMs: number
   readonly log: Logger
-  readonly restarted: (reason: RestartReason) => void
+  readonly onRestart: (reason: RestartReason) => void
 }
 
 /** How long an answer is waited for. */
-const answerMs = 2_000
+const reportTimeoutMs = 2_000
 /** While a process loads the program and its policies it need not react sooner. */
-const startingHangMs = 60_000
+const startHangMs = 60_000
 const [firstPauseMs, longestPauseMs] = [100, 30_000]
 /** After it has served for so long, the end of a process is no reason to wait longer than the first time. */
-const provenMs = 60_000
+const stableMs = 60_000
 
 /** A place whose first process is not started yet. */
-export function createWorkerPlace(number: number, parts: PlaceParts): WorkerPlace {
-  const { beginning, hangMs, log, restarted, charge } = parts
+export function createWorkerSupervisor(number: number, parts: WorkerSupervisorOptions): WorkerSupervisor {
+  const { startMessage, hangMs, log, onRestart, charge } = parts
   const stopping = new AbortController()
   let process: WorkerProcess | undefined
   let servingSince: number | undefined
@@ -51,13 +51,13 @@ export function createWorkerPlace(number: number, parts: PlaceParts): WorkerPlac
   /** What its process has told last, and what those before it have counted. */
   let latest: readonly MetricData[] = []
   let counted: readonly MetricData[] = []
-  let kept: Promise<void> = Promise.resolve()
+  let retained: Promise<void> = Promise.resolve()
 
-  const patienceMs = (): number => (servingSince === undefined ? Math.max(hangMs, startingHangMs) : hangMs)
+  const timeoutMs = (): number => (servingSince === undefined ? Math.max(hangMs, startHangMs) : hangMs)
 
   function launch(): WorkerProcess {
     silentMs = 0
-    const launched = (process = forkWorker(beginning, charge))
+    const launched = (process = forkWorker(startMessage, charge))
     launched.serving.then(
       () => (servingSince = performance.now()),
       () => undefined,
@@ -73,8 +73,8 @@ export function createWorkerPlace(number: number, parts: PlaceParts): WorkerPlac
       const end = await running.ended
       hasServed ||= servingSince !== undefined
       if (stopping.signal.aborted || !hasServed) return
-      if (servingSince !== undefined && performance.now() - servingSince > provenMs) pauseMs = firstPauseMs
-      tellOfEnd(end, pauseMs, await running.serving.catch((error: Error) => error))
+      if (servingSince !== undefined && performance.now() - servingSince > stableMs) pauseMs = firstPauseMs
+      reportOfEnd(end, pauseMs, await running.serving.catch((error: Error) => error))
       forget()
       await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       if (stopping.signal.aborted) return
@@ -82,11 +82,11 @@ export function createWorkerPlace(number: number, parts: PlaceParts): WorkerPlac
     }
   }
 
-  function tellOfEnd(end: number | string, restartDelayMs: number, served: string | Error): void {
+  function reportOfEnd(end: number | string, restartDelayMs: number, served: string | Error): void {
     const reason =
-      silentMs > patienceMs() ? 'unresponsive' : typeof served === 'string' ? 'exited' : 'start_failed'
+      silentMs > timeoutMs() ? 'unresponsive' : typeof served === 'string' ? 'exited' : 'start_failed'
     const error = served instanceof Error && served.message
-    restarted(reason)
+    onRestart(reason)
     log.error(
       { worker: number, reason, exit: end, ...(error && { error }), restartDelayMs },
       'worker restarting',
@@ -103,33 +103,33 @@ export function createWorkerPlace(number: number, parts: PlaceParts): WorkerPlac
   return {
     number,
     isServing: () => servingSince !== undefined && process?.isDead() === false,
-    begin() {
+    start() {
       const first = launch()
-      kept = keep(first)
+      retained = keep(first)
       return first.serving
     },
-    look(everyMs) {
-      const looked = process
-      if (looked === undefined) return
+    checkHeartbeat(everyMs) {
+      const polled = process
+      if (polled === undefined) return
       silentMs += everyMs
-      if (silentMs > patienceMs()) looked.kill()
-      void looked.ask('life', hangMs).then((answered) => {
-        if (answered !== undefined && looked === process) silentMs = 0
+      if (silentMs > timeoutMs()) polled.kill()
+      void polled.requestReport('life', hangMs).then((responded) => {
+        if (responded !== undefined && polled === process) silentMs = 0
       })
     },
-    problems: async () => (await process?.ask('problems', answerMs))?.answer,
-    async metrics() {
-      const asked = process
-      const answered = await asked?.ask('metrics', answerMs)
-      if (answered !== undefined && asked === process) latest = answered.answer
+    readProblems: async () => (await process?.requestReport('problems', reportTimeoutMs))?.answer,
+    async readMetrics() {
+      const requested = process
+      const responded = await requested?.requestReport('metrics', reportTimeoutMs)
+      if (responded !== undefined && requested === process) latest = responded.answer
       return mergeMetrics([latest, counted].map((metrics) => ({ worker: String(number), metrics })))
     },
     reload: () => process?.reload(),
-    async stop(patienceMs) {
+    async stop(timeoutMs) {
       stopping.abort()
       process?.stop()
-      const timer = setTimeout(() => process?.kill(), patienceMs)
-      await kept
+      const timer = setTimeout(() => process?.kill(), timeoutMs)
+      await retained
       clearTimeout(timer)
     },
     kill: () => process?.kill(),

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Charge } from '../limits/shared/shared-buckets.ts'
-import type { Answers, Beginning, FromWorker, ToWorker } from './messages.ts'
+import type { WorkerReports, StartMessage, MessageFromWorker, MessageToWorker } from './messages.ts'
 
 /** A worker, seen from the primary process. */
 export interface WorkerProcess {
@@ -10,7 +10,10 @@ export interface WorkerProcess {
   /** Resolves with its exit status, or with the signal that ended it. Never rejects. */
   readonly ended: Promise<number | string>
   /** Undefined where there is no answer in so many milliseconds, or none to come any more. */
-  ask<About extends keyof Answers>(about: About, patienceMs: number): Promise<Answered<About> | undefined>
+  requestReport<About extends keyof WorkerReports>(
+    about: About,
+    timeoutMs: number,
+  ): Promise<WorkerReport<About> | undefined>
   /** Has it read its files again; one that has not begun is about to read them. */
   reload(): void
   /** Tells it to finish what it is at, and to end. */
@@ -19,34 +22,34 @@ export interface WorkerProcess {
 }
 
 /** An answer, in an object because it may be undefined. */
-interface Answered<About extends keyof Answers> {
-  readonly answer: Answers[About]
+interface WorkerReport<About extends keyof WorkerReports> {
+  readonly answer: WorkerReports[About]
 }
 
 /** Counts what callers took of limits, for all workers, and answers how full the buckets are. */
-export type Charged = (charges: readonly Charge[]) => readonly number[]
+export type ChargeFunction = (charges: readonly Charge[]) => readonly number[]
 
 /** A worker says why it cannot begin, in words for the user. */
-export class WorkerFailed extends Error {
+export class WorkerStartFailed extends Error {
   override readonly name = 'WorkerFailed'
 }
 
 /** Starts a process that runs the same command as this one, and has it begin. */
-export function forkWorker(beginning: Beginning, charge: Charged): WorkerProcess {
+export function forkWorker(beginning: StartMessage, charge: ChargeFunction): WorkerProcess {
   const worker = cluster.fork()
-  const waiting = new Map<number, (answered: { answer: unknown } | undefined) => void>()
-  let asked = 0
+  const waiting = new Map<number, (responded: { answer: unknown } | undefined) => void>()
+  let requested = 0
   let isStopping = false
-  const ended = endOf(worker).finally(() => {
-    for (const answer of waiting.values()) answer(undefined)
+  const ended = waitForEnd(worker).finally(() => {
+    for (const response of waiting.values()) response(undefined)
   })
   const serving = new Promise<string>((resolve, reject) => {
-    worker.on('message', (message: FromWorker) => {
+    worker.on('message', (message: MessageFromWorker) => {
       if (message.what === 'charge') {
-        tell(worker, { what: 'charged', id: message.id, fills: charge(message.charges) })
-      } else if (message.what === 'there') tell(worker, isStopping ? { what: 'stop' } : beginning)
+        sendToWorker(worker, { what: 'charged', id: message.id, fills: charge(message.charges) })
+      } else if (message.what === 'there') sendToWorker(worker, isStopping ? { what: 'stop' } : beginning)
       else if (message.what === 'serving') resolve(message.url)
-      else if (message.what === 'failed') reject(new WorkerFailed(message.message))
+      else if (message.what === 'failed') reject(new WorkerStartFailed(message.message))
       else waiting.get(message.id)?.({ answer: message.answer })
     })
     void ended.then((end) => reject(new Error(`a worker exited (${end}) before it was ready`)))
@@ -57,30 +60,30 @@ export function forkWorker(beginning: Beginning, charge: Charged): WorkerProcess
     isDead: () => worker.isDead(),
     serving,
     ended,
-    async ask(about, patienceMs) {
-      const id = (asked += 1)
-      const answered = await new Promise<{ answer: unknown } | undefined>((resolve) => {
+    async requestReport(about, timeoutMs) {
+      const id = (requested += 1)
+      const responded = await new Promise<{ answer: unknown } | undefined>((resolve) => {
         if (worker.isDead()) return resolve(undefined)
-        const timer = setTimeout(resolve, patienceMs, undefined)
-        waiting.set(id, (answer) => {
+        const timer = setTimeout(resolve, timeoutMs, undefined)
+        waiting.set(id, (response) => {
           clearTimeout(timer)
-          resolve(answer)
+          resolve(response)
         })
-        tell(worker, { what: 'ask', id, about })
+        sendToWorker(worker, { what: 'ask', id, about })
       })
       waiting.delete(id)
-      return answered as Answered<typeof about> | undefined
+      return responded as WorkerReport<typeof about> | undefined
     },
-    reload: () => tell(worker, { what: 'reload' }),
+    reload: () => sendToWorker(worker, { what: 'reload' }),
     stop() {
       isStopping = true
-      tell(worker, { what: 'stop' })
+      sendToWorker(worker, { what: 'stop' })
     },
     kill: () => void worker.process.kill('SIGKILL'),
   }
 }
 
-function endOf(worker: Worker): Promise<number | string> {
+function waitForEnd(worker: Worker): Promise<number | string> {
   return new Promise((resolve) => {
     worker.once('exit', (status, signal) => resolve(signal || status))
     // It could not even be started; what else fails shows in its end.
@@ -91,6 +94,6 @@ function endOf(worker: Worker): Promise<number | string> {
 }
 
 /** What cannot be told to a process that is about to end need not be. */
-function tell(worker: Worker, message: ToWorker): void {
+function sendToWorker(worker: Worker, message: MessageToWorker): void {
   if (worker.isConnected()) worker.send(message, () => undefined)
 }

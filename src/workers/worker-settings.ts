@@ -1,71 +1,79 @@
 import { workerLogFolder } from '../audit/log-folders.ts'
-import { madeRedactionKey } from '../audit/redaction.ts'
-import { madeSealKey } from '../audit/seal-key.ts'
+import { getGeneratedRedactionKeyFile } from '../audit/redaction.ts'
+import { getGeneratedSealKeyFile } from '../audit/seal-key.ts'
 import type { AuditSettings } from '../audit/settings.ts'
 import type { GatewaySettings } from '../config.ts'
 
 /** The least that a part of a log can be kept to, as for a whole one. */
-const leastLogBytes = 1024 * 1024
+const minLogBytes = 1024 * 1024
 
 /**
  * The settings of one of several workers, which have the numbers from 1. What is allowed in all is divided: together
  * they take no more than one process would, but each may have one of everything. What bounds a single request, its memory
  * or its time is as it was; rates and bytes are counted for all of them together (count-charges.ts).
  */
-export function workerSettings(settings: GatewaySettings, number: number, workers: number): GatewaySettings {
-  const share = (total: number, least = 1): number => shareOf(total, number, workers, least)
+export function createWorkerSettings(
+  settings: GatewaySettings,
+  number: number,
+  workers: number,
+): GatewaySettings {
+  const capacity = (total: number, least = 1): number => divideTotal(total, number, workers, least)
   const { limits, upstreams, audit } = settings
   const { maxConnectionsPerAddress, failedAuthentications, concurrency } = limits
   return {
     ...settings,
     limits: {
       ...limits,
-      maxConnections: share(limits.maxConnections),
-      maxJsonMemoryBytes: share(limits.maxJsonMemoryBytes, limits.maxJsonBytes),
+      maxConnections: capacity(limits.maxConnections),
+      maxJsonMemoryBytes: capacity(limits.maxJsonMemoryBytes, limits.maxJsonBytes),
       ...(maxConnectionsPerAddress !== undefined && {
-        maxConnectionsPerAddress: share(maxConnectionsPerAddress),
+        maxConnectionsPerAddress: capacity(maxConnectionsPerAddress),
       }),
       ...(failedAuthentications && {
         failedAuthentications: {
           perSecond: failedAuthentications.perSecond / workers,
-          burst: share(failedAuthentications.burst),
+          burst: capacity(failedAuthentications.burst),
         },
       }),
-      concurrency: concurrency.map((limit) => ({ ...limit, maximum: share(limit.maxRequests) })),
+      concurrency: concurrency.map((limit) => ({ ...limit, maximum: capacity(limit.maxRequests) })),
     },
     upstreams: upstreams.map((upstream) => ({
       ...upstream,
-      maxConnections: share(upstream.maxConnections),
-      maxBulkConnections: share(upstream.maxBulkConnections),
-      maxPendingRequests: share(upstream.maxPendingRequests, 0),
+      maxConnections: capacity(upstream.maxConnections),
+      maxBulkConnections: capacity(upstream.maxBulkConnections),
+      maxPendingRequests: capacity(upstream.maxPendingRequests, 0),
     })),
-    audit: workerAudit(audit, number, workers),
+    audit: createWorkerAuditSettings(audit, number, workers),
   }
 }
 
 /** The audit log of each lies in a folder of its own, and is signed and redacted with the same keys. */
-export function workerAudit(audit: AuditSettings, number: number, workers: number): AuditSettings {
+export function createWorkerAuditSettings(
+  audit: AuditSettings,
+  number: number,
+  workers: number,
+): AuditSettings {
   const { folder, sealKeyFile, redaction, reserveBytes, retention } = audit
   const isFirst = number === 1
   return {
     ...audit,
     folder: workerLogFolder(folder, number),
-    sealKeyFile: sealKeyFile ?? (isFirst ? undefined : madeSealKey(folder)),
+    sealKeyFile: sealKeyFile ?? (isFirst ? undefined : getGeneratedSealKeyFile(folder)),
     redaction: {
       ...redaction,
-      keyFile: redaction.keyFile ?? (isFirst ? undefined : madeRedactionKey(folder)),
+      keyFile: redaction.keyFile ?? (isFirst ? undefined : getGeneratedRedactionKeyFile(folder)),
     },
-    reserveBytes: shareOf(reserveBytes, number, workers, 0),
+    reserveBytes: divideTotal(reserveBytes, number, workers, 0),
     retention: {
       ...retention,
       ...(retention.maxBytes !== undefined && {
-        maxBytes: shareOf(retention.maxBytes, number, workers, leastLogBytes),
+        maxBytes: divideTotal(retention.maxBytes, number, workers, minLogBytes),
       }),
     },
   }
 }
 
 /** The shares of all are the total again, where none of them has to be the least. */
-function shareOf(total: number, number: number, workers: number, least: number): number {
+function divideTotal(total: number, number: number, workers: number, least: number): number {
   return Math.max(least, Math.floor(total / workers) + (number <= total % workers ? 1 : 0))
 }

@@ -3,8 +3,8 @@ import type { z } from 'zod'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from '../gateway/expect-error.ts'
-import { everything, type GatewaySetup } from '../gateway/open-gateway.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { allowEverything, type GatewaySetup } from '../gateway/open-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import type { WrittenPolicy } from '../policy/written-policy.ts'
 
 // Each entry of a batch is decided by itself: one request of 4 MB held over 100,000 of them, and nobody else was served
@@ -22,7 +22,7 @@ const conditional: WrittenPolicy = { name: 'conditional', namespace: ['slow'], o
 function limited(limits: z.input<typeof limitsSchema>): GatewaySetup {
   return {
     users: ['mallory'],
-    policies: [everything, conditional],
+    policies: [allowEverything, conditional],
     adjust: (settings) => ({ ...settings, limits: limitsSchema.parse(limits) }),
   }
 }
@@ -32,19 +32,19 @@ const declaring = (count: number, path: readonly string[] = []) => ({
 })
 
 it('a batch has at most 1,000 entries', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(limited({}))
+  const { gateway, upstream } = await startGatewayAndUpstream(limited({}))
   const refused = await gateway.post(batchCommit, { body: declaring(1001) })
   expectError(refused, { kind: 'InvalidInput', status: 413, says: 'has 1001 entries; expected at most 1000' })
   const entry = { id: ['t'], version: 1, manifest_path: 't/_versions/staged' }
   const versions = { entries: Array.from({ length: 1001 }, () => entry) }
   const alsoRefused = await gateway.post('/v1/table/version/batch-create', { body: versions })
   expectError(alsoRefused, { kind: 'InvalidInput', status: 413, says: 'has 1001 entries' })
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
   expect(await gateway.post(batchCommit, { body: declaring(1000) })).toMatchObject({ status: 200 })
 })
 
 it('others are served while large batches are decided', async () => {
-  const { gateway } = await gatewayAndUpstream(limited({ maxBatchEntries: 100_000 }))
+  const { gateway } = await startGatewayAndUpstream(limited({ maxBatchEntries: 100_000 }))
   // All but the last entry are allowed, by the last of the rules.
   const body = declaring(4_000, ['slow', 'n29'])
   body.operations.push({ declare_table: { id: ['slow', 'other', 't'] } })
@@ -66,7 +66,7 @@ const refusedBy = (name: string) => ({ kind: 'Throttling', says: `the limit "${n
 
 it('the entries of a batch count as requests', async () => {
   const setup = limited({ rates: [{ name: 'all', per: 'principal', perSecond, burst: 10 }] })
-  const { gateway } = await gatewayAndUpstream(setup)
+  const { gateway } = await startGatewayAndUpstream(setup)
   expect(await gateway.post(batchCommit, { body: declaring(9) })).toMatchObject({ status: 200 })
   expectError(await gateway.post('/v1/table/t/describe'), refusedBy('all'))
 })
@@ -76,25 +76,25 @@ it('they count where they lie, and as what they do', async () => {
     { name: 'sales', per: 'namespace' as const, namespaces: [['sales']], perSecond, burst: 3 },
     { name: 'declares', per: 'all' as const, operations: ['DeclareTable'], perSecond, burst: 7 },
   ]
-  const { gateway, upstream } = await gatewayAndUpstream(limited({ rates }))
+  const { gateway, upstream } = await startGatewayAndUpstream(limited({ rates }))
   expect(await gateway.post(batchCommit, { body: declaring(3, ['sales']) })).toMatchObject({ status: 200 })
   expectError(await gateway.post(batchCommit, { body: declaring(1, ['sales']) }), refusedBy('sales'))
   expectError(await gateway.post('/v1/table/sales$t/describe'), refusedBy('sales'))
   expect(await gateway.post(batchCommit, { body: declaring(4, ['other']) })).toMatchObject({ status: 200 })
   expectError(await gateway.post('/v1/table/t/declare', { body: {} }), refusedBy('declares'))
-  expect(upstream.arrivals).toHaveLength(2)
+  expect(upstream.requests).toHaveLength(2)
 })
 
 it('a batch that is denied takes nothing for its entries', async () => {
   const setup = limited({ rates: [{ name: 'all', per: 'all', perSecond, burst: 4 }] })
-  const { gateway } = await gatewayAndUpstream(setup)
+  const { gateway } = await startGatewayAndUpstream(setup)
   const refused = await gateway.post(batchCommit, { as: 'mallory', body: declaring(100) })
   expectError(refused, { kind: 'PermissionDenied', says: 'not allowed DeclareTable' })
   expect(await gateway.post('/v1/table/t/describe')).toMatchObject({ status: 200 })
 })
 
 it('a batch writes at most a mebibyte about its entries to the audit log', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(limited({}))
+  const { gateway, upstream } = await startGatewayAndUpstream(limited({}))
   const metadata = Object.fromEntries(
     Array.from({ length: 32 }, (_, index) => [`${'k'.repeat(90)}${index}`, '']),
   )
@@ -103,7 +103,7 @@ it('a batch writes at most a mebibyte about its entries to the audit log', async
   const target = '/v1/table/version/batch-create'
   const refused = await gateway.post(target, { body: batch(400) })
   expectError(refused, { kind: 'InvalidInput', status: 413, says: 'audit log' })
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
   expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
   expect(await gateway.post(target, { body: batch(200) })).toMatchObject({ status: 200 })
 })

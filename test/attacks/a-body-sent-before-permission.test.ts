@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import { openRaw } from '../gateway/raw-connection.ts'
+import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { openRawConnection } from '../gateway/raw-connection.ts'
 import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
@@ -37,41 +37,41 @@ const refused: [what: string, target: string, user: string, lines: string[], Exp
 
 it.each(refused)('%s is refused before the body is asked for', async (_what, target, user, lines, error) => {
   const bytes = head(target, [key(user), ...lines, `content-length: ${smuggled.length}`])
-  const answers = await exchangeRaw(attacked.gateway.url, bytes)
-  expect(answers).toHaveLength(1)
-  expectError(answers[0], error)
-  expect(answers[0]?.headers['connection']).toBe('close')
+  const responses = await sendRaw(attacked.gateway.url, bytes)
+  expect(responses).toHaveLength(1)
+  expectError(responses[0], error)
+  expect(responses[0]?.headers['connection']).toBe('close')
 })
 
 it.each(refused)('%s is refused, though the body comes anyway', async (_what, target, user, lines, error) => {
   const bytes = head(target, [key(user), ...lines, `content-length: ${smuggled.length}`])
-  const answers = await exchangeRaw(attacked.gateway.url, bytes + smuggled + smuggled)
-  expect(answers).toHaveLength(1)
-  expectError(answers[0], error)
-  expect(attacked.upstream.arrivals).toEqual([])
+  const responses = await sendRaw(attacked.gateway.url, bytes + smuggled + smuggled)
+  expect(responses).toHaveLength(1)
+  expectError(responses[0], error)
+  expect(attacked.upstream.requests).toEqual([])
 })
 
 it('a body that is too large by its own account is not asked for', async () => {
   const bytes = head(describe, [key('writer'), 'content-length: 99999999'])
-  const [answer] = await exchangeRaw(attacked.gateway.url, bytes)
-  expectError(answer, { kind: 'InvalidInput', status: 413, says: 'larger than' })
+  const [response] = await sendRaw(attacked.gateway.url, bytes)
+  expectError(response, { kind: 'InvalidInput', status: 413, says: 'larger than' })
 })
 
 it.each([
   [describe, '{}'],
   [insert, 'ARROW'],
 ])('a body for %s is asked for once it is wanted', async (target, body) => {
-  const connection = openRaw(attacked.gateway.url)
+  const connection = openRawConnection(attacked.gateway.url)
   connection.write(head(target, [key('writer'), `content-length: ${body.length}`, 'connection: close']))
-  expect(await connection.until(/\r\n\r\n/)).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  expect(await connection.waitFor(/\r\n\r\n/)).toBe('HTTP/1.1 100 Continue\r\n\r\n')
   connection.write(body)
-  expect(await connection.end()).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/)
-  expect(String(await attacked.upstream.arrivals[0]?.body)).toBe(body)
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK\r\n/)
+  expect(String(await attacked.upstream.requests[0]?.body)).toBe(body)
 })
 
 it('a body that comes at once is taken', async () => {
-  const connection = openRaw(attacked.gateway.url)
+  const connection = openRawConnection(attacked.gateway.url)
   connection.write(`${head(describe, [key('writer'), 'content-length: 2', 'connection: close'])}{}`)
-  expect(await connection.end()).toMatch(/HTTP\/1\.1 200 OK\r\n/)
-  expect(String(await attacked.upstream.arrivals[0]?.body)).toBe('{}')
+  expect(await connection.waitForEnd()).toMatch(/HTTP\/1\.1 200 OK\r\n/)
+  expect(String(await attacked.upstream.requests[0]?.body)).toBe('{}')
 })

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // The route is authorized; an upstream that believes the body would do it to another object.
 const attacked = attackedGateway()
 const withRouteId = operationNames
-  .map(operationNamed)
-  .filter(({ repeats, method }) => repeats.includes('id') && method === 'POST')
+  .map(getOperation)
+  .filter(({ routeMembers, method }) => routeMembers.includes('id') && method === 'POST')
 
 it.each(withRouteId.map(({ name, path }) => [name, path]))(
   '%s with another id in the body than in the route is refused',

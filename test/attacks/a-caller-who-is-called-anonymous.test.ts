@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
 import { expectError } from '../gateway/expect-error.ts'
-import { sharedGateway } from '../gateway/running-gateway.ts'
+import { useSharedGateway } from '../gateway/running-gateway.ts'
 import type { WrittenRule } from '../policy/written-policy.ts'
 
 /** `public` is for callers without a credential, `club` for those who are known, `named` for a user of that name. */
 const reads = (subjects: WrittenRule['subjects']): readonly WrittenRule[] => [
   { id: 'reads', effect: 'allow', subjects, operations: ['read'] },
 ]
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['anonymous'],
   policies: [
     { name: 'everything', namespace: [], rules: reads({ users: ['dev'] }) },
@@ -27,14 +27,14 @@ const describing = (namespace: string): string => `/v1/table/${namespace}$rivers
 
 async function sent(lines: readonly string[]) {
   const head = [`POST ${describing('public')} HTTP/1.1`, 'host: gateway.example', 'connection: close']
-  const answers = await exchangeRaw(shared.gateway.url, rawRequest([...head, ...lines]))
-  expect(answers).toHaveLength(1)
-  return answers[0]
+  const responses = await sendRaw(shared.gateway.url, rawRequest([...head, ...lines]))
+  expect(responses).toHaveLength(1)
+  return responses[0]
 }
 
 it('who sends no credential may do what is for such callers', async () => {
   expect(await sent([])).toMatchObject({ status: 200 })
-  expect(shared.upstream.arrivals.splice(0)).toHaveLength(1)
+  expect(shared.upstream.requests.splice(0)).toHaveLength(1)
 })
 
 it.each<[what: string, lines: readonly string[], status: 400 | 401]>([
@@ -52,16 +52,16 @@ it.each<[what: string, lines: readonly string[], status: 400 | 401]>([
   ['a key that is to be dropped', ['connection: x-api-key'], 400],
 ])('%s is a bad credential, and not the lack of one', async (_what, lines, status) => {
   expectError(await sent(lines), { kind: status === 400 ? 'InvalidInput' : 'Unauthenticated', says: /./ })
-  expect(shared.upstream.arrivals).toEqual([])
+  expect(shared.upstream.requests).toEqual([])
 })
 
 it.each(['club', 'named'])('who sends no credential may do nothing in %s', async (namespace) => {
-  const answer = await shared.gateway.post(describing(namespace), { as: null })
-  expectError(answer, {
+  const response = await shared.gateway.post(describing(namespace), { as: null })
+  expectError(response, {
     kind: 'Unauthenticated',
     says: '^no credential was sent; without a credential you are not',
   })
-  expect(shared.upstream.arrivals).toEqual([])
+  expect(shared.upstream.requests).toEqual([])
 })
 
 it('a principal of that name is one who is known, and gains nothing by the name', async () => {
@@ -72,7 +72,7 @@ it('a principal of that name is one who is known, and gains nothing by the name'
   })
   expect(await shared.gateway.post(describing('club'), as)).toMatchObject({ status: 200 })
   expect(await shared.gateway.post(describing('named'), as)).toMatchObject({ status: 200 })
-  shared.upstream.arrivals.splice(0)
+  shared.upstream.requests.splice(0)
 })
 
 it('a page token of that principal is none of a caller without a credential, and the other way round', async () => {

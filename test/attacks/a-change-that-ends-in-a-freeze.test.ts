@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { expectError } from '../gateway/expect-error.ts'
-import { everything } from '../gateway/open-gateway.ts'
-import { answers } from '../gateway/recording-upstream.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 
 // A change that begins before a freeze and sends the end of its body during it must not be made in the freeze.
 const secondsUntilFreeze = 1
@@ -32,8 +32,8 @@ const forms = {
 
 async function frozenSoon(form: keyof typeof forms) {
   const from = new Date(Date.now() + secondsUntilFreeze * 1000)
-  const pair = await gatewayAndUpstream({
-    policies: [everything, { name: 'frozen', namespace: ['lake'], ...forms[form](from.toISOString()) }],
+  const pair = await startGatewayAndUpstream({
+    policies: [allowEverything, { name: 'frozen', namespace: ['lake'], ...forms[form](from.toISOString()) }],
   })
   return { ...pair, untilFrozen: () => pause(from.getTime() - Date.now() + 20) }
 }
@@ -59,7 +59,7 @@ it.each([
       headers,
     })
     expectError(response, { kind: 'PermissionDenied', says: /not allowed \w+ on "lake.orders"/ })
-    for (const { body: arrived } of upstream.arrivals) await expect(arrived).rejects.toThrow('aborted')
+    for (const { body: arrived } of upstream.requests) await expect(arrived).rejects.toThrow('aborted')
   },
 )
 
@@ -70,12 +70,15 @@ it.each(['sized', 'in chunks'] as const)('an insert that ends before the freeze 
   expect(await gateway.post('/v1/table/lake$orders/insert', { body, headers: arrow })).toMatchObject({
     status: 200,
   })
-  expect((await upstream.arrivals[0]?.body)?.equals(bytes)).toBe(true)
+  expect((await upstream.requests[0]?.body)?.equals(bytes)).toBe(true)
 })
 
 it('in a freeze no storage credentials are vended, for they are good for changes past the gateway', async () => {
   const { gateway, upstream, untilFrozen } = await frozenSoon('freeze')
-  upstream.answering = answers(200, { location: 's3://b/t', storage_options: { aws_secret_access_key: 's' } })
+  upstream.answering = respondWith(200, {
+    location: 's3://b/t',
+    storage_options: { aws_secret_access_key: 's' },
+  })
   const describe = (body: object) => gateway.post('/v1/table/lake$orders/describe', { body })
   expect(await describe({ vend_credentials: true })).toMatchObject({
     status: 200,

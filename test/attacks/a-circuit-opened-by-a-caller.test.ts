@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { withUpstream } from '../gateway/open-gateway.ts'
-import { answers, type Answering } from '../gateway/recording-upstream.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { respondWith, type RequestHandler } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 
 // A caller that makes requests fail, again and again, must not open the circuit for everybody else: the upstream
@@ -15,13 +15,13 @@ const probed = withUpstream(({ healthCheck }) => ({
   retries: { maxRetries: 0, budgetPercent: 0 },
 }))
 
-it.each<[what: string, answering: Answering]>([
+it.each<[what: string, answering: RequestHandler]>([
   ['cuts connections', (_arrival, response) => response.socket?.destroy()],
-  ['answers 503', answers(503, '')],
-  ["answers 503 with the catalog's own error", answers(503, { error: 'the merge timed out', code: 17 })],
-  ['answers 504', answers(504, '<h1>Gateway Timeout</h1>')],
+  ['answers 503', respondWith(503, '')],
+  ["answers 503 with the catalog's own error", respondWith(503, { error: 'the merge timed out', code: 17 })],
+  ['answers 504', respondWith(504, '<h1>Gateway Timeout</h1>')],
 ])('requests that an upstream %s do not shut out others', async (_what, answering) => {
-  const { gateway, upstream } = await gatewayAndUpstream(probed)
+  const { gateway, upstream } = await startGatewayAndUpstream(probed)
   const good = upstream.answering
   const bad = '/v1/table/orders/merge_insert?on=id&timeout=1ms'
   upstream.answering = (arrival, response, request) =>
@@ -31,11 +31,11 @@ it.each<[what: string, answering: Answering]>([
     expect(await gateway.post(read)).toMatchObject({ status: 200 })
   }
   // Each of them was sent: none was refused by an open circuit.
-  expect(upstream.arrivals).toHaveLength(4 * (2 * failures + 1))
+  expect(upstream.requests).toHaveLength(4 * (2 * failures + 1))
 })
 
 it('clients that leave, in mid-upload or before the answer, do not shut out the others', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(probed)
+  const { gateway, upstream } = await startGatewayAndUpstream(probed)
   upstream.answering = () => undefined
   for (let count = 0; count < 2 * failures; count += 1) {
     const leave = new AbortController()
@@ -46,16 +46,16 @@ it('clients that leave, in mid-upload or before the answer, do not shut out the 
       gateway.post('/v1/table/orders/insert', { body, signal: leave.signal }),
       gateway.post(read, { signal: leave.signal }),
     ]
-    await eventually(() => expect(upstream.arrivals).toHaveLength(2 * count + 2))
+    await eventually(() => expect(upstream.requests).toHaveLength(2 * count + 2))
     leave.abort()
-    for (const answer of left) await expect(answer).rejects.toThrow()
+    for (const response of left) await expect(response).rejects.toThrow()
   }
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
 
 it('large uploads that the upstream cuts off do not shut out the others', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(probed)
+  const { gateway, upstream } = await startGatewayAndUpstream(probed)
   upstream.answering = (_arrival, response, request) => {
     request.pause()
     response.socket?.resetAndDestroy()
@@ -66,12 +66,12 @@ it('large uploads that the upstream cuts off do not shut out the others', async 
     body.write(Buffer.alloc(64 * 1024))
     expect(await gateway.post('/v1/table/orders/insert', { body })).toMatchObject({ status: 502 })
   }
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
 
 it('requests that take too long do not shut out the others', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts, healthCheck }) => ({
       circuitBreaker: { consecutiveFailures: failures, probeIntervalMs: 50 },
       healthCheck: { ...healthCheck, intervalMs: 60_000 },
@@ -82,7 +82,7 @@ it('requests that take too long do not shut out the others', async () => {
   const slow = Array.from({ length: 2 * failures }, () =>
     gateway.post('/v1/table/orders/query', { body: {} }),
   )
-  for (const answer of await Promise.all(slow)) expect(answer).toMatchObject({ status: 504 })
-  upstream.answering = answers(200, {})
+  for (const response of await Promise.all(slow)) expect(response).toMatchObject({ status: 504 })
+  upstream.answering = respondWith(200, {})
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { valuesOf } from '../gateway/recording-upstream.ts'
+import { getHeaderValues } from '../gateway/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Catalogs turn entries of the context into headers: what no header may say, no entry may say either.
@@ -76,7 +76,7 @@ it.each(['{"context":{"headers.User-Agent":"b"}}', '{"context":{"header.x-lance-
     const lines = ['user-agent: h', 'x-catalog-ctx-tenant: h']
     const arrival = await attacked.passes({ body, lines })
     expect(String(await arrival.body)).toBe('{"context":{}}')
-    expect(valuesOf(arrival, 'user-agent')).toEqual(['h'])
+    expect(getHeaderValues(arrival, 'user-agent')).toEqual(['h'])
   },
 )
 
@@ -84,5 +84,5 @@ it('other keys pass, whatever they contain', async () => {
   const body = '{"context":{"trace.header.id":"1","headerless":"2","my-gateway":"3"}}'
   const arrival = await attacked.passes({ body, lines: ['x-catalog-ctx-trace.header.a: 1'] })
   expect(String(await arrival.body)).toBe(body)
-  expect(valuesOf(arrival, 'x-catalog-ctx-trace.header.a')).toEqual(['1'])
+  expect(getHeaderValues(arrival, 'x-catalog-ctx-trace.header.a')).toEqual(['1'])
 })

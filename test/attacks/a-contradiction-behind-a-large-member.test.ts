@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { expectError } from '../gateway/expect-error.ts'
-import { sharedGateway } from '../gateway/running-gateway.ts'
-import { deferred } from '../gateway/waiting.ts'
+import { useSharedGateway } from '../gateway/running-gateway.ts'
+import { createDeferred } from '../gateway/waiting.ts'
 
 // A body that is too large to be held streams to the upstream while it is read. What contradicts the route may stand
 // behind everything else: the upstream must never get to the end of such a body.
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const query = '/v1/table/sandbox%24orders/query'
 const remove = '/v1/table/sandbox%24orders/delete'
 const large = `"vector":[${'0.25,'.repeat(400_000)}0.5]`
@@ -58,7 +58,7 @@ it.each(contradictions)('%s is refused before the body is whole', async (_what, 
   for (const body of [bodyOf(end), inChunks(bodyOf(end))]) {
     expectError(await gateway.post(target, { body }), { kind: 'InvalidInput', says })
     // Some of it went upstream, or the test would be about small bodies.
-    const [arrival, ...others] = upstream.arrivals.splice(0)
+    const [arrival, ...others] = upstream.requests.splice(0)
     expect([arrival?.target, others]).toEqual([target, []])
     await expect(arrival?.body).rejects.toThrow('aborted')
   }
@@ -81,13 +81,13 @@ it.each([512 * 1024, 900 * 1024])(
       }
     }
     expect(await gateway.post(query, { body: { k: 1 } })).toMatchObject({ status: 200 })
-    expect(upstream.arrivals).toMatchObject([{ target: query }])
+    expect(upstream.requests).toMatchObject([{ target: query }])
   },
 )
 
 it('an upstream that answers early has not had a whole body either', async () => {
   const { gateway, upstream } = shared
-  const isWhole = deferred<boolean>()
+  const isWhole = createDeferred<boolean>()
   upstream.answering = (_arrival, response, request) => {
     request.socket.once('close', () => isWhole.resolve(request.complete))
     response.writeHead(200).end('{}')
@@ -103,7 +103,7 @@ it('an identity behind it goes no further, and nor does a context that a header 
   for (const body of [bodyOf(end), inChunks(bodyOf(end))]) {
     const headers = { 'x-catalog-ctx-trace': '7' }
     expect(await gateway.post(query, { body, headers })).toMatchObject({ status: 200 })
-    const [arrival] = upstream.arrivals.splice(0)
+    const [arrival] = upstream.requests.splice(0)
     expect(String(await arrival?.body)).toBe(
       `{${large},"id":["sandbox","orders"] ,"context":{"b":"2"},"k":3}`,
     )
@@ -115,7 +115,7 @@ it('a large body in which nothing is wrong reaches the upstream byte for byte', 
   const body = bodyOf(' , "id" : ["sandbox","orders"],"filter":"a = \\"\\u00e9\\"" }\r\n')
   for (const sent of [body, inChunks(body)]) {
     expect(await gateway.post(query, { body: sent })).toMatchObject({ status: 200 })
-    const [arrival] = upstream.arrivals.splice(0)
+    const [arrival] = upstream.requests.splice(0)
     expect((await arrival?.body)?.equals(body)).toBe(true)
   }
 })
@@ -124,8 +124,8 @@ it('what decides is never streamed: a large body of that kind is not read to its
   const { gateway, upstream } = shared
   const body = bodyOf(',"new_table_name":"orders","new_namespace_id":["production"]}')
   for (const sent of [body, inChunks(body)]) {
-    const answer = await gateway.post('/v1/table/sandbox$orders/rename', { body: sent })
-    expectError(answer, { kind: 'InvalidInput', status: 413, says: 'larger than the 1048576 bytes' })
+    const response = await gateway.post('/v1/table/sandbox$orders/rename', { body: sent })
+    expectError(response, { kind: 'InvalidInput', status: 413, says: 'larger than the 1048576 bytes' })
   }
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
 })

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { withUpstream } from '../gateway/open-gateway.ts'
-import { answers } from '../gateway/recording-upstream.ts'
-import { gatewayAndUpstream, sharedGateway } from '../gateway/running-gateway.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../gateway/running-gateway.ts'
 
 // A cookie would be a session of the gateway, given to a caller; other headers show what stands behind it.
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const json = { 'content-type': 'application/json' }
 
 it.each([
@@ -23,7 +23,7 @@ it.each([
 ])('%s of the upstream does not reach the caller', async (name) => {
   const { gateway, upstream } = shared
   for (const status of [200, 404]) {
-    upstream.answering = answers(status, {}, { ...json, [name]: 'public' })
+    upstream.answering = respondWith(status, {}, { ...json, [name]: 'public' })
     for (const target of ['/v1/table/t/describe', '/v1/table/t/drop']) {
       const response = await gateway.post(target)
       expect(response.status).toBe(status)
@@ -35,17 +35,17 @@ it.each([
 it('what clients read does', async () => {
   const { gateway, upstream } = shared
   const read = { ...json, 'x-lancedb-version': '7', 'phalanx-version': '0.5.0', 'retry-after': '3' }
-  upstream.answering = answers(200, {}, read)
+  upstream.answering = respondWith(200, {}, read)
   for (const target of ['/v1/table/t/describe', '/v1/table/t/drop']) {
     expect(await gateway.post(target)).toMatchObject({ status: 200, headers: read })
   }
 })
 
 it('what the settings of an upstream name reaches the caller', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ allowedResponseHeaders: ['x-region'] })),
   )
-  upstream.answering = answers(200, {}, { ...json, 'x-region': 'west', 'x-zone': 'b' })
+  upstream.answering = respondWith(200, {}, { ...json, 'x-region': 'west', 'x-zone': 'b' })
   const { headers } = await gateway.post('/v1/table/t/describe')
   expect(headers).toHaveProperty('x-region', 'west')
   expect(headers).not.toHaveProperty('x-zone')

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
-import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
@@ -72,28 +72,28 @@ it.each<[what: string, lines: string[], body: string, ExpectedError]>([
 ])('a request for a document with %s is refused', async (_what, lines, body, expected) => {
   const isOpen = !lines.some((line) => line.startsWith('connection: close'))
   const closing = isOpen ? rawRequest(['GET /nothing HTTP/1.1', 'host: a', 'connection: close']) : ''
-  const [refused] = await exchangeRaw(attacked.gateway.url, rawRequest(lines, body) + closing)
+  const [refused] = await sendRaw(attacked.gateway.url, rawRequest(lines, body) + closing)
   expectError(refused, expected)
-  expect(attacked.upstream.arrivals).toEqual([])
+  expect(attacked.upstream.requests).toEqual([])
 })
 
 it('a body that is held back for 100 Continue leaves no doubt where the next request begins', async () => {
   const { gateway } = attacked
   // A client that is answered before it was told to continue may send its next request instead of the body.
   const held = rawRequest([document, 'host: g', 'expect: 100-continue', `content-length: ${smuggled.length}`])
-  const answers = await exchangeRaw(gateway.url, held + smuggled)
-  expect(answers).toHaveLength(1)
-  expect(answers[0]?.headers['connection']).toBe('close')
-  expectError(answers[0], { kind: 'InvalidInput', says: 'has no body' })
+  const responses = await sendRaw(gateway.url, held + smuggled)
+  expect(responses).toHaveLength(1)
+  expect(responses[0]?.headers['connection']).toBe('close')
+  expectError(responses[0], { kind: 'InvalidInput', says: 'has no body' })
 })
 
 it('a request for a document has its id, and is counted', async () => {
   const { gateway } = attacked
-  const [answer] = await exchangeRaw(
+  const [response] = await sendRaw(
     gateway.url,
     rawRequest([document, 'host: g', 'x-request-id: doc-1', 'connection: close']),
   )
-  expect(answer).toMatchObject({ status: 200, headers: { 'x-request-id': 'doc-1' } })
+  expect(response).toMatchObject({ status: 200, headers: { 'x-request-id': 'doc-1' } })
   await eventually(async () => {
     const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
     expect(metrics).toMatch(

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { upstreamsSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { expectError } from '../gateway/expect-error.ts'
-import { lists } from '../gateway/listing-upstream.ts'
+import { serveListings } from '../gateway/listing-upstream.ts'
 import { withUpstream } from '../gateway/open-gateway.ts'
-import { namesOf, readPages } from '../gateway/read-pages.ts'
-import { gatewayAndUpstream, sharedGateway } from '../gateway/running-gateway.ts'
+import { listNames, readPages } from '../gateway/read-pages.ts'
+import { startGatewayAndUpstream, useSharedGateway } from '../gateway/running-gateway.ts'
 
 // The directory catalog of the Lance project stores ids joined with `$`, unescaped, whatever the delimiter of the
 // request: `ns1$s2` at the root is its s2 in ns1. It is asked here with the delimiter `.`.
-const shared = sharedGateway(withUpstream(() => ({ delimiter: '.' })))
+const shared = useSharedGateway(withUpstream(() => ({ delimiter: '.' })))
 const entry = { id: ['ns1$s2'], version: 2, manifest_path: 'ns1$s2/_versions/staged' }
 
 describe('a part of an id with a dollar is refused', () => {
@@ -32,35 +32,38 @@ describe('a part of an id with a dollar is refused', () => {
     ],
   ])('in the id %s', async (_what, target, body) => {
     expectError(await shared.gateway.post(target, body && { body }), { kind: 'InvalidInput', says: '$' })
-    expect(shared.upstream.arrivals).toEqual([])
+    expect(shared.upstream.requests).toEqual([])
   })
 })
 
 it('what such a catalog lists under a name with a dollar is not listed, and no name passes for it', async () => {
-  shared.upstream.answering = lists({ tables: { '': ['ns1$s2', 'plain'] }, allTables: ['ns1$s2', 'a.b'] })
+  shared.upstream.answering = serveListings({
+    tables: { '': ['ns1$s2', 'plain'] },
+    allTables: ['ns1$s2', 'a.b'],
+  })
   expect(
-    namesOf(await readPages(shared.gateway, '/v1/namespace/$/table/list', { as: 'dev', limit: 10 })),
+    listNames(await readPages(shared.gateway, '/v1/namespace/$/table/list', { as: 'dev', limit: 10 })),
   ).toEqual(['plain'])
   const all = await shared.gateway.get('/v1/table?delimiter=:')
   expect(all.json).toMatchObject({ tables: ['a:b'] })
 })
 
 it('a catalog that escapes takes such names where its settings say so', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ delimiter: '.', reservedInNames: [] })),
   )
   expect(await gateway.post('/v1/table/ns1%24s2/drop?delimiter=.')).toMatchObject({ status: 200 })
-  expect(upstream.arrivals).toMatchObject([{ target: '/v1/table/ns1%24s2/drop?delimiter=.' }])
+  expect(upstream.requests).toMatchObject([{ target: '/v1/table/ns1%24s2/drop?delimiter=.' }])
 })
 
 it('other texts are refused where the settings name them', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ reservedInNames: ['.', '::'] })),
   )
   for (const target of ['/v1/table/a.b/drop', '/v1/table/a::b/drop', '/v1/table/a:$b/drop']) {
     expectError(await gateway.post(target), { kind: 'InvalidInput', says: /delimiter|separates/ })
   }
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
 })
 
 it.each<[what: string, upstream: object, part: string]>([
@@ -71,6 +74,6 @@ it.each<[what: string, upstream: object, part: string]>([
     { name: 'root', url: 'http://root.example' },
     { name: 'other', url: 'http://other.example', namespaces: [['a', part]], ...upstream },
   ]
-  const mistakes = upstreamsSchema.safeParse(settings).error?.issues ?? []
-  expect(mistakes).toMatchObject([{ path: [1, 'namespaces', 0], message: expect.stringContaining(part) }])
+  const errors = upstreamsSchema.safeParse(settings).error?.issues ?? []
+  expect(errors).toMatchObject([{ path: [1, 'namespaces', 0], message: expect.stringContaining(part) }])
 })

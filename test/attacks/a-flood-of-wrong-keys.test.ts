@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { refusalsCounted } from '../gateway/counted.ts'
+import { countRefusals } from '../gateway/counted.ts'
 import { expectError } from '../gateway/expect-error.ts'
 import type { GatewaySetup } from '../gateway/open-gateway.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 
 // Whoever tries keys without end must not have each of them looked at.
@@ -19,7 +19,7 @@ const target = '/v1/table/orders/describe'
 const wrong = { as: 'cgw_wrong' }
 
 it('after so many bad credentials an address is refused whatever it sends, and no other address is', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(limited(0.001))
+  const { gateway, upstream } = await startGatewayAndUpstream(limited(0.001))
   expect(await gateway.post(target)).toMatchObject({ status: 200 })
   const token = { as: null, headers: { authorization: 'Bearer a.b.c' } }
   for (const parts of [wrong, token, { as: null }, token, wrong]) {
@@ -30,8 +30,8 @@ it('after so many bad credentials an address is refused whatever it sends, and n
     expectError(refused, { kind: 'Throttling', says: 'too many credentials from this address were refused' })
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(900)
   }
-  expect(await refusalsCounted(gateway, 'too_many_failed_authentications')).toBe(3)
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(await countRefusals(gateway, 'too_many_failed_authentications')).toBe(3)
+  expect(upstream.requests).toHaveLength(1)
   const other = connect({
     port: Number(new URL(gateway.url).port),
     host: '127.0.0.1',
@@ -45,7 +45,7 @@ it('after so many bad credentials an address is refused whatever it sends, and n
 })
 
 it('a flood does not shut its address for longer than one credential too many', async () => {
-  const { gateway } = await gatewayAndUpstream(limited(1))
+  const { gateway } = await startGatewayAndUpstream(limited(1))
   const flood = await Promise.all(Array.from({ length: 50 }, () => gateway.post(target, wrong)))
   expect(new Set(flood.map(({ status }) => status))).toEqual(new Set([401, 429]))
   const refused = flood.filter(({ status }) => status === 429)

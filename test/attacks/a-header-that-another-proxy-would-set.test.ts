@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { withUpstream } from '../gateway/open-gateway.ts'
-import { valuesOf } from '../gateway/recording-upstream.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { getHeaderValues } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Upstreams trust headers that only a proxy should set. A list of forbidden names is never complete.
@@ -29,7 +29,7 @@ it.each([
   'x-nobody-has-heard-of',
 ])('%s of a caller does not reach the upstream', async (name) => {
   const arrival = await attacked.passes({ lines: [`${name}: admin`] })
-  expect(valuesOf(arrival, name)).toEqual([])
+  expect(getHeaderValues(arrival, name)).toEqual([])
 })
 
 it.each([
@@ -44,17 +44,17 @@ it.each([
   ['x-lancedb-min-timestamp', '2026-01-01T00:00:00.000000000Z'],
 ])('%s of a caller, which the interface knows, reaches it', async (name, value) => {
   const arrival = await attacked.passes({ lines: [`${name}: ${value}`] })
-  expect(valuesOf(arrival, name)).toEqual([value])
+  expect(getHeaderValues(arrival, name)).toEqual([value])
 })
 
 it('what the settings of an upstream name reaches it, and nothing else does', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(() => ({ allowedRequestHeaders: ['x-tenant', 'baggage'] })),
   )
   const headers = { 'X-Tenant': 'eu', baggage: 'a=1', 'x-region': 'west' }
   expect(await gateway.post('/v1/table/t/describe', { headers })).toMatchObject({ status: 200 })
-  const arrival = upstream.arrivals.pop() ?? { rawHeaders: [] }
-  expect(valuesOf(arrival, 'x-tenant')).toEqual(['eu'])
-  expect(valuesOf(arrival, 'baggage')).toEqual(['a=1'])
-  expect(valuesOf(arrival, 'x-region')).toEqual([])
+  const arrival = upstream.requests.pop() ?? { rawHeaders: [] }
+  expect(getHeaderValues(arrival, 'x-tenant')).toEqual(['eu'])
+  expect(getHeaderValues(arrival, 'baggage')).toEqual(['a=1'])
+  expect(getHeaderValues(arrival, 'x-region')).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { valuesOf } from '../gateway/recording-upstream.ts'
+import { getHeaderValues } from '../gateway/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Some servers serve the target, or the method, that a header names instead of the one in the request line.
@@ -16,10 +16,10 @@ it.each([
   ['x-method-override', 'DELETE'],
 ])('%s does not reach the upstream', async (name, value) => {
   const arrival = await attacked.passes({ lines: [`${name}: ${value}`] })
-  expect(valuesOf(arrival, name)).toEqual([])
+  expect(getHeaderValues(arrival, name)).toEqual([])
 })
 
 it('nor does it under a name with underscores', async () => {
   const arrival = await attacked.passes({ lines: ['x_original_url: /v1/table/production$orders/drop'] })
-  expect(valuesOf(arrival, 'x_original_url')).toEqual([])
+  expect(getHeaderValues(arrival, 'x_original_url')).toEqual([])
 })

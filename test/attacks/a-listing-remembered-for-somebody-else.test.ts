@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { lists } from '../gateway/listing-upstream.ts'
-import { everything } from '../gateway/open-gateway.ts'
-import { sharedGateway } from '../gateway/running-gateway.ts'
+import { serveListings } from '../gateway/listing-upstream.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
+import { useSharedGateway } from '../gateway/running-gateway.ts'
 import type { WrittenRule } from '../policy/written-policy.ts'
 
 // What listings show is remembered, by callers and by what conditions say of their requests: nobody may be shown what
@@ -13,10 +13,10 @@ const seeing = (id: string, more: Partial<WrittenRule>): WrittenRule => ({
   operations: ['DescribeTable'],
   ...more,
 })
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['ann', 'bob', 'cas', 'dan'],
   policies: [
-    everything,
+    allowEverything,
     // Every listing is allowed, and shows what it shows.
     {
       name: 'lists',
@@ -57,15 +57,15 @@ const shared = sharedGateway({
 })
 
 const names = ['s1', 't1', 's2', 't2']
-const catalog = lists({
+const catalog = serveListings({
   tables: Object.fromEntries(
     ['named', 'asked', 'context', 'ids$ann', 'ids$bob', 'tables'].map((path) => [path, names]),
   ),
 })
 
-type Look = readonly [path: string, as: string, team: string]
+type Poll = readonly [path: string, as: string, team: string]
 
-function shown([path, as, team]: Look): readonly string[] {
+function shown([path, as, team]: Poll): readonly string[] {
   const some = names.filter((name) => name.startsWith('s'))
   if (path === 'named') return as === 'cas' ? names : []
   if (path === 'asked') return as === 'ann' ? names : []
@@ -74,22 +74,22 @@ function shown([path, as, team]: Look): readonly string[] {
   return path === `ids$${as}` ? some : []
 }
 
-const looks: Look[] = ['named', 'asked', 'context', 'ids$ann', 'ids$bob', 'tables'].flatMap((path) =>
-  ['ann', 'bob', 'cas', 'dan'].flatMap((as) => ['a', 'b'].map((team): Look => [path, as, team])),
+const polls: Poll[] = ['named', 'asked', 'context', 'ids$ann', 'ids$bob', 'tables'].flatMap((path) =>
+  ['ann', 'bob', 'cas', 'dan'].flatMap((as) => ['a', 'b'].map((team): Poll => [path, as, team])),
 )
 
-it.each<[order: string, looks: readonly Look[]]>([
-  ['one after the other', [...looks, ...looks]],
-  ['the other way round', [...looks, ...looks].toReversed()],
-])('every caller is shown what is for that caller, %s', async (_order, looks) => {
+it.each<[order: string, looks: readonly Poll[]]>([
+  ['one after the other', [...polls, ...polls]],
+  ['the other way round', [...polls, ...polls].toReversed()],
+])('every caller is shown what is for that caller, %s', async (_order, polls) => {
   shared.upstream.answering = catalog
-  for (const look of looks) {
-    const [path, as, team] = look
+  for (const poll of polls) {
+    const [path, as, team] = poll
     const { json } = await shared.gateway.get(`/v1/namespace/${path}/table/list`, {
       as,
       headers: { 'x-catalog-ctx-team': team },
     })
     const { tables = [] } = json as { tables?: string[] }
-    expect([look, tables]).toEqual([look, shown(look)])
+    expect([poll, tables]).toEqual([poll, shown(poll)])
   }
 })

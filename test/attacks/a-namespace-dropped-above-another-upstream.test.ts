@@ -23,7 +23,7 @@ beforeAll(async () => {
   })
 })
 beforeEach(() => {
-  for (const { arrivals } of upstreams) arrivals.length = 0
+  for (const { requests } of upstreams) requests.length = 0
 })
 afterAll(async () => {
   await gateway.close()
@@ -65,14 +65,14 @@ it.each<
 ])('%s is refused, and nothing is sent or recorded', async (_what, target, body, expected) => {
   const before = ofKind(await recordsOf(gateway.auditFolder), 'intent').length
   expectError(await gateway.post(target, { body }), expected)
-  expect(upstreams.flatMap(({ arrivals }) => arrivals)).toEqual([])
+  expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
   expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toHaveLength(before)
 })
 
 it('an uploaded table is refused there, too', async () => {
   const headers = { 'content-type': 'application/vnd.apache.arrow.stream' }
   expectError(await gateway.post('/v1/table/deep/create', { headers, body: 'ARROW' }), isHidden)
-  expect(upstreams.flatMap(({ arrivals }) => arrivals)).toEqual([])
+  expect(upstreams.flatMap(({ requests }) => requests)).toEqual([])
 })
 
 it.each<[what: string, target: string, body: object, upstream: number]>([
@@ -84,5 +84,5 @@ it.each<[what: string, target: string, body: object, upstream: number]>([
   ['a table in the other one', '/v1/table/deep$er$t/declare', {}, 1],
 ])('%s is served as ever', async (_what, target, body, index) => {
   expect(await gateway.post(target, { body })).toMatchObject({ status: 200 })
-  expect(upstreams.map(({ arrivals }) => arrivals.length)).toEqual([index === 0 ? 1 : 0, index])
+  expect(upstreams.map(({ requests }) => requests.length)).toEqual([index === 0 ? 1 : 0, index])
 })

@@ -2,12 +2,12 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, expect, it } from 'vitest'
 import { expectError } from '../gateway/expect-error.ts'
-import { lists } from '../gateway/listing-upstream.ts'
-import { everything, type GatewaySetup } from '../gateway/open-gateway.ts'
-import { namesOf, readPage, readPages } from '../gateway/read-pages.ts'
-import { gatewayBefore, sharedGateway } from '../gateway/running-gateway.ts'
+import { serveListings } from '../gateway/listing-upstream.ts'
+import { allowEverything, type GatewaySetup } from '../gateway/open-gateway.ts'
+import { listNames, readPage, readPages } from '../gateway/read-pages.ts'
+import { startGatewayBefore, useSharedGateway } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
-import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
 
 const reads = (...operations: string[]) => ({
   effect: 'allow' as const,
@@ -15,7 +15,7 @@ const reads = (...operations: string[]) => ({
   subjects: { any: true as const },
 })
 const policies: readonly WrittenPolicy[] = [
-  everything,
+  allowEverything,
   { name: 'open', namespace: ['open'], rules: [{ id: 'all', ...reads('read') }] },
   { name: 'other', namespace: ['other'], rules: [{ id: 'all', ...reads('read') }] },
   {
@@ -26,7 +26,7 @@ const policies: readonly WrittenPolicy[] = [
     ],
   },
 ]
-const shared = sharedGateway({ users: ['ann', 'bob'], policies })
+const shared = useSharedGateway({ users: ['ann', 'bob'], policies })
 const names = ['a', 'b', 'secret-1', 'secret-2', 'y', 'z']
 const target = '/v1/namespace/open/table/list'
 const catalog = {
@@ -37,7 +37,7 @@ const catalog = {
 const refused = { kind: 'InvalidInput', says: 'page_token' } as const
 
 beforeEach(() => {
-  shared.upstream.answering = lists(catalog)
+  shared.upstream.answering = serveListings(catalog)
 })
 
 async function tokenOf(as: string): Promise<string> {
@@ -56,10 +56,10 @@ it.each<[what: string, as: string, target: string]>([
 ])('a token is no good for %s', async (_what, as, used) => {
   const token = await tokenOf('ann')
   expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'ann')).names).toEqual(['y'])
-  const before = shared.upstream.arrivals.length
+  const before = shared.upstream.requests.length
   const mark = used.includes('?') ? '&' : '?'
   expectError(await shared.gateway.get(used + mark + query(token), { as }), refused)
-  expect(shared.upstream.arrivals).toHaveLength(before)
+  expect(shared.upstream.requests).toHaveLength(before)
 })
 
 it('a token with any character changed, cut short, made longer or emptied is refused', async () => {
@@ -89,13 +89,13 @@ it('the token of a catalog is not sent to it, and one that is no name is refused
     expectError(await shared.gateway.get(`${target}?${query(bad)}`, { as: 'ann' }), refused)
   }
   await readPage(shared.gateway, `${target}?${query('row-2')}`, 'ann')
-  expect(shared.upstream.arrivals.map(({ target }) => target).join(' ')).not.toContain('row-2')
+  expect(shared.upstream.requests.map(({ target }) => target).join(' ')).not.toContain('row-2')
 })
 
 it('a token shows neither names nor the tokens of the catalog, and its length says nothing of them', async () => {
   const lengths = new Set<number>()
   for (const hidden of ['secret', `secret-${'x'.repeat(40)}`]) {
-    shared.upstream.answering = lists({ tables: { open: ['a', hidden, 'y', 'z'] } })
+    shared.upstream.answering = serveListings({ tables: { open: ['a', hidden, 'y', 'z'] } })
     const { token = '' } = await readPage(shared.gateway, `${target}?limit=1`, 'ann')
     lengths.add(token.length)
     const plain = Buffer.from(token.slice(1), 'base64url').toString('latin1')
@@ -119,7 +119,7 @@ it('what policies hide after a page was read stays hidden on the next', async ()
     await writeFile(`${shared.gateway.policyFile}.new`, text)
     await rename(`${shared.gateway.policyFile}.new`, shared.gateway.policyFile)
   }
-  await replace(textOf([...policies, hides]))
+  await replace(formatPolicies([...policies, hides]))
   await eventually(async () => {
     expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'bob')).names).toEqual(['y'])
   })
@@ -139,9 +139,9 @@ it('replicas that share a key take the tokens of each other, and no others do', 
     },
   }
   const [one, other, stranger] = [
-    await gatewayBefore(shared.upstream.url, sharing),
-    await gatewayBefore(shared.upstream.url, sharing),
-    await gatewayBefore(shared.upstream.url, { policies }),
+    await startGatewayBefore(shared.upstream.url, sharing),
+    await startGatewayBefore(shared.upstream.url, sharing),
+    await startGatewayBefore(shared.upstream.url, { policies }),
   ]
   const { token = '' } = await readPage(one, `${target}?limit=2`, 'dev')
   expect((await readPage(other, `${target}?${query(token)}`, 'dev')).names).toEqual(['secret-1'])
@@ -153,7 +153,7 @@ it('the same token leads to the same page however often it is used', async () =>
   for (let count = 0; count < 3; count += 1) {
     expect((await readPage(shared.gateway, `${target}?${query(token)}`, 'ann')).names).toEqual(['y'])
   }
-  expect(namesOf(await readPages(shared.gateway, target, { as: 'ann', limit: 1 }))).toEqual([
+  expect(listNames(await readPages(shared.gateway, target, { as: 'ann', limit: 1 }))).toEqual([
     'a',
     'b',
     'y',

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { expectError } from '../gateway/expect-error.ts'
-import { everythingForTwo } from '../gateway/open-gateway.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { allowEverythingForTwo } from '../gateway/open-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 
 const insert = '/v1/table/orders/insert'
@@ -17,8 +17,8 @@ function stalled(): Readable {
 
 // Each stalled upload holds a connection to the catalog: all of them must not be those of one principal.
 it('uploads that stall leave connections to everybody else', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
-    ...everythingForTwo,
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    ...allowEverythingForTwo,
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.map((each) => ({
@@ -35,7 +35,7 @@ it('uploads that stall leave connections to everybody else', async () => {
   const leave = new AbortController()
   const upload = { as: 'mallory', headers, signal: leave.signal }
   const held = [stalled(), stalled()].map((body) => gateway.post(insert, { ...upload, body }))
-  await eventually(() => expect(upstream.arrivals).toHaveLength(2))
+  await eventually(() => expect(upstream.requests).toHaveLength(2))
   for (let count = 0; count < 3; count += 1) {
     const refused = await gateway.post(insert, { as: 'mallory', headers, body: 'x' })
     expectError(refused, { kind: 'Throttling', says: 'the limit "uploads" of 2 requests at a time' })

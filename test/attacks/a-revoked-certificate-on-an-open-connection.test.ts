@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { deferred, eventually } from '../gateway/waiting.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/waiting.ts'
 import {
   hasOpenssl,
   makeAuthority,
@@ -17,7 +17,7 @@ import {
 const loader = 'spiffe://cluster.example/loader'
 const request = 'POST /v1/table/prod$orders/describe HTTP/1.1\r\nhost: g\r\ncontent-length: 0\r\n\r\n'
 /** Less than idle connections are left open. */
-const patienceMs = 10_000
+const timeoutMs = 10_000
 
 interface Client {
   readonly socket: TLSSocket
@@ -30,9 +30,9 @@ const served = /^HTTP\/1\.1 200 [^]*connection: keep-alive/
 
 /** Resolves when the connection is closed; rejects if that takes longer than the gateway may. */
 async function closedSoon(client: Client): Promise<void> {
-  const begun = performance.now()
+  const started = performance.now()
   await eventually(() => expect(client.isClosed()).toBe(true))
-  expect(performance.now() - begun).toBeLessThan(patienceMs)
+  expect(performance.now() - started).toBeLessThan(timeoutMs)
 }
 
 // TLS verifies a certificate once, when a connection begins; a connection lives for hours.
@@ -112,40 +112,40 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
   }
 
   it.each(['optional', 'required'] as const)('is revoked: open connections end (%s)', async (mode) => {
-    const { gateway, upstream } = await gatewayAndUpstream(setup(mode))
+    const { gateway, upstream } = await startGatewayAndUpstream(setup(mode))
     const [attacker, honest] = [await opened(gateway.url, stolen), await opened(gateway.url, good)]
     for (const client of [attacker, honest]) expect(await client.ask()).toMatch(served)
     await writeFile(file('revoked.pem'), await own.revocationList([stolen]))
     await closedSoon(attacker)
     expect(await attacker.ask()).toBeUndefined()
     expect(await (await opened(gateway.url, stolen)).ask()).toBeUndefined()
-    expect(upstream.arrivals).toHaveLength(2)
+    expect(upstream.requests).toHaveLength(2)
     expect(await (await opened(gateway.url, good)).ask()).toMatch(served)
   })
 
   it('is of an authority that was removed: open connections end', async () => {
-    const { gateway, upstream } = await gatewayAndUpstream(setup('required', false))
+    const { gateway, upstream } = await startGatewayAndUpstream(setup('required', false))
     const attacker = await opened(gateway.url, stolen)
     expect(await attacker.ask()).toMatch(served)
     await copyFile(other.certFile, file('clients.pem'))
     await closedSoon(attacker)
     expect(await (await opened(gateway.url, stolen)).ask()).toBeUndefined()
-    expect(upstream.arrivals).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(1)
   })
 
   it('is revoked while a request is under way: its response is the last', async () => {
-    const { gateway, upstream } = await gatewayAndUpstream(setup('required'))
-    const begun = deferred()
-    const finish = deferred()
+    const { gateway, upstream } = await startGatewayAndUpstream(setup('required'))
+    const started = createDeferred()
+    const finish = createDeferred()
     upstream.answering = async (_arrival, response) => {
-      begun.resolve(undefined)
+      started.resolve(undefined)
       await finish.promise
       response.end('{}')
     }
     const attacker = await opened(gateway.url, stolen)
     const idle = await opened(gateway.url, stolen)
     const response = attacker.ask()
-    await begun.promise
+    await started.promise
     await eventually(() => expect(idle.socket.readyState).toBe('open'))
     await writeFile(file('revoked.pem'), await own.revocationList([stolen]))
     await closedSoon(idle)
@@ -153,12 +153,12 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
     finish.resolve(undefined)
     expect(await response).toMatch(/^HTTP\/1\.1 200 [^]*connection: close/)
     await closedSoon(attacker)
-    expect(upstream.arrivals).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(1)
   })
 
   it('is revoked while the head of a response has gone out: no request follows', async () => {
-    const { gateway, upstream } = await gatewayAndUpstream(setup('required'))
-    const finish = deferred()
+    const { gateway, upstream } = await startGatewayAndUpstream(setup('required'))
+    const finish = createDeferred()
     upstream.answering = async (_arrival, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '2' })
       response.write('{')
@@ -177,11 +177,11 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
     finish.resolve(undefined)
     await closedSoon(attacker)
     expect(received).toMatch(/^HTTP\/1\.1 200 [^]*\{\}$/)
-    expect(upstream.arrivals).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(1)
   })
 
   it('is shown on a connection that was accepted before: TLS over it is refused', async () => {
-    const { gateway, upstream } = await gatewayAndUpstream(setup('required'))
+    const { gateway, upstream } = await startGatewayAndUpstream(setup('required'))
     const { hostname, port } = new URL(gateway.url)
     const early = connectPlain(Number(port), hostname)
     onTestFinished(() => void early.destroy())
@@ -191,11 +191,11 @@ describe.skipIf(!hasOpenssl())('a certificate that is no longer good (skipped wi
     await writeFile(file('revoked.pem'), await own.revocationList([stolen]))
     await closedSoon(witness)
     expect(await (await opened(gateway.url, stolen, early)).ask()).toBeUndefined()
-    expect(upstream.arrivals).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(1)
   })
 
   it('ends nothing where only the certificate of the gateway changes, or nobody showed one', async () => {
-    const { gateway } = await gatewayAndUpstream(setup('optional'))
+    const { gateway } = await startGatewayAndUpstream(setup('optional'))
     const [shown, without] = [await opened(gateway.url, good), await opened(gateway.url)]
     expect(await shown.ask()).toMatch(served)
     expect(await without.ask()).toMatch(/^HTTP\/1\.1 401 /)

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
-import { exchangeRaw, rawRequest, readRaw } from '../gateway/raw-exchange.ts'
-import { answers } from '../gateway/recording-upstream.ts'
-import { deferred, eventually } from '../gateway/waiting.ts'
+import { sendRaw, rawRequest, readRaw } from '../gateway/raw-exchange.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
+import { createDeferred, eventually } from '../gateway/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // What is refused before its body was read leaves the body on the connection: it must not be read as a request, and
@@ -42,7 +42,7 @@ it.each<[what: string, target: string, keys: string[], body: string, ExpectedErr
   for (const framing of ['length', 'chunks']) {
     const header = framing === 'length' ? `content-length: ${body.length}` : 'transfer-encoding: chunked'
     const sent = framing === 'length' ? body : `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
-    const [refused, next, ...others] = await exchangeRaw(
+    const [refused, next, ...others] = await sendRaw(
       gateway.url,
       rawRequest([`POST ${target} HTTP/1.1`, 'host: g', ...credentials, header], sent) +
         rawRequest([
@@ -55,51 +55,51 @@ it.each<[what: string, target: string, keys: string[], body: string, ExpectedErr
     expectError(refused, expected)
     expect(next?.status).toBe(200)
     expect(others).toEqual([])
-    expect(upstream.arrivals.splice(0)).toMatchObject([{ target: '/v1/table/o/tags/list' }])
+    expect(upstream.requests.splice(0)).toMatchObject([{ target: '/v1/table/o/tags/list' }])
   }
 })
 
 it('nor is the body behind a request that needs none', async () => {
   const { gateway, upstream } = attacked
-  const found = await exchangeRaw(
+  const found = await sendRaw(
     gateway.url,
     rawRequest(['GET /openapi.json HTTP/1.1', 'host: g', `content-length: ${smuggled.length}`], smuggled) +
       rawRequest(['GET /v1/table HTTP/1.1', 'host: g', 'connection: close']),
   )
   expect(found.map(({ status }) => status)).toEqual([400, 401])
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
 })
 
 it('garbage behind a request is not answered in its place', async () => {
   const { gateway, upstream } = attacked
-  const finish = deferred()
+  const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => answers(200, { version: 2 })(arrival, response, request))
+    finish.promise.then(() => respondWith(200, { version: 2 })(arrival, response, request))
   async function* parts(): AsyncGenerator<string> {
     const key = `x-api-key: ${gateway.key('dev')}`
     yield rawRequest(['POST /v1/table/orders/update HTTP/1.1', 'host: g', key, 'content-length: 0'])
-    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
     yield 'garbage\r\n\r\n'
     finish.resolve(undefined)
   }
-  expect((await exchangeRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
+  expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
 })
 
 it('a request that breaks off behind another one does not keep the connection open', async () => {
   const { gateway, upstream } = attacked
   const before = await unparsedRequests()
-  const finish = deferred()
+  const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => answers(200, { version: 2 })(arrival, response, request))
+    finish.promise.then(() => respondWith(200, { version: 2 })(arrival, response, request))
   const lines = ['POST /v1/table/orders/update HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
   async function* parts(): AsyncGenerator<string> {
     yield rawRequest([...lines, 'content-length: 0'])
-    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
     yield rawRequest([...lines, 'transfer-encoding: chunked'], '2\r\n{}zz')
     finish.resolve(undefined)
     await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
   }
-  expect((await exchangeRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
+  expect((await sendRaw(gateway.url, parts())).map(({ status }) => status)).toEqual([200, 400])
 })
 
 it('a body that turns out malformed behind its answer is not answered a second time', async () => {
@@ -113,9 +113,9 @@ it('a body that turns out malformed behind its answer is not answered a second t
     yield `zz\r\n${smuggled}`
     await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))
   }
-  const found = await exchangeRaw(gateway.url, parts())
+  const found = await sendRaw(gateway.url, parts())
   expect(found.map(({ status }) => status)).toEqual([404])
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
 })
 
 /** How many times the gateway has answered that there is no such operation. */
@@ -133,18 +133,18 @@ async function unparsedRequests(): Promise<number> {
 it('garbage behind a request does not get into an answer that has begun', async () => {
   const { gateway, upstream } = attacked
   const before = await unparsedRequests()
-  const begun = deferred()
-  const finish = deferred()
+  const started = createDeferred()
+  const finish = createDeferred()
   upstream.answering = (_arrival, response) => {
     response
       .writeHead(200, { 'content-length': 1_000 })
-      .write('a'.repeat(500), () => begun.resolve(undefined))
+      .write('a'.repeat(500), () => started.resolve(undefined))
     return finish.promise.then(() => response.end('a'.repeat(500)))
   }
   async function* parts(): AsyncGenerator<string> {
     const key = `x-api-key: ${gateway.key('dev')}`
     yield rawRequest(['POST /v1/table/orders/query HTTP/1.1', 'host: g', key, 'content-length: 0'])
-    await begun.promise
+    await started.promise
     yield 'garbage\r\n\r\n'
     finish.resolve(undefined)
     await eventually(async () => expect(await unparsedRequests()).toBeGreaterThan(before))

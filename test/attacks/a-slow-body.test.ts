@@ -1,17 +1,17 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
-import { refusalsCounted } from '../gateway/counted.ts'
+import { countRefusals } from '../gateway/counted.ts'
 import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { openRaw, type RawConnection } from '../gateway/raw-connection.ts'
+import { openRawConnection, type RawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { deferred, eventually } from '../gateway/waiting.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/waiting.ts'
 
 // A client that sends half of a body, or a byte now and then, holds a connection and what is behind it.
 const bodyTimeoutMs = 400
-const setup = setupWithPatience(bodyTimeoutMs)
+const setup = setupWithTimeout(bodyTimeoutMs)
 
-function setupWithPatience(ms: number): GatewaySetup {
+function setupWithTimeout(ms: number): GatewaySetup {
   return {
     adjust: (settings) => ({
       ...settings,
@@ -37,16 +37,16 @@ it.each([
   ['trickles', 'x'],
   ['trickles in chunk extensions', '1;a\r\nx\r\n'],
 ])('a JSON body that %s is given up, and nothing was sent upstream', async (_what, bytes) => {
-  const { gateway, upstream } = await gatewayAndUpstream(setup)
-  const connection = openRaw(gateway.url)
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const connection = openRawConnection(gateway.url)
   const head = ['POST /v1/table/o/describe HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
   if (bytes.includes('\r')) connection.write(rawRequest([...head, 'transfer-encoding: chunked']))
   else connection.write(rawRequest([...head, 'content-length: 100000'], '{"'))
   if (bytes !== '') trickle(connection, bytes)
-  expect(await connection.end()).toMatch(tooSlow)
+  expect(await connection.waitForEnd()).toMatch(tooSlow)
   expect(connection.received()).toContain('connection: close')
-  expect(await refusalsCounted(gateway, 'body_timeout')).toBe(1)
-  expect(upstream.arrivals).toEqual([])
+  expect(await countRefusals(gateway, 'body_timeout')).toBe(1)
+  expect(upstream.requests).toEqual([])
 })
 
 it.each([
@@ -56,8 +56,8 @@ it.each([
   'an upload that %s is never completed upstream, and leaves its connection to others',
   async (_what, bytes) => {
     // It goes upstream when its intent is on disk: on a busy one that takes longer than the patience of the others.
-    const { gateway, upstream } = await gatewayAndUpstream(setupWithPatience(5 * bodyTimeoutMs))
-    const connection = openRaw(gateway.url)
+    const { gateway, upstream } = await startGatewayAndUpstream(setupWithTimeout(5 * bodyTimeoutMs))
+    const connection = openRawConnection(gateway.url)
     const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
     connection.write(
       rawRequest(
@@ -66,30 +66,30 @@ it.each([
       ),
     )
     if (bytes !== '') trickle(connection, bytes)
-    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
     expect(await gateway.post('/v1/table/o/query', { body: {} })).toMatchObject({ status: 200 })
-    expect(await connection.end()).toMatch(tooSlow)
-    await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
+    expect(await connection.waitForEnd()).toMatch(tooSlow)
+    await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
     // An Arrow stream says inside where it ends: what was sent of it may have been taken for whole.
     expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([{ result: 'unknown' }])
-    expect(await refusalsCounted(gateway, 'body_timeout')).toBe(1)
+    expect(await countRefusals(gateway, 'body_timeout')).toBe(1)
   },
 )
 
 it('an upload that never comes to its beginning takes no connection to the upstream, and leaves no record', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(setup)
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
   const lines = ['POST /v1/table/o/insert HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
-  const connection = openRaw(gateway.url)
+  const connection = openRawConnection(gateway.url)
   connection.write(rawRequest([...lines, 'content-length: 100000'], 'ARROW'))
   trickle(connection, 'x')
-  expect(await connection.end()).toMatch(tooSlow)
-  expect(upstream.arrivals).toEqual([])
+  expect(await connection.waitForEnd()).toMatch(tooSlow)
+  expect(upstream.requests).toEqual([])
   expect(ofKind(await recordsOf(gateway.auditFolder), 'intent')).toEqual([])
 })
 
 it('the time in which the upstream takes nothing does not count against the client', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(setup)
-  const goOn = deferred<() => void>()
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const goOn = createDeferred<() => void>()
   upstream.answering = (_arrival, response, request) => {
     request.pause()
     request.once('end', () => response.end('{}'))
@@ -103,23 +103,23 @@ it('the time in which the upstream takes nothing does not count against the clie
 })
 
 it('a body that keeps its pace may take longer than the patience of one pause', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(setup)
-  const connection = openRaw(gateway.url)
-  const pieces = 12
-  const piece = 'a'.repeat(500)
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const connection = openRawConnection(gateway.url)
+  const chunks = 12
+  const chunk = 'a'.repeat(500)
   connection.write(
     rawRequest([
       'POST /v1/table/o/insert HTTP/1.1',
       'host: g',
       `x-api-key: ${gateway.key('dev')}`,
-      `content-length: ${pieces * piece.length}`,
+      `content-length: ${chunks * chunk.length}`,
       'connection: close',
     ]),
   )
-  for (let sent = 0; sent < pieces; sent += 1) {
+  for (let sent = 0; sent < chunks; sent += 1) {
     await new Promise((resolve) => setTimeout(resolve, bodyTimeoutMs / 4))
-    connection.write(piece)
+    connection.write(chunk)
   }
-  expect(await connection.end()).toMatch(/^HTTP\/1\.1 200 OK/)
-  expect(await upstream.arrivals[0]?.body).toHaveLength(pieces * piece.length)
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK/)
+  expect(await upstream.requests[0]?.body).toHaveLength(chunks * chunk.length)
 })

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { refusalsCounted } from '../gateway/counted.ts'
+import { countRefusals } from '../gateway/counted.ts'
 import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { openRaw } from '../gateway/raw-connection.ts'
+import { openRawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 
 // A head that never ends costs the client nothing and the gateway a connection (known as slow loris).
 const headersTimeoutMs = 400
@@ -21,37 +21,37 @@ it.each([
   ['comes line by line', 'GET /v1/table HTTP/1.1\r\n', 'x: y\r\n'],
   ['begins with empty lines', '\r\n', '\r\n'],
 ])('a head that %s is answered with 408, and its connection closed', async (_what, first, next) => {
-  const { gateway, upstream } = await gatewayAndUpstream(setup)
-  const connection = openRaw(gateway.url)
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const connection = openRawConnection(gateway.url)
   connection.write(first)
   const timer = setInterval(() => next !== '' && connection.write(next), headersTimeoutMs / 8)
   onTestFinished(() => clearInterval(timer))
-  expect(await connection.end()).toMatch(tooSlow)
-  expect(await refusalsCounted(gateway, 'request_timeout')).toBe(1)
-  expect(upstream.arrivals).toEqual([])
+  expect(await connection.waitForEnd()).toMatch(tooSlow)
+  expect(await countRefusals(gateway, 'request_timeout')).toBe(1)
+  expect(upstream.requests).toEqual([])
 })
 
 it('a second head has no more time than the first', async () => {
-  const { gateway } = await gatewayAndUpstream(setup)
-  const connection = openRaw(gateway.url)
+  const { gateway } = await startGatewayAndUpstream(setup)
+  const connection = openRawConnection(gateway.url)
   connection.write(rawRequest(['GET /openapi.json HTTP/1.1', 'host: g']))
-  await connection.until(/200 OK/)
+  await connection.waitFor(/200 OK/)
   connection.write('GET /v1/table HTTP/1.1\r\nhost')
-  expect(await connection.end()).toMatch(/HTTP\/1\.1 408 /)
+  expect(await connection.waitForEnd()).toMatch(/HTTP\/1\.1 408 /)
 })
 
 it('a connection on which nothing was ever sent is closed without a word', async () => {
-  const { gateway } = await gatewayAndUpstream(setup)
-  expect(await openRaw(gateway.url).end()).toBe('')
-  expect(await refusalsCounted(gateway, 'idle_timeout')).toBe(1)
+  const { gateway } = await startGatewayAndUpstream(setup)
+  expect(await openRawConnection(gateway.url).waitForEnd()).toBe('')
+  expect(await countRefusals(gateway, 'idle_timeout')).toBe(1)
 })
 
 it('a connection that is idle after an answer is closed without a word', async () => {
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, keepAliveTimeoutMs: 300 } }),
   })
-  const connection = openRaw(gateway.url)
+  const connection = openRawConnection(gateway.url)
   connection.write(rawRequest(['GET /v1/nothing HTTP/1.1', 'host: g']))
-  expect(await connection.end()).toMatch(/^HTTP\/1\.1 404 [^]*\}$/)
-  expect(await refusalsCounted(gateway, 'idle_timeout')).toBe(0)
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 404 [^]*\}$/)
+  expect(await countRefusals(gateway, 'idle_timeout')).toBe(0)
 })

@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest'
 import { errorCodes } from '../../src/interface/errors.ts'
-import { answers } from '../gateway/recording-upstream.ts'
-import { sharedGateway } from '../gateway/running-gateway.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
+import { useSharedGateway } from '../gateway/running-gateway.ts'
 
 // What an upstream says of a request may show how it works and where its files lie.
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const list = '/v1/namespace/$/list'
 const targets = ['/v1/table/t/describe', '/v1/table/t/drop']
 
 async function messagesOf(error: string, status = 400, code = 13): Promise<string[]> {
   const { gateway, upstream } = shared
-  upstream.answering = answers(status, { error, code, detail: error, stack: error })
+  upstream.answering = respondWith(status, { error, code, detail: error, stack: error })
   const responses = [await gateway.get(list)]
   for (const target of targets) responses.push(await gateway.post(target))
-  return responses.map(({ status: answered, json }) => {
-    expect(answered).toBe(status)
+  return responses.map(({ status: responded, json }) => {
+    expect(responded).toBe(status)
     expect(Object.keys(json as object).toSorted()).toEqual(['code', 'error', 'instance'])
     return (json as { error: string }).error
   })

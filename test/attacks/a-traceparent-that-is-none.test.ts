@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import { valuesOf } from '../gateway/recording-upstream.ts'
+import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { getHeaderValues } from '../gateway/recording-upstream.ts'
 import { tracedGateway } from '../telemetry/traced-gateway.ts'
 
 const trace = '0af7651916cd43dd8448eb211c80319c'
@@ -51,9 +51,9 @@ it('what is no traceparent is not continued, and the upstream gets a good one in
       `x-api-key: ${gateway.key('dev')}`,
       ...lines,
     ])
-    expect(await exchangeRaw(gateway.url, request)).toMatchObject([{ status: 200 }])
-    const [arrival = { rawHeaders: [] }] = upstream.arrivals.splice(0)
-    return [valuesOf(arrival, 'traceparent'), valuesOf(arrival, 'tracestate')]
+    expect(await sendRaw(gateway.url, request)).toMatchObject([{ status: 200 }])
+    const [arrival = { rawHeaders: [] }] = upstream.requests.splice(0)
+    return [getHeaderValues(arrival, 'traceparent'), getHeaderValues(arrival, 'tracestate')]
   }
   for (const lines of none) {
     expect({ lines, sent: await send(lines) }).toEqual({
@@ -74,9 +74,9 @@ it('what is no traceparent is not continued, and the upstream gets a good one in
   const [sent] = await send([`traceparent: cc-${trace}-${span}-ff-what-will-be`])
   expect(sent).toEqual([expect.stringMatching(new RegExp(`^00-${trace}-(?!${span})[0-9a-f]{16}-01$`))])
 
-  const begun = (await spans()).filter(({ kind }) => kind === 'server')
-  expect(begun).toHaveLength(none.length + states.length + 1)
-  expect(begun.filter(({ parentSpanId }) => parentSpanId === span)).toHaveLength(states.length + 1)
+  const started = (await spans()).filter(({ kind }) => kind === 'server')
+  expect(started).toHaveLength(none.length + states.length + 1)
+  expect(started.filter(({ parentSpanId }) => parentSpanId === span)).toHaveLength(states.length + 1)
 })
 
 function members(count: number): string {

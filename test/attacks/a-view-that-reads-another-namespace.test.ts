@@ -79,7 +79,7 @@ it.each(reading)('%s needs ReadAnyTable at the root', async (_what, target, body
 
 it.each(reading.slice(0, 4))('%s is allowed with it, and recorded', async (_what, target, body) => {
   expect(await attacked.send({ as: 'trusted', target, body })).toMatchObject({ status: 200 })
-  attacked.upstream.arrivals.length = 0
+  attacked.upstream.requests.length = 0
   const intents = ofKind(await recordsOf(attacked.gateway.auditFolder), 'intent')
   expect(intents.at(-1)).toMatchObject({ objects: [{ operation: 'ReadAnyTable', id: [] }] })
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { rawRequest as rawMessage } from '../gateway/raw-exchange.ts'
-import { answers } from '../gateway/recording-upstream.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Bytes behind an answer would be the answer to whoever comes next over the same connection to the upstream.
@@ -29,7 +29,7 @@ it.each([
     upstream.answering = (_arrival, response) => response.socket?.write(bytes)
     const first = await gateway.post(`/v1/table/orders/${operation}`).catch(() => undefined)
     expect(first?.json ?? {}).not.toHaveProperty('evil')
-    upstream.answering = answers(200, { mine: true })
+    upstream.answering = respondWith(200, { mine: true })
     for (let count = 0; count < 3; count += 1) {
       expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({
         status: 200,

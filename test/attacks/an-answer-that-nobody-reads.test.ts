@@ -1,24 +1,24 @@
 import { expect, it } from 'vitest'
-import { refusalsCounted } from '../gateway/counted.ts'
-import { openRaw } from '../gateway/raw-connection.ts'
+import { countRefusals } from '../gateway/counted.ts'
+import { openRawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { deferred, eventually } from '../gateway/waiting.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/waiting.ts'
 
 // A client that asks for much and reads nothing of it holds the memory and the connection of the answer.
 const sendTimeoutMs = 300
 const mebibytes = Buffer.alloc(48 * 1024 * 1024)
 
 it('an answer of which nothing is read is given up, though its upstream took long before', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
+  const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, sendTimeoutMs: sendTimeoutMs } }),
   })
-  const abandoned = deferred()
+  const abandoned = createDeferred()
   upstream.answering = (_arrival, response) => {
     response.once('close', () => abandoned.resolve(undefined))
     setTimeout(() => response.end(mebibytes), 3 * sendTimeoutMs)
   }
-  const connection = openRaw(gateway.url)
+  const connection = openRawConnection(gateway.url)
   connection.socket.pause()
   connection.write(
     rawRequest([
@@ -28,9 +28,9 @@ it('an answer of which nothing is read is given up, though its upstream took lon
       'content-length: 0',
     ]),
   )
-  await eventually(async () => expect(await refusalsCounted(gateway, 'send_timeout')).toBe(1))
+  await eventually(async () => expect(await countRefusals(gateway, 'send_timeout')).toBe(1))
   await abandoned.promise
   connection.socket.resume()
-  await connection.end()
+  await connection.waitForEnd()
   expect(connection.received().length).toBeLessThan(mebibytes.length)
 })

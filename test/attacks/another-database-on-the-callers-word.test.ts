@@ -2,22 +2,22 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from '../gateway/expect-error.ts'
 import { withUpstream } from '../gateway/open-gateway.ts'
-import { answers, valuesOf, type Arrival } from '../gateway/recording-upstream.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { respondWith, getHeaderValues, type ReceivedRequest } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 
 // A LanceDB server chooses the database by a header: a permission on `t` must not be one on the `t` of each database.
 const describeTable = '/v1/table/t/describe'
 const lancedbHeaders = ['x-lancedb-database', 'x-lancedb-database-prefix', 'x-lancedb-user-id']
 
-function databaseOf(arrival: Arrival | undefined): Record<string, string[]> {
+function databaseOf(arrival: ReceivedRequest | undefined): Record<string, string[]> {
   const sent = arrival ?? { rawHeaders: [] }
-  return Object.fromEntries(lancedbHeaders.map((name) => [name, valuesOf(sent, name)]))
+  return Object.fromEntries(lancedbHeaders.map((name) => [name, getHeaderValues(sent, name)]))
 }
 
 const none = { 'x-lancedb-database': [], 'x-lancedb-database-prefix': [], 'x-lancedb-user-id': [] }
 
 it('by default no database of a caller reaches the upstream, only the dialect of the client', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   const headers = {
     'x-lancedb-database': 'payroll',
     'x-lancedb-database-prefix': 'a/b',
@@ -26,33 +26,37 @@ it('by default no database of a caller reaches the upstream, only the dialect of
   }
   for (const target of [describeTable, '/v1/table/t/drop']) {
     expect(await gateway.post(target, { headers })).toMatchObject({ status: 200 })
-    const arrival = upstream.arrivals.pop()
+    const arrival = upstream.requests.pop()
     expect(databaseOf(arrival)).toEqual(none)
-    expect(valuesOf(arrival ?? { rawHeaders: [] }, 'x-catalog-client-dialect')).toEqual(['lancedb'])
+    expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-catalog-client-dialect')).toEqual(['lancedb'])
   }
-  upstream.answering = answers(200, { tables: [] })
+  upstream.answering = respondWith(200, { tables: [] })
   expect(await gateway.get('/v1/namespace/$/table/list', { headers })).toMatchObject({ status: 200 })
-  expect(databaseOf(upstream.arrivals.pop())).toEqual(none)
+  expect(databaseOf(upstream.requests.pop())).toEqual(none)
   expect(
     await gateway.post(describeTable, { headers: { 'x-catalog-client-dialect': 'lancedb' } }),
   ).toBeDefined()
-  expect(valuesOf(upstream.arrivals.pop() ?? { rawHeaders: [] }, 'x-catalog-client-dialect')).toEqual([])
+  expect(getHeaderValues(upstream.requests.pop() ?? { rawHeaders: [] }, 'x-catalog-client-dialect')).toEqual(
+    [],
+  )
 })
 
 it('a configured database is sent with every request, whoever calls, and is recorded', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(withUpstream(() => ({ database: 'sales/eu/west' })))
+  const { gateway, upstream } = await startGatewayAndUpstream(
+    withUpstream(() => ({ database: 'sales/eu/west' })),
+  )
   const fixed = { ...none, 'x-lancedb-database': ['sales'], 'x-lancedb-database-prefix': ['eu/west'] }
   const named = { 'x-lancedb-database': 'sales', 'x-lancedb-database-prefix': 'eu/west' }
   for (const headers of [{}, named, { ...named, 'x-lancedb-user-id': 'root' }]) {
     expect(await gateway.post('/v1/table/t/drop', { headers })).toMatchObject({ status: 200 })
-    const arrival = upstream.arrivals.pop() ?? { rawHeaders: [] }
-    expect(databaseOf(arrival as Arrival)).toEqual(fixed)
+    const arrival = upstream.requests.pop() ?? { rawHeaders: [] }
+    expect(databaseOf(arrival as ReceivedRequest)).toEqual(fixed)
     const dialect = Object.keys(headers).length === 0 ? 'catalog' : 'lancedb'
-    expect(valuesOf(arrival, 'x-catalog-client-dialect')).toEqual([dialect])
+    expect(getHeaderValues(arrival, 'x-catalog-client-dialect')).toEqual([dialect])
   }
-  upstream.answering = answers(200, { tables: [] })
+  upstream.answering = respondWith(200, { tables: [] })
   expect(await gateway.get('/v1/namespace/$/table/list')).toMatchObject({ status: 200 })
-  expect(databaseOf(upstream.arrivals.pop())).toEqual(fixed)
+  expect(databaseOf(upstream.requests.pop())).toEqual(fixed)
   const intents = ofKind(await recordsOf(gateway.auditFolder), 'intent')
   expect(intents.map(({ database }) => database)).toEqual(['sales/eu/west', 'sales/eu/west', 'sales/eu/west'])
 })
@@ -63,22 +67,22 @@ it.each([
   ['another prefix', { 'x-lancedb-database': 'sales', 'x-lancedb-database-prefix': 'eu' }],
   ['an empty name', { 'x-lancedb-database': '' }],
 ])('a caller that names %s than the configured one is refused', async (_what, headers) => {
-  const { gateway, upstream } = await gatewayAndUpstream(withUpstream(() => ({ database: 'sales' })))
+  const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ database: 'sales' })))
   for (const target of [describeTable, '/v1/table/t/drop', '/v1/namespace/$/describe']) {
     expectError(await gateway.post(target, { headers }), {
       kind: 'InvalidInput',
       says: 'is not the database that is served here',
     })
   }
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
 })
 
 it('two databases, or one in an underscore spelling, are refused', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   const twice = await fetch(`${gateway.url}${describeTable}`, {
     method: 'POST',
     headers: { 'x-api-key': gateway.key('dev'), x_lancedb_database: 'payroll' },
   })
   expect(twice.status).toBe(400)
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
 })

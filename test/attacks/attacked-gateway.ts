@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
-import type { Answer } from '../gateway/answer.ts'
-import { everything, type GatewaySetup, type TestedGateway } from '../gateway/open-gateway.ts'
-import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
-import type { Arrival } from '../gateway/recording-upstream.ts'
-import { sharedGateway, type Pair } from '../gateway/running-gateway.ts'
+import type { TestResponse } from '../gateway/answer.ts'
+import { allowEverything, type GatewaySetup, type TestedGateway } from '../gateway/open-gateway.ts'
+import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import type { ReceivedRequest } from '../gateway/recording-upstream.ts'
+import { useSharedGateway, type GatewayAndUpstream } from '../gateway/running-gateway.ts'
 import type { WrittenPolicy } from '../policy/written-policy.ts'
 
 /** A request as an attacker writes it: nothing of it is made well-formed. */
@@ -22,13 +22,13 @@ interface Attack {
 }
 
 /** A gateway under attack, with what belongs to the attackers and what does not. */
-export interface AttackedGateway extends Pair {
+export interface AttackedGateway extends GatewayAndUpstream {
   /** Sends the attack as it is written. */
-  send(attack: Attack): Promise<Answer | undefined>
+  send(attack: Attack): Promise<TestResponse | undefined>
   /** The attack is answered with that error, and nothing of it reaches the upstream. */
   isRefused(attack: Attack, expected: ExpectedError): Promise<void>
   /** The request is served, and is all that reaches the upstream. */
-  passes(attack: Attack): Promise<Arrival>
+  passes(attack: Attack): Promise<ReceivedRequest>
 }
 
 /**
@@ -36,7 +36,7 @@ export interface AttackedGateway extends Pair {
  * nothing to the table `vault` in `sandbox` > `inner`. To all of them `production` is closed.
  */
 const policies: readonly WrittenPolicy[] = [
-  everything,
+  allowEverything,
   {
     name: 'sandbox',
     namespace: ['sandbox'],
@@ -78,14 +78,14 @@ const policies: readonly WrittenPolicy[] = [
 /** One gateway for all attacks of a file; with policies and principals of its own, or those above. */
 export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> = {}): AttackedGateway {
   const { users = ['writer', 'clerk', 'owner'] } = setup
-  const shared = sharedGateway({
+  const shared = useSharedGateway({
     users,
-    policies: setup.policies ? [everything, ...setup.policies] : policies,
+    policies: setup.policies ? [allowEverything, ...setup.policies] : policies,
   })
   const send: AttackedGateway['send'] = async (attack) => {
-    const answers = await exchangeRaw(shared.gateway.url, bytesOf(attack, shared.gateway))
-    expect(answers).toHaveLength(1)
-    return answers[0]
+    const responses = await sendRaw(shared.gateway.url, bytesOf(attack, shared.gateway))
+    expect(responses).toHaveLength(1)
+    return responses[0]
   }
   return {
     get gateway() {
@@ -99,11 +99,11 @@ export function attackedGateway(setup: Pick<GatewaySetup, 'policies' | 'users'> 
       expectError(await send(attack), expected)
       // Another request shows that nothing is still on its way, and that the gateway is well.
       expect(await shared.gateway.post('/v1/table/well/exists')).toMatchObject({ status: 200 })
-      expect(shared.upstream.arrivals.splice(0)).toMatchObject([{ target: '/v1/table/well/exists' }])
+      expect(shared.upstream.requests.splice(0)).toMatchObject([{ target: '/v1/table/well/exists' }])
     },
     async passes(attack) {
       expect(await send(attack)).toMatchObject({ status: 200 })
-      const [arrival, ...others] = shared.upstream.arrivals.splice(0)
+      const [arrival, ...others] = shared.upstream.requests.splice(0)
       expect(others).toEqual([])
       if (arrival === undefined) throw new Error('Nothing reached the upstream.')
       return arrival

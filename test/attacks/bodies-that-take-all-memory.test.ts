@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { refusalsCounted } from '../gateway/counted.ts'
+import { countRefusals } from '../gateway/counted.ts'
 import { expectError } from '../gateway/expect-error.ts'
-import { everythingForTwo, type TestedGateway } from '../gateway/open-gateway.ts'
-import { openRaw } from '../gateway/raw-connection.ts'
+import { allowEverythingForTwo, type TestedGateway } from '../gateway/open-gateway.ts'
+import { openRawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 
 // A JSON body is kept in memory until it can be judged. Many connections with most of a large body each, of which the
@@ -13,8 +13,8 @@ const mebibyte = 1024 * 1024
 const update = '/v1/table/orders/update'
 
 async function pair() {
-  const { gateway } = await gatewayAndUpstream({
-    ...everythingForTwo,
+  const { gateway } = await startGatewayAndUpstream({
+    ...allowEverythingForTwo,
     adjust: (settings) => ({
       ...settings,
       limits: { ...settings.limits, maxJsonBytes: mebibyte, maxJsonMemoryBytes: 8 * mebibyte },
@@ -34,13 +34,13 @@ it.each([
 ])('large bodies with %s that never end leave memory to others', async (_what, framing, body) => {
   const gateway = await pair()
   const attackers = Array.from({ length: 10 }, () => {
-    const connection = openRaw(gateway.url)
+    const connection = openRawConnection(gateway.url)
     const lines = [`POST ${update} HTTP/1.1`, 'host: g', `x-api-key: ${gateway.key('mallory')}`, framing]
     connection.write(rawRequest([...lines, 'content-type: application/json'], body))
     return connection
   })
   // Four of a mebibyte are half of what there is.
-  await eventually(async () => expect(await refusalsCounted(gateway, 'overloaded')).toBe(6))
+  await eventually(async () => expect(await countRefusals(gateway, 'overloaded')).toBe(6))
   expect(await reserved(gateway)).toBeLessThanOrEqual(4 * mebibyte)
   const large = { predicate: `name = '${'x'.repeat(900_000)}'`, updates: [] }
   expect(await gateway.post(update, { body: large })).toMatchObject({ status: 200 })

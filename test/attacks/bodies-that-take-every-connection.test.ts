@@ -1,10 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { everythingForTwo } from '../gateway/open-gateway.ts'
-import { openRaw } from '../gateway/raw-connection.ts'
+import { allowEverythingForTwo } from '../gateway/open-gateway.ts'
+import { openRawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import type { Arrival } from '../gateway/recording-upstream.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import type { ReceivedRequest } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 
 // A body that comes or goes slowly holds a connection to the catalog for as long as its client likes. With no more
@@ -15,28 +15,32 @@ const query = '/v1/table/orders/query'
 const describe = '/v1/table/orders/describe'
 const large = Buffer.alloc(4 * 1024 * 1024)
 
-function answerLargeQueries({ target }: Arrival, response: ServerResponse, request: IncomingMessage): void {
+function responseLargeQueries(
+  { target }: ReceivedRequest,
+  response: ServerResponse,
+  request: IncomingMessage,
+): void {
   request.resume()
   if (target === query) response.end(large)
   else request.once('end', () => response.end('{}'))
 }
 
 it('slow uploads and downloads leave connections to small requests, and to the bodies of others', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(everythingForTwo)
-  upstream.answering = answerLargeQueries
+  const { gateway, upstream } = await startGatewayAndUpstream(allowEverythingForTwo)
+  upstream.answering = responseLargeQueries
   const lines = (target: string): string[] => [
     `POST ${target} HTTP/1.1`,
     'host: g',
     `x-api-key: ${gateway.key('mallory')}`,
   ]
   for (let count = 0; count < bodies; count += 1) {
-    const upload = openRaw(gateway.url)
+    const upload = openRawConnection(gateway.url)
     upload.write(rawRequest([...lines(insert), 'content-length: 1000000'], 'x'.repeat(20_000)))
-    const download = openRaw(gateway.url)
+    const download = openRawConnection(gateway.url)
     download.socket.pause()
     download.write(rawRequest([...lines(query), 'content-length: 0']))
   }
-  await eventually(() => expect(upstream.arrivals).toHaveLength(2 * bodies))
+  await eventually(() => expect(upstream.requests).toHaveLength(2 * bodies))
   for (const as of ['dev', 'mallory'])
     for (let count = 0; count < 50; count += 1)
       expect(await gateway.post(describe, { as })).toMatchObject({ status: 200 })
@@ -45,8 +49,8 @@ it('slow uploads and downloads leave connections to small requests, and to the b
 })
 
 it('one principal cannot fill the pool of bodies, nor the queue for it', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
-    ...everythingForTwo,
+  const { gateway, upstream } = await startGatewayAndUpstream({
+    ...allowEverythingForTwo,
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.map((each) => ({
@@ -66,8 +70,8 @@ it('one principal cannot fill the pool of bodies, nor the queue for it', async (
   }
   // Four are sent, four are pending, and the rest is refused.
   await eventually(() => expect(refused).toEqual(Array.from({ length: 12 }, () => 503)))
-  expect(upstream.arrivals).toHaveLength(4)
-  upstream.answering = answerLargeQueries
+  expect(upstream.requests).toHaveLength(4)
+  upstream.answering = responseLargeQueries
   expect(await gateway.post(insert, { body: 'x' })).toMatchObject({ status: 200 })
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TlsSettings } from '../../src/config/listen-settings.ts'
 import { readServerCertificates } from '../../src/lib/tls/server-certificates.ts'
-import { readUpstreamFiles } from '../../src/gateway/upstream/upstream-files.ts'
+import { readUpstreamOptions } from '../../src/gateway/upstream/upstream-files.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { readPemFile } from '../../src/lib/tls/pem-file.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority } from '../identity/certificates.ts'
@@ -65,7 +65,7 @@ describe.skipIf(!hasOpenssl())(
       const file = join(folder, 'upstream.pem')
       await writeFile(file, spoil(own.cert))
       const settings = upstreamSchema.parse({ url: 'https://127.0.0.1', caFile: file })
-      await expect(readUpstreamFiles(settings)).rejects.toThrow(
+      await expect(readUpstreamOptions(settings)).rejects.toThrow(
         'expected a complete PEM file with a CERTIFICATE',
       )
     })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { expectError, type ExpectedError } from '../gateway/expect-error.ts'
-import { exchangeRaw, rawRequest } from '../gateway/raw-exchange.ts'
+import { sendRaw, rawRequest } from '../gateway/raw-exchange.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
@@ -61,10 +61,10 @@ it.each([
   ['a line feed within an extension', '2;a\n{}\r\n0\r\n\r\n'],
 ])('a body in chunks with %s is refused', async (_what, body) => {
   for (const target of ['/v1/table/sandbox$orders/describe', '/v1/table/sandbox$orders/query']) {
-    const answer = await attacked.send({ target, lines: ['transfer-encoding: chunked'], body })
-    expect(answer).toMatchObject({ status: 400, json: { code: 13 } })
+    const response = await attacked.send({ target, lines: ['transfer-encoding: chunked'], body })
+    expect(response).toMatchObject({ status: 400, json: { code: 13 } })
   }
-  expect(attacked.upstream.arrivals).toEqual([])
+  expect(attacked.upstream.requests).toEqual([])
 })
 
 it.each<[what: string, bytes: string, ExpectedError]>([
@@ -86,10 +86,10 @@ it.each<[what: string, bytes: string, ExpectedError]>([
     { kind: 'Unsupported', status: 405, says: 'CONNECT' },
   ],
 ])('%s is refused, and its connection closed', async (_what, bytes, expected) => {
-  const answers = await exchangeRaw(attacked.gateway.url, bytes)
-  expect(answers).toHaveLength(1)
-  expectError(answers[0], expected)
-  expect(attacked.upstream.arrivals).toEqual([])
+  const responses = await sendRaw(attacked.gateway.url, bytes)
+  expect(responses).toHaveLength(1)
+  expectError(responses[0], expected)
+  expect(attacked.upstream.requests).toEqual([])
 })
 
 it('an upload that turns out malformed is cut off upstream, never completed', async () => {
@@ -102,11 +102,11 @@ it('an upload that turns out malformed is cut off upstream, never completed', as
       [...lines, 'transfer-encoding: chunked'],
       `4000\r\n${'ARROW'.repeat(4_000).slice(0, 0x4000)}\r\n`,
     )
-    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
     yield 'zz\r\n'
   }
-  for (const { status } of await exchangeRaw(gateway.url, parts())) expect(status).toBe(400)
-  await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
+  for (const { status } of await sendRaw(gateway.url, parts())) expect(status).toBe(400)
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
 })
 
 it.each([
@@ -116,8 +116,8 @@ it.each([
   ['Expect', ['expect: 100-continue', 'content-length: 2'], '{}'],
 ])('%s end at this gateway: the upstream gets a request of our own framing', async (what, lines, body) => {
   if (what === 'Expect') {
-    const answer = await attacked.send({ lines: lines.slice(1), body })
-    expect(answer?.status).toBe(200)
+    const response = await attacked.send({ lines: lines.slice(1), body })
+    expect(response?.status).toBe(200)
   } else {
     const arrival = await attacked.passes({ lines, body })
     expect(String(await arrival.body)).toBe('{}')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { answers } from '../gateway/recording-upstream.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // Credentials that come unasked are decided like any others: a rule that grants them by what the body says grants
@@ -37,9 +37,9 @@ it.each<[what: string, body: object | undefined, left: string]>([
   ['without a body', undefined, '{"location":"s3://b/t"}'],
   ['of a tag that is null', { tag: null }, '{"location":"s3://b/t"}'],
 ])('a description %s holds no more than the rule grants', async (_what, body, left) => {
-  attacked.upstream.answering = answers(200, whole)
-  const answer = await attacked.send({ as: 'reader', target, ...(body && { body }) })
-  expect([answer?.status, String(answer?.bytes)]).toEqual([200, left])
+  attacked.upstream.answering = respondWith(200, whole)
+  const response = await attacked.send({ as: 'reader', target, ...(body && { body }) })
+  expect([response?.status, String(response?.bytes)]).toEqual([200, left])
 })
 
 it('asked for with another tag, they are refused', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { answers } from '../gateway/recording-upstream.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
 import { attackedGateway } from './attacked-gateway.ts'
 
 // To describe a table is to read; the storage credentials that may come with it are good for writing.
@@ -29,21 +29,21 @@ it.each([
   ['declare', {}],
   ['create', undefined],
 ])('what the upstream vends unasked with %s %j is taken out of the answer', async (operation, body) => {
-  attacked.upstream.answering = answers(
+  attacked.upstream.answering = respondWith(
     200,
     '{"location":"s3://b/t", "version":7,"storage_options":' +
       `${JSON.stringify(vended)},"expires_at_millis":"1","properties":{"owner":"a"},` +
       `"table":{"storage_options":${JSON.stringify(vended)}}}`,
   )
-  const answer = await attacked.send({
+  const response = await attacked.send({
     target: `/v1/table/sandbox$orders/${operation}`,
     ...(body ? { body } : { body: 'ARROW' }),
   })
-  expect(answer).toMatchObject({
+  expect(response).toMatchObject({
     status: 200,
     json: { location: 's3://b/t', properties: { owner: 'a' }, table: {} },
   })
-  expect(String(answer?.bytes)).not.toMatch(/aws_|storage_options|expires_at/)
+  expect(String(response?.bytes)).not.toMatch(/aws_|storage_options|expires_at/)
 })
 
 it.each([
@@ -51,10 +51,10 @@ it.each([
   ['breaks off', '{"storage_options":{"aws_secret_access_key":"S"'],
   ['is compressed', Buffer.from([0x1f, 0x8b, 0x08])],
 ])('an answer that %s is not passed on: nobody can say what it holds', async (_what, body) => {
-  attacked.upstream.answering = answers(200, body)
-  const answer = await attacked.send({})
-  expect(answer).toMatchObject({ status: 502, json: { code: 17 } })
-  expect(String(answer?.bytes)).not.toContain('aws')
+  attacked.upstream.answering = respondWith(200, body)
+  const response = await attacked.send({})
+  expect(response).toMatchObject({ status: 502, json: { code: 17 } })
+  expect(String(response?.bytes)).not.toContain('aws')
 })
 
 it.each([
@@ -70,15 +70,15 @@ it.each([
   ],
   ['{"storage\\u005foptions":{"aws_secret_access_key":"S"}}', '{}'],
 ])('of %s is left %s, character for character', async (whole, left) => {
-  attacked.upstream.answering = answers(200, whole)
-  const answer = await attacked.send({})
-  expect(answer).toMatchObject({ status: 200, json: JSON.parse(left) })
-  expect(String(answer?.bytes).replaceAll(' ', '')).toBe(left)
+  attacked.upstream.answering = respondWith(200, whole)
+  const response = await attacked.send({})
+  expect(response).toMatchObject({ status: 200, json: JSON.parse(left) })
+  expect(String(response?.bytes).replaceAll(' ', '')).toBe(left)
 })
 
 it('who is granted credentials gets them untouched', async () => {
   const whole = `{"storage_options":${JSON.stringify(vended)},  "expires_at_millis":"1"}`
-  attacked.upstream.answering = answers(200, whole)
-  const answer = await attacked.send({ as: 'owner', body: { vend_credentials: true } })
-  expect(String(answer?.bytes)).toBe(whole)
+  attacked.upstream.answering = respondWith(200, whole)
+  const response = await attacked.send({ as: 'owner', body: { vend_credentials: true } })
+  expect(String(response?.bytes)).toBe(whole)
 })

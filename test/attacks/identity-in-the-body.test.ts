@@ -10,8 +10,8 @@ it('an identity in the body authenticates nobody', async () => {
     { as: null, body: { identity } },
     { kind: 'Unauthenticated', says: 'no credential was sent; expected the header x-api-key' },
   )
-  const answer = await attacked.send({ as: null, body: { identity } })
-  expect(answer?.json).toMatchObject({
+  const response = await attacked.send({ as: null, body: { identity } })
+  expect(response?.json).toMatchObject({
     detail: 'credentials are read from the headers only, never from the body',
   })
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from '../backend/running-backend.ts'
+import { responseOf, errorOf, runningBackend } from '../backend/running-backend.ts'
 
 // Which writer is first is up to the engine, so they meet until an insert was too late.
 it('an insert that a restore preceded is a conflict, and no damaged upload', async () => {
@@ -13,13 +13,13 @@ it('an insert that a restore preceded is a conflict, and no damaged upload', asy
   for (let round = 0; round < 200 && conflicts === 0; round += 1) {
     const inserts = [insert(), insert(), insert()]
     await Promise.all([restore(), restore(), restore()])
-    for (const answer of await Promise.all(inserts)) {
-      if (answer.status === 200) continue
-      expect(answer).toEqual(errorOf('ConcurrentModification'))
+    for (const response of await Promise.all(inserts)) {
+      if (response.status === 200) continue
+      expect(response).toEqual(errorOf('ConcurrentModification'))
       conflicts += 1
     }
   }
   expect(conflicts).toBeGreaterThan(0)
   await restore()
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(2))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(2))
 })

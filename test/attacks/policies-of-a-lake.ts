@@ -10,8 +10,8 @@ export function allowing(namespace: string, when?: string): WrittenPolicy {
 }
 
 /** Everything is allowed to `ci` in the namespace, but what fails the requirement. */
-export function requiring(namespace: string, demand: Partial<WrittenRequirement>): WrittenPolicy {
-  return { ...allowing(namespace), commits: { require: [{ id: 'demand', ...demand }] } }
+export function requiring(namespace: string, requirement: Partial<WrittenRequirement>): WrittenPolicy {
+  return { ...allowing(namespace), commits: { require: [{ id: 'demand', ...requirement }] } }
 }
 
 /** Everything is allowed to `ci` in the namespace, but these operations, under a condition if there is one. */

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 
 const [url = '', key = '', count = '0'] = process.argv.slice(2)
 const { hostname, port } = new URL(url)
-const piece = Buffer.alloc(16 * 1024)
+const chunk = Buffer.alloc(16 * 1024)
 const everyMs = 250
 
 const head = (target: string, length: number): string =>
@@ -21,8 +21,8 @@ async function open(): Promise<Socket> {
 async function upload(): Promise<void> {
   const socket = await open()
   socket.write(head('/v1/table/o/insert', 1024 * 1024 * 1024))
-  socket.write(piece)
-  const timer = setInterval(() => socket.write(piece), everyMs)
+  socket.write(chunk)
+  const timer = setInterval(() => socket.write(chunk), everyMs)
   socket.resume().once('close', () => clearInterval(timer))
 }
 
@@ -30,7 +30,7 @@ async function download(): Promise<void> {
   const socket = await open()
   socket.pause()
   socket.write(`${head('/v1/table/o/query', 2)}{}`)
-  const timer = setInterval(() => socket.read(piece.length), everyMs)
+  const timer = setInterval(() => socket.read(chunk.length), everyMs)
   socket.on('readable', () => undefined).once('close', () => clearInterval(timer))
 }
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from '../backend/running-backend.ts'
+import { responseOf, errorOf, runningBackend } from '../backend/running-backend.ts'
 
 // The engine reads one expression and ignores the rest of the text. The catalog puts texts in parentheses, so that a
 // rest is an error; a text that closes them itself would have a rest again.
@@ -80,11 +80,11 @@ it.for<[sql: string, rows: number]>([
   ["x'0aFF' = X'0aff'", 3],
   ['array_has([1, 2], id)', 2],
 ])('%s is read as a whole', async ([predicate, rows]) => {
-  expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(answerOf(rows))
+  expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(responseOf(rows))
 })
 
 it('calls within calls, which the parser of the engine reads twice on each level, are bounded', async () => {
-  expect(await count(nested(10, '1'))).toEqual(answerOf(1))
+  expect(await count(nested(10, '1'))).toEqual(responseOf(1))
   expect(await count(nested(10, '1 2'))).toEqual(errorOf('InvalidInput'))
   for (const levels of [11, 40]) {
     const refused = await count(nested(levels, '1 2'))

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
-import { answerOf, errorOf, exchange, temporaryFolder } from '../backend/running-backend.ts'
+import { responseOf, errorOf, call, temporaryFolder } from '../backend/running-backend.ts'
 import { runningProcess } from '../backend/running-process.ts'
 import { everyInTheLongForm } from '../thorough.ts'
 
@@ -13,8 +13,8 @@ const repeated = (terms: number, before: string, middle: string, after = '') =>
 /** A column and what is added to it. */
 const sumOf = (operators: number, last = 'id') => `${'id + '.repeat(operators)}${last}`
 
-type Place = [member: string, target: string, body: (sql: string) => unknown]
-const places: Place[] = [
+type Location = [member: string, target: string, body: (sql: string) => unknown]
+const locations: Location[] = [
   ['filter of a query', 'query', (filter) => ({ k: 1, vector: [], filter })],
   ['filter of a search', 'query', (filter) => ({ k: 1, vector: [1, 1], filter })],
   ['column of a query', 'query', (sql) => ({ k: 1, vector: [], columns: { column_aliases: { x: sql } } })],
@@ -30,7 +30,7 @@ const mergeFilters = ['when_matched_update_all', 'when_not_matched_by_source_del
 
 async function catalogWithTable() {
   const { url } = await runningProcess(await temporaryFolder())
-  const post = (target: string, body: unknown) => exchange(url, 'POST', `/v1/table/t/${target}`, body)
+  const post = (target: string, body: unknown) => call(url, 'POST', `/v1/table/t/${target}`, body)
   expect((await post('create', streamOf(orders(3)))).status).toBe(200)
   return post
 }
@@ -39,20 +39,20 @@ it('a chain of 10,000 conditions is refused in every member that holds SQL', asy
   const post = await catalogWithTable()
   for (const operator of ['or', 'and']) {
     const chain = chainOf(10_000, operator, 'id = 1')
-    for (const [member, target, body] of everyInTheLongForm(places, operator === 'or' ? 1 : 5)) {
-      const answer = await post(target, body(chain))
-      expect(answer, member).toEqual(errorOf('InvalidInput'))
-      expect(answer.json, member).toMatchObject({ error: expect.stringContaining('at most 3000') })
+    for (const [member, target, body] of everyInTheLongForm(locations, operator === 'or' ? 1 : 5)) {
+      const response = await post(target, body(chain))
+      expect(response, member).toEqual(errorOf('InvalidInput'))
+      expect(response.json, member).toMatchObject({ error: expect.stringContaining('at most 3000') })
     }
   }
   // The parameters of a request have room for shorter ones.
   for (const filter of mergeFilters) {
     const target = `merge_insert?on=id&${filter}=true&${filter}_filt=id=1${'-1'.repeat(1600)}`
-    const answer = await post(target, streamOf(orders(1)))
-    expect(answer, filter).toEqual(errorOf('InvalidInput'))
-    expect(answer.json, filter).toMatchObject({ error: expect.stringContaining('at most 3000') })
+    const response = await post(target, streamOf(orders(1)))
+    expect(response, filter).toEqual(errorOf('InvalidInput'))
+    expect(response.json, filter).toMatchObject({ error: expect.stringContaining('at most 3000') })
   }
-  expect(await post('count_rows', {})).toEqual(answerOf(3))
+  expect(await post('count_rows', {})).toEqual(responseOf(3))
 })
 
 const bounds: [form: string, longest: string, tooLong: string][] = [
@@ -83,9 +83,9 @@ it('500 terms of each honest form are counted, and long lists are no chains', as
     expect(
       await post('count_rows', { predicate: chainOf(term.includes('or i') ? 250 : 500, 'or', term) }),
       term,
-    ).toEqual(answerOf(1))
+    ).toEqual(responseOf(1))
   }
-  expect(await post('count_rows', { predicate: chainOf(500, 'and', 'id <> 1') })).toEqual(answerOf(2))
+  expect(await post('count_rows', { predicate: chainOf(500, 'and', 'id <> 1') })).toEqual(responseOf(2))
   const numbers = Array.from({ length: 50_000 }, (_, index) => index + 1)
   const lists = [
     `id in (${numbers.join(',')})`,
@@ -93,7 +93,7 @@ it('500 terms of each honest form are counted, and long lists are no chains', as
     `name in (${numbers.map((number) => `'order ${number}'`).join(', ')})`,
   ]
   for (const predicate of everyInTheLongForm(lists, 3))
-    expect(await post('count_rows', { predicate })).toEqual(answerOf(2))
+    expect(await post('count_rows', { predicate })).toEqual(responseOf(2))
 })
 
 it('no form of 200,000 bytes ends the catalog', async () => {
@@ -138,8 +138,8 @@ it('no form of 200,000 bytes ends the catalog', async () => {
   ]
   for (const [before, middle, after] of everyInTheLongForm(forms, 4)) {
     const times = Math.floor(200_000 / (before.length + after.length))
-    const answer = await post('count_rows', { predicate: repeated(times, before, middle, after) })
-    expect([400, 406], before + middle + after).toContain(answer.status)
+    const response = await post('count_rows', { predicate: repeated(times, before, middle, after) })
+    expect([400, 406], before + middle + after).toContain(response.status)
   }
-  expect(await post('count_rows', {})).toEqual(answerOf(3))
+  expect(await post('count_rows', {})).toEqual(responseOf(3))
 })

@@ -1,13 +1,13 @@
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
-import { refusalsCounted } from '../gateway/counted.ts'
-import { everythingForTwo, type GatewaySetup } from '../gateway/open-gateway.ts'
-import { openRaw, type RawConnection } from '../gateway/raw-connection.ts'
+import { countRefusals } from '../gateway/counted.ts'
+import { allowEverythingForTwo, type GatewaySetup } from '../gateway/open-gateway.ts'
+import { openRawConnection, type RawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import { answers } from '../gateway/recording-upstream.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { deferred, eventually } from '../gateway/waiting.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/waiting.ts'
 
 // Whoever opens connections and sends nothing must not take the files that everything else needs.
 function limited(limits: { maxConnections?: number; maxConnectionsPerAddress?: number }): GatewaySetup {
@@ -17,24 +17,24 @@ function limited(limits: { maxConnections?: number; maxConnectionsPerAddress?: n
 const request = rawRequest(['GET /v1/table HTTP/1.1', 'host: g'])
 
 it('beyond the connections of one client others are closed, and those that there are go on', async () => {
-  const { gateway } = await gatewayAndUpstream(limited({ maxConnectionsPerAddress: 3 }))
-  const held = Array.from({ length: 3 }, () => openRaw(gateway.url))
+  const { gateway } = await startGatewayAndUpstream(limited({ maxConnectionsPerAddress: 3 }))
+  const held = Array.from({ length: 3 }, () => openRawConnection(gateway.url))
   for (const connection of held) {
     connection.write(request)
-    await connection.until(/^HTTP\/1\.1 401 /)
+    await connection.waitFor(/^HTTP\/1\.1 401 /)
   }
   for (let count = 1; count <= 5; count += 1) {
-    const connection = openRaw(gateway.url)
+    const connection = openRawConnection(gateway.url)
     connection.write(request)
-    expect(await connection.end()).toBe('')
-    expect(await refusalsCounted(gateway, 'too_many_connections_of_client')).toBe(count)
+    expect(await connection.waitForEnd()).toBe('')
+    expect(await countRefusals(gateway, 'too_many_connections_of_client')).toBe(count)
   }
   expect((await fetch(`${gateway.adminUrl}/livez`)).status).toBe(200)
   held[0]?.write(request)
-  await held[0]?.until(/(HTTP\/1\.1 401 [^]*){2}/)
+  await held[0]?.waitFor(/(HTTP\/1\.1 401 [^]*){2}/)
   held[0]?.socket.destroy()
   await eventually(async () => {
-    const connection = openRaw(gateway.url)
+    const connection = openRawConnection(gateway.url)
     connection.write(request)
     await once(connection.socket, 'readable').catch(() => undefined)
     await eventually(() => expect(connection.isClosed() || connection.received() !== '').toBe(true))
@@ -47,72 +47,75 @@ it.each([
   ['never end a head', 'GET /v1/table HTTP/1.1\r\nhost: g\r\nx-slow: '],
   ['have been answered', request],
 ])('connections that %s give way to others, the oldest first', async (_what, sent) => {
-  const { gateway } = await gatewayAndUpstream(limited({ maxConnections: 3 }))
+  const { gateway } = await startGatewayAndUpstream(limited({ maxConnections: 3 }))
   const idle: RawConnection[] = []
   for (let count = 0; count < 3; count += 1) {
-    const connection = openRaw(gateway.url)
+    const connection = openRawConnection(gateway.url)
     await once(connection.socket, 'connect')
     connection.write(sent)
-    if (sent === request) await connection.until(/^HTTP\/1\.1 401 /)
+    if (sent === request) await connection.waitFor(/^HTTP\/1\.1 401 /)
     idle.push(connection)
   }
   for (let count = 1; count <= 3; count += 1) {
-    const connection = openRaw(gateway.url)
+    const connection = openRawConnection(gateway.url)
     connection.write(request)
-    await connection.until(/^HTTP\/1\.1 401 /)
+    await connection.waitFor(/^HTTP\/1\.1 401 /)
     await eventually(() => expect(idle.filter((each) => each.isClosed())).toEqual(idle.slice(0, count)))
   }
-  expect(await refusalsCounted(gateway, 'too_many_connections')).toBe(0)
+  expect(await countRefusals(gateway, 'too_many_connections')).toBe(0)
 })
 
 it('connections with a request under way do not give way', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
+  const { gateway, upstream } = await startGatewayAndUpstream({
     ...limited({ maxConnections: 2 }),
-    ...everythingForTwo,
+    ...allowEverythingForTwo,
   })
-  const finish = deferred()
+  const finish = createDeferred()
   upstream.answering = async (arrival, response, message) => {
     await finish.promise
-    return answers(200, {})(arrival, response, message)
+    return respondWith(200, {})(arrival, response, message)
   }
   const pending = [gateway.post('/v1/table/orders/describe')]
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   for (let count = 0; count < 5; count += 1) {
-    const connection = openRaw(gateway.url)
+    const connection = openRawConnection(gateway.url)
     connection.write(request)
-    await connection.until(/^HTTP\/1\.1 401 /)
+    await connection.waitFor(/^HTTP\/1\.1 401 /)
   }
   pending.push(gateway.post('/v1/table/orders/describe', { as: 'mallory' }))
-  await eventually(() => expect(upstream.arrivals).toHaveLength(2))
+  await eventually(() => expect(upstream.requests).toHaveLength(2))
   for (let count = 1; count <= 5; count += 1) {
-    const connection = openRaw(gateway.url)
+    const connection = openRawConnection(gateway.url)
     connection.write(request)
-    expect(await connection.end()).toBe('')
-    expect(await refusalsCounted(gateway, 'too_many_connections')).toBe(count)
+    expect(await connection.waitForEnd()).toBe('')
+    expect(await countRefusals(gateway, 'too_many_connections')).toBe(count)
   }
   finish.resolve(undefined)
   for (const answer of pending) expect(await answer).toMatchObject({ status: 200 })
 })
 
 it('small bodies that come slowly leave half of the connections to other principals', async () => {
-  const { gateway } = await gatewayAndUpstream({ ...limited({ maxConnections: 8 }), ...everythingForTwo })
+  const { gateway } = await startGatewayAndUpstream({
+    ...limited({ maxConnections: 8 }),
+    ...allowEverythingForTwo,
+  })
   const lines = ['POST /v1/table/orders/describe HTTP/1.1', 'host: g']
   for (let count = 0; count < 12; count += 1) {
-    const connection = openRaw(gateway.url)
+    const connection = openRawConnection(gateway.url)
     connection.write(
       rawRequest([...lines, `x-api-key: ${gateway.key('mallory')}`, 'content-length: 100'], '{'),
     )
   }
   // Four are half of what there is; the others are answered.
-  await eventually(async () => expect(await refusalsCounted(gateway, 'overloaded')).toBe(8))
+  await eventually(async () => expect(await countRefusals(gateway, 'overloaded')).toBe(8))
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
 })
 
 it('connections from another address are not those of the same client', async () => {
-  const { gateway } = await gatewayAndUpstream(limited({ maxConnectionsPerAddress: 1 }))
-  const held = openRaw(gateway.url)
+  const { gateway } = await startGatewayAndUpstream(limited({ maxConnectionsPerAddress: 1 }))
+  const held = openRawConnection(gateway.url)
   held.write(request)
-  await held.until(/^HTTP\/1\.1 401 /)
+  await held.waitFor(/^HTTP\/1\.1 401 /)
   const other = connect({
     port: Number(new URL(gateway.url).port),
     host: '127.0.0.1',

@@ -1,13 +1,13 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openRaw } from '../gateway/raw-connection.ts'
+import { openRawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import { answers } from '../gateway/recording-upstream.ts'
-import { sharedGateway } from '../gateway/running-gateway.ts'
-import { deferred, eventually } from '../gateway/waiting.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
+import { useSharedGateway } from '../gateway/running-gateway.ts'
+import { createDeferred, eventually } from '../gateway/waiting.ts'
 
 // Were requests that are sent ahead of answers all run at once, one connection could take every place at the upstream,
 // and their answers would wait in memory for the first.
-const shared = sharedGateway()
+const shared = useSharedGateway()
 
 function requests(count: number, ...last: string[]): string {
   const lines = ['GET /v1/table HTTP/1.1', 'host: g', `x-api-key: ${shared.gateway.key('dev')}`]
@@ -22,25 +22,25 @@ it('requests ahead are served one after the other, in their order', async () => 
     expect(underWay).toBe(1)
     await new Promise(setImmediate)
     underWay -= 1
-    return answers(200, { tables: [String((count += 1))] })(arrival, response, request)
+    return respondWith(200, { tables: [String((count += 1))] })(arrival, response, request)
   }
-  const connection = openRaw(shared.gateway.url)
+  const connection = openRawConnection(shared.gateway.url)
   connection.write(requests(20, 'connection: close'))
-  const text = await connection.end()
+  const text = await connection.waitForEnd()
   expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(20)
   expect(count).toBe(20)
 })
 
 it('however many are sent ahead, one is under way, and the rest is not even read', async () => {
   const { gateway, upstream } = shared
-  const finish = deferred()
+  const finish = createDeferred()
   onTestFinished(() => finish.resolve(undefined))
   upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => answers(200, {})(arrival, response, request))
-  const connection = openRaw(gateway.url)
+    finish.promise.then(() => respondWith(200, {})(arrival, response, request))
+  const connection = openRawConnection(gateway.url)
   for (let round = 0; round < 400; round += 1) connection.write(requests(1_000))
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   // What the gateway does not read stays with the client.
   await eventually(() => expect(connection.socket.writableLength).toBeGreaterThan(1_000_000))
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.requests).toHaveLength(1)
 })

@@ -15,7 +15,8 @@ const requests = ['one', 'two', 'three']
 async function copied(): Promise<{ folder: string; part: Unsynced; whole: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
-  for (const request of requests) await log.outcome(await log.intent(anIntent(request)), committed)
+  for (const request of requests)
+    await log.recordOutcome(await log.recordIntent(anIntent(request)), committed)
   await cp(running, folder, { recursive: true, filter: (path) => !path.endsWith('writer.lock') })
   await log.close()
   const part = await unsyncedPart(folder)

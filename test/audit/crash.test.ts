@@ -10,10 +10,10 @@ import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf, tempora
 async function crashedFolder(): Promise<{ folder: string; path: string; chain: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
-  await log.intent(anIntent('one'))
-  const second = await log.intent(anIntent('two'))
-  await log.outcome(second, committed)
-  await log.intent(anIntent('three'))
+  await log.recordIntent(anIntent('one'))
+  const second = await log.recordIntent(anIntent('two'))
+  await log.recordOutcome(second, committed)
+  await log.recordIntent(anIntent('three'))
   for (const file of await segmentsOf(running)) await cp(join(running, file), join(folder, file))
   await log.close()
   return { folder, path: join(folder, `${log.chain}-0000.jsonl`), chain: log.chain }

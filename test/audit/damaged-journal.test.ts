@@ -2,8 +2,8 @@ import { cp, open, readdir, rename, rm, truncate, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import type { AuditNote } from '../../src/audit/audit-note.ts'
-import { journalLookMs } from '../../src/audit/chain-writer.ts'
+import type { AuditLogEvent } from '../../src/audit/audit-note.ts'
+import { journalCheckIntervalMs } from '../../src/audit/chain-writer.ts'
 import { journalName } from '../../src/audit/journal.ts'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { verifyAuditLog } from '../../src/audit/verify.ts'
@@ -15,7 +15,7 @@ import { cutPower, losses, unsyncedPart } from './power-cut.ts'
 async function killedFolder(): Promise<{ folder: string; path: string; file: string }> {
   const [running, folder] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(running))
-  for (const request of requests) await log.intent(anIntent(request))
+  for (const request of requests) await log.recordIntent(anIntent(request))
   await cp(running, folder, { recursive: true, filter: (path) => !path.endsWith('writer.lock') })
   await log.close()
   const [file = ''] = await segmentsOf(folder)
@@ -25,8 +25,8 @@ async function killedFolder(): Promise<{ folder: string; path: string; file: str
 const requests = ['one', 'two', 'three', 'four', 'five']
 
 async function restarted(folder: string) {
-  const notes: AuditNote[] = []
-  const log = await openAuditLog(logOptions(folder, { noted: (note) => notes.push(note) }))
+  const notes: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
   await log.close()
   const records = await recordsOf(folder)
   const repairs = notes.flatMap((note) => (note.what === 'recovered' ? [note.repair] : []))
@@ -140,22 +140,22 @@ it.each([
   ['replaced', false, (path: string) => cp(path, `${path}.1`).then(() => rename(`${path}.1`, path))],
 ] as const)(
   'where a journal is %s beside a running log, no record is lost',
-  async (trouble, restored, tamper) => {
+  async (problem, restored, tamper) => {
     const [folder, killed] = [await temporaryFolder(), await temporaryFolder()]
-    const notes: AuditNote[] = []
-    const log = await openAuditLog(logOptions(folder, { noted: (note) => notes.push(note) }))
-    await log.intent(anIntent('before'))
+    const notes: AuditLogEvent[] = []
+    const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+    await log.recordIntent(anIntent('before'))
     await tamper(join(folder, journalName))
     // Now the next record looks at the file.
-    await pause(journalLookMs + 1)
-    await log.intent(anIntent('after'))
-    expect(notes).toContainEqual({ what: 'tampered', file: journalName, trouble })
-    await log.intent(anIntent('later'))
+    await pause(journalCheckIntervalMs + 1)
+    await log.recordIntent(anIntent('after'))
+    expect(notes).toContainEqual({ what: 'tampered', file: journalName, trouble: problem })
+    await log.recordIntent(anIntent('later'))
     const written = await recordsOf(folder)
     await cp(folder, killed, { recursive: true, filter: (path) => !path.endsWith('writer.lock') })
     await log.close()
 
-    expect(ofKind(written, 'tampered')).toMatchObject([{ file: journalName, what: trouble, restored }])
+    expect(ofKind(written, 'tampered')).toMatchObject([{ file: journalName, what: problem, restored }])
     if (restored) await cutPower(killed)
     const { found, report } = await restarted(killed)
     expect(found).toEqual(['before', 'after', 'later'])
@@ -166,7 +166,7 @@ it.each([
 it('a log that ends in order leaves none', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
-  await log.intent(anIntent('one'))
+  await log.recordIntent(anIntent('one'))
   expect(await readdir(folder)).toContain(journalName)
   await log.close()
   expect(await readdir(folder)).not.toContain(journalName)

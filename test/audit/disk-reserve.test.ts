@@ -4,7 +4,7 @@ import { rm, writeFile, cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { verifyAuditLog } from '../../src/audit/verify.ts'
-import { answers, startRecordingUpstream } from '../gateway/recording-upstream.ts'
+import { respondWith, startRecordingUpstream } from '../gateway/recording-upstream.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { ofKind, recordsOf, temporaryFolder } from './entries.ts'
 import { keyOf } from './forging.ts'
@@ -50,27 +50,27 @@ it.skipIf(!canMount)(
     expect(await change()).toBe(200)
 
     // One change is under way when the disk becomes full: its outcome must find room.
-    let answer: (() => void) | undefined
-    const answered = new Promise<void>((resolve) => (answer = resolve))
-    upstream.answering = async (...exchange) => {
-      await answered
-      return answers(200, {})(...exchange)
+    let response: (() => void) | undefined
+    const responded = new Promise<void>((resolve) => (response = resolve))
+    upstream.answering = async (...call) => {
+      await responded
+      return respondWith(200, {})(...call)
     }
     const underWay = change()
-    await eventually(() => expect(upstream.arrivals).toHaveLength(2))
-    upstream.answering = answers(200, {})
+    await eventually(() => expect(upstream.requests).toHaveLength(2))
+    upstream.answering = respondWith(200, {})
     const filling = join(seen(folder), 'filling')
     await writeFile(filling, Buffer.alloc(4 * 1024 * 1024)).catch((error: NodeJS.ErrnoException) =>
       expect(error.code).toBe('ENOSPC'),
     )
     await eventually(async () => expect(await change()).toBe(503))
-    const passed = upstream.arrivals.length
+    const passed = upstream.requests.length
     const refused = await post('/v1/table/orders/update')
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('1')
-    answer?.()
+    response?.()
     expect(await underWay).toBe(200)
-    expect(upstream.arrivals).toHaveLength(passed)
+    expect(upstream.requests).toHaveLength(passed)
     const [intents, outcomes] = [ofKind(await logged(), 'intent'), ofKind(await logged(), 'outcome')]
     expect(intents).toHaveLength(passed)
     expect(outcomes).toHaveLength(passed)

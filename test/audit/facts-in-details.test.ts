@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { detailsOfFacts, factsOfDetails } from '../../src/audit/fact-details.ts'
+import { formatFactDetails, parseFactDetails } from '../../src/audit/fact-details.ts'
 import type { Details } from '../../src/audit/records.ts'
 import { factTypes } from '../../src/interface/facts.ts'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 
 const text = fc.oneof(fc.string(), fc.constantFrom('main', 'x'.repeat(1024), 'x'.repeat(1025)))
 const map = fc
@@ -20,20 +20,20 @@ const values = {
 }
 
 it.each([...operationNames])('the details of %s tell each of its facts, or that it is not known', (name) => {
-  const operation = operationNamed(name)
+  const operation = getOperation(name)
   const facts = fc.record(
     Object.fromEntries(operation.facts.map(([fact]) => [fact, values[factTypes[fact]]])),
     { requiredKeys: [] },
   )
   fc.assert(
     fc.property(facts, (stated) => {
-      const details = JSON.parse(JSON.stringify(detailsOfFacts(operation, stated))) as Details
-      const told = factsOfDetails(operation, details)
+      const details = JSON.parse(JSON.stringify(formatFactDetails(operation, stated))) as Details
+      const reported = parseFactDetails(operation, details)
       for (const [fact] of operation.facts) {
         const value = stated[fact]
         const isEmptyMap = value instanceof Map && value.size === 0
-        if (told.pending.has(fact)) expect(value).toBeDefined()
-        else if (!isEmptyMap) expect(told.stated[fact]).toEqual(value)
+        if (reported.pendingFacts.has(fact)) expect(value).toBeDefined()
+        else if (!isEmptyMap) expect(reported.stated[fact]).toEqual(value)
       }
     }),
   )

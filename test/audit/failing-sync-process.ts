@@ -14,7 +14,7 @@ const log = await openAuditLog({
 let refused = 0
 const note = 'x'.repeat(65_000)
 for (let n = 0; n < 24 && refused < Number(maxRefused); n += 1) {
-  const state = await log.intent(anIntent(`${n}`, { note })).then(
+  const state = await log.recordIntent(anIntent(`${n}`, { note })).then(
     () => 'durable',
     ({ reason }: { reason: string }) => reason,
   )

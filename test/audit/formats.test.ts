@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { formatRecord } from '../../src/audit/formats/format-record.ts'
-import { trackContext } from '../../src/audit/formats/record-context.ts'
-import { recordId, type DeliveredRecord } from '../../src/audit/formats/delivered-record.ts'
+import { createContextTracker } from '../../src/audit/formats/record-context.ts'
+import { formatRecordId, type DeliveredRecord } from '../../src/audit/formats/delivered-record.ts'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { readAuditLog, type StoredRecord } from '../../src/audit/read.ts'
 import { operations, type OperationName } from '../../src/interface/operations.ts'
@@ -14,14 +14,14 @@ import { linesInLog } from './sinks/log-with-sinks.ts'
 /** A log with a record of every kind that a gateway writes in peace, and one of each operation. */
 async function writeLog(folder: string): Promise<void> {
   const log = await openAuditLog(logOptions(folder))
-  log.refusal(aRefusal('refused', { needs: [] }))
-  log.reload({ what: 'policies', revision: 'r2' })
+  log.recordRefusal(aRefusal('refused', { needs: [] }))
+  log.recordReload({ what: 'policies', revision: 'r2' })
   for (const operation of Object.keys(operations) as OperationName[]) {
-    const receipt = await log.intent({ ...anIntent(operation), operation })
-    await log.outcome(receipt, committed)
+    const receipt = await log.recordIntent({ ...anIntent(operation), operation })
+    await log.recordOutcome(receipt, committed)
   }
-  const lost = await log.intent(anIntent('lost', { mode: 'ü "quoted"', '7': 1, e_tag: null }))
-  await log.outcome(lost, { result: 'unknown', durationMs: 1.5, details: { reason: 'timeout' } })
+  const lost = await log.recordIntent(anIntent('lost', { mode: 'ü "quoted"', '7': 1, e_tag: null }))
+  await log.recordOutcome(lost, { result: 'unknown', durationMs: 1.5, details: { reason: 'timeout' } })
   await log.close()
 }
 
@@ -33,10 +33,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 async function formatted(format: 'json' | 'ocsf' | 'cloudevents') {
-  const tracker = trackContext()
+  const tracker = createContextTracker()
   const found: { record: StoredRecord; text: string }[] = []
   for await (const record of readAuditLog(folder)) {
-    found.push({ record, text: formatRecord(record, format, tracker.contextOf(record)) })
+    found.push({ record, text: formatRecord(record, format, tracker.track(record)) })
   }
   return found
 }
@@ -58,7 +58,7 @@ it('cloudevents has the required attributes, and the record as its data', async 
     const { id, source, type, subject, time, data, ...rest } = JSON.parse(text) as Record<string, unknown>
     expect(rest).toEqual({ specversion: '1.0', datacontenttype: 'application/json' })
     expect({ id, source, time }).toEqual({
-      id: recordId(record),
+      id: formatRecordId(record),
       source: '/catalog-gateway/gateway-0',
       time: record.time,
     })
@@ -85,7 +85,7 @@ it('ocsf has what class API Activity of version 1.6.0 requires, for records of e
         version: '1.6.0',
         profiles: ['security_control'],
         product: { name: 'catalog-gateway', vendor_name: expect.any(String), version: '0.1.0' },
-        uid: recordId(record),
+        uid: formatRecordId(record),
       },
       api: { operation: expect.any(String) },
     })
@@ -137,18 +137,25 @@ it('ocsf takes no pseudonym for an address', () => {
   const head = { v: 1, kind: 'refusal', chain: 'c', seq: 1, time: '2026-01-01T00:00:00.000Z' } as const
   const event = (from: string): unknown => {
     const record = { ...head, prev: '', hash: '', ...rest, client: from } as StoredRecord
-    return JSON.parse(formatRecord(record, 'ocsf', trackContext().contextOf(record)))
+    return JSON.parse(formatRecord(record, 'ocsf', createContextTracker().track(record)))
   }
   expect(event(client)).toMatchObject({ src_endpoint: { ip: client } })
   expect(event('a-0123')).toMatchObject({ src_endpoint: { uid: 'a-0123' } })
 })
 
-const place = { v: 1, chain: 'c', seq: 9, time: '2026-01-01T00:00:00.000Z', prev: '00', hash: '11' } as const
+const location = {
+  v: 1,
+  chain: 'c',
+  seq: 9,
+  time: '2026-01-01T00:00:00.000Z',
+  prev: '00',
+  hash: '11',
+} as const
 const end = { chain: 'b', seq: 4, hash: '22' }
 const tables = [{ id: ['production', 'orders'], prev: '33' }]
 const ofIntent = { request: 'asked', intentSeq: 1, intentChain: 'c', tables }
 const made = [{ id: ['production', 'orders'], version: 8 }]
-const told = { ...ofIntent, evidence: 'seen', looks: 1 }
+const reported = { ...ofIntent, evidence: 'seen', looks: 1 }
 const quiet = { activity_id: 99, severity_id: 1, actor: { app_name: 'catalog-gateway' } }
 const alarm = { ...quiet, severity_id: 4 }
 const change = { activity_id: 3, resources: [{ type: 'table', data: { id: ['production', 'orders'] } }] }
@@ -156,7 +163,7 @@ const change = { activity_id: 3, resources: [{ type: 'table', data: { id: ['prod
 /** A record of every kind, and what its event says: a kind that is not here does not compile. */
 const events: {
   readonly [Kind in DeliveredRecord['kind']]: readonly [
-    body: Omit<Extract<DeliveredRecord, { kind: Kind }>, keyof typeof place | 'kind'>,
+    body: Omit<Extract<DeliveredRecord, { kind: Kind }>, keyof typeof location | 'kind'>,
     event: object,
   ][]
 } = {
@@ -167,7 +174,7 @@ const events: {
   reload: [[{ what: 'policies', revision: 'r' }, quiet]],
   tampered: [[{ file: 'f', what: 'removed', restored: true }, alarm]],
   recovered: [[{ file: 'f', bytesCut: 3 }, alarm]],
-  gap: [[{ dropped: 1, refused: 0, since: place.time, until: place.time }, alarm]],
+  gap: [[{ dropped: 1, refused: 0, since: location.time, until: location.time }, alarm]],
   undelivered: [[{ before: { chain: 'c', seq: 9 } }, alarm]],
   refusal: [[aRefusal('asked'), { ...change, status_id: 2, action_id: 2, severity_id: 2 }]],
   intent: [
@@ -196,23 +203,23 @@ const events: {
   ],
   resolved: [
     [
-      { ...told, result: 'committed', versions: made },
+      { ...reported, result: 'committed', versions: made },
       { ...change, status_id: 1, severity_id: 1, resources: [{ version: '8' }] },
     ],
     [
-      { ...told, result: 'not_committed' },
+      { ...reported, result: 'not_committed' },
       { ...change, status_id: 2, severity_id: 1 },
     ],
     [
-      { ...told, result: 'taken', versions: made },
+      { ...reported, result: 'taken', versions: made },
       { ...change, status_id: 2, status_detail: 'taken' },
     ],
     [
-      { ...told, result: 'undecided' },
+      { ...reported, result: 'undecided' },
       { ...change, status_id: 0, severity_id: 3 },
     ],
     [
-      { ...told, result: 'committed', outOfBand: [{ id: ['production', 'orders'], from: 6, to: 7 }] },
+      { ...reported, result: 'committed', outOfBand: [{ id: ['production', 'orders'], from: 6, to: 7 }] },
       { ...change, status_id: 1, severity_id: 4 },
     ],
   ],
@@ -223,10 +230,10 @@ it.each(
     cases.map(([body, event]) => [kind, 'result' in body ? body.result : '', body, event] as const),
   ),
 )('a record of kind %s %s is told as what it says', (kind, _, body, event) => {
-  const record = { ...place, kind, ...body } as unknown as DeliveredRecord
-  const tracker = trackContext({ gateway: 'g', software: '1' })
-  tracker.contextOf({ ...place, seq: 1, kind: 'intent', ...anIntent('asked') })
-  const context = tracker.contextOf(record)
+  const record = { ...location, kind, ...body } as unknown as DeliveredRecord
+  const tracker = createContextTracker({ gateway: 'g', software: '1' })
+  tracker.track({ ...location, seq: 1, kind: 'intent', ...anIntent('asked') })
+  const context = tracker.track(record)
   const ocsf: unknown = JSON.parse(formatRecord(record, 'ocsf', context))
   expect(ocsf).toMatchObject(event)
   expect(ocsf).toMatchObject({ message: kind, raw_data: JSON.stringify(record) })

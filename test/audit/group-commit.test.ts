@@ -9,7 +9,7 @@ it('a thousand concurrent intents share few flushes, and all are durable', async
   const folder = await temporaryFolder()
   let flushes = 0
   let flushed = 0
-  const observe = {
+  const observer = {
     flushed(records: number) {
       flushes += 1
       flushed += records
@@ -17,12 +17,12 @@ it('a thousand concurrent intents share few flushes, and all are durable', async
     failed() {},
     dropped() {},
   }
-  const log = await openAuditLog(logOptions(folder, { observe }))
+  const log = await openAuditLog(logOptions(folder, { observer }))
   const requests = Array.from({ length: 1_000 }, (_, index) => `request-${index}`)
-  const receipts = await Promise.all(requests.map((request) => log.intent(anIntent(request))))
+  const receipts = await Promise.all(requests.map((request) => log.recordIntent(anIntent(request))))
   expect(log.status()).toMatchObject({ writable: true, queued: 0, unresolved: 1_000 })
   expect(receipts.map(({ seq }) => seq)).toEqual(requests.map((_, index) => index + 2))
-  await Promise.all(receipts.map((receipt) => log.outcome(receipt, committed)))
+  await Promise.all(receipts.map((receipt) => log.recordOutcome(receipt, committed)))
   expect(log.status().unresolved).toBe(0)
   expect(flushes).toBeLessThan(20)
   expect(flushed).toBe(2_000)
@@ -44,7 +44,7 @@ it('an intent that resolved can be read from the file', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   for (const request of ['a', 'b', 'c']) {
-    const { seq } = await log.intent(anIntent(request))
+    const { seq } = await log.recordIntent(anIntent(request))
     expect((await recordsOf(folder))[seq]).toMatchObject({ kind: 'intent', request, chain: log.chain })
   }
   await log.close()
@@ -53,9 +53,9 @@ it('an intent that resolved can be read from the file', async () => {
 it('records stand in the order in which they were handed over', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
-  log.reload({ what: 'policies', revision: 'r2' })
-  const intent = log.intent(anIntent('a'))
-  log.refusal(aRefusal('b'))
+  log.recordReload({ what: 'policies', revision: 'r2' })
+  const intent = log.recordIntent(anIntent('a'))
+  log.recordRefusal(aRefusal('b'))
   await intent
   await log.close()
   const kinds = (await recordsOf(folder)).map(({ kind }) => kind)
@@ -65,10 +65,10 @@ it('records stand in the order in which they were handed over', async () => {
 it('closing writes what waits, and takes nothing after it', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
-  const waiting = log.intent(anIntent('a'))
-  log.refusal(aRefusal('b'))
+  const waiting = log.recordIntent(anIntent('a'))
+  log.recordRefusal(aRefusal('b'))
   const closed = log.close()
-  await expect(log.intent(anIntent('c'))).rejects.toMatchObject({ reason: 'closed', status: 503 })
+  await expect(log.recordIntent(anIntent('c'))).rejects.toMatchObject({ reason: 'closed', status: 503 })
   await closed
   await log.close()
   await waiting
@@ -80,12 +80,12 @@ it('closing writes what waits, and takes nothing after it', async () => {
 it('a record that nobody waits for stays for others to share its write with, and is written without any', async () => {
   const folder = await temporaryFolder()
   let flushes = 0
-  const observe = { flushed: () => (flushes += 1), failed() {}, dropped() {} }
-  const log = await openAuditLog(logOptions(folder, { observe }))
+  const observer = { flushed: () => (flushes += 1), failed() {}, dropped() {} }
+  const log = await openAuditLog(logOptions(folder, { observer }))
   let stayed = 0
   // A busy machine may take longer for a turn than it stays.
   for (let round = 1; round <= 10; round += 1) {
-    log.refusal(aRefusal('alone'))
+    log.recordRefusal(aRefusal('alone'))
     for (let turn = 0; turn < 3; turn += 1) await endOfTurn()
     stayed += log.status().queued
     await eventually(() => expect(flushes).toBe(round))
@@ -98,10 +98,10 @@ it('a record that nobody waits for stays for others to share its write with, and
 it('what nobody waits for is written with what somebody waits for', async () => {
   const folder = await temporaryFolder()
   const groups: number[] = []
-  const observe = { flushed: (records: number) => groups.push(records), failed() {}, dropped() {} }
-  const log = await openAuditLog(logOptions(folder, { observe }))
-  log.refusal(aRefusal('a'))
-  await log.intent(anIntent('b'))
+  const observer = { flushed: (records: number) => groups.push(records), failed() {}, dropped() {} }
+  const log = await openAuditLog(logOptions(folder, { observer }))
+  log.recordRefusal(aRefusal('a'))
+  await log.recordIntent(anIntent('b'))
   expect(groups).toEqual([2])
   await log.close()
 })
@@ -109,7 +109,9 @@ it('what nobody waits for is written with what somebody waits for', async () => 
 it('a change that nobody waits for has its outcome in the log when that is closed', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
-  const ended = log.intent(anIntent('a'), false).then((receipt) => log.outcome(receipt, committed, false))
+  const ended = log
+    .recordIntent(anIntent('a'), false)
+    .then((receipt) => log.recordOutcome(receipt, committed, false))
   await log.close()
   await ended
   const kinds = (await recordsOf(folder)).map(({ kind }) => kind)

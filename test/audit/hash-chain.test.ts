@@ -12,10 +12,10 @@ async function writeChains(count: number): Promise<{ folder: string; paths: stri
   const folder = await temporaryFolder()
   for (let chain = 0; chain < count; chain += 1) {
     const log = await openAuditLog(logOptions(folder))
-    const receipt = await log.intent(anIntent(`first-${chain}`))
-    const second = await log.intent(anIntent(`second-${chain}`))
-    await log.outcome(receipt, committed)
-    await log.outcome(second, committed)
+    const receipt = await log.recordIntent(anIntent(`first-${chain}`))
+    const second = await log.recordIntent(anIntent(`second-${chain}`))
+    await log.recordOutcome(receipt, committed)
+    await log.recordOutcome(second, committed)
     await log.close()
   }
   return { folder, paths: (await segmentsOf(folder)).map((file) => join(folder, file)) }
@@ -25,7 +25,7 @@ async function writeChains(count: number): Promise<{ folder: string; paths: stri
 async function writeShortChain(): Promise<{ folder: string; path: string }> {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
-  await log.outcome(await log.intent(anIntent('one')), committed)
+  await log.recordOutcome(await log.recordIntent(anIntent('one')), committed)
   await log.close()
   const [file = ''] = await segmentsOf(folder)
   return { folder, path: join(folder, file) }
@@ -66,8 +66,8 @@ describe('a changed log is found out', () => {
       await file.write(Buffer.of((good[at] ?? 0) ^ (1 << (at % 8))), 0, 1, at)
       const { ok, tornTail } = await verifyAuditLog(folder, { keys })
       // Without its last newline the newest chain looks as a crash leaves it.
-      const looksTorn = at === good.length - 1
-      expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: looksTorn, torn: looksTorn })
+      const pollsTorn = at === good.length - 1
+      expect({ at, ok, torn: tornTail !== undefined }).toEqual({ at, ok: pollsTorn, torn: pollsTorn })
       await file.write(good, at, 1, at)
     }
     await file.close()
@@ -109,11 +109,11 @@ describe('a changed log is found out', () => {
       await truncate(join(folder, next), length)
       const report = await verifyAuditLog(folder)
       // A chain begins with a whole record; after that, the newest one looks as if it had got no further.
-      const looksUnfinished = length > newest.indexOf(10)
-      const torn = looksUnfinished && newest[length - 1] !== 10
+      const pollsUnfinished = length > newest.indexOf(10)
+      const torn = pollsUnfinished && newest[length - 1] !== 10
       expect({ length, ok: report.ok, torn: report.ok && report.tornTail !== undefined }).toEqual({
         length,
-        ok: looksUnfinished,
+        ok: pollsUnfinished,
         torn,
       })
     }

@@ -117,12 +117,12 @@ it.each([
   ['removed', (path: string) => rm(path)],
   ['replaced', (path: string) => writeFile(`${path}.1`, '').then(() => rename(`${path}.1`, path))],
   ['resized', (path: string) => truncate(path, 5)],
-])('it is told when the file was %s', async (trouble, tamper) => {
+])('it is told when the file was %s', async (problem, tamper) => {
   const folder = await temporaryFolder()
   const journal = await Journal.create(folder)
-  expect(await journal.trouble()).toBeUndefined()
+  expect(await journal.findTampering()).toBeUndefined()
   await tamper(join(folder, journalName))
-  expect(await journal.trouble()).toBe(trouble)
+  expect(await journal.findTampering()).toBe(problem)
   await journal.close()
 })
 

@@ -8,7 +8,7 @@ import { anIntent } from './intents.ts'
 const [folder = '', ...lengths] = process.argv.slice(2)
 let failed = 0
 const observe = { flushed() {}, failed: () => (failed += 1), dropped() {} }
-const log = await openAuditLog({ folder, gateway: 'gateway-0', software: '0.1.0', observe })
+const log = await openAuditLog({ folder, gateway: 'gateway-0', software: '0.1.0', observer: observe })
 const tooLarge = { note: 'x'.repeat(100_000) }
 const seen: unknown[] = []
 
@@ -29,13 +29,14 @@ async function attempt(...intents: Promise<unknown>[]): Promise<void> {
   })
 }
 
-for (const length of lengths) await log.intent(anIntent('filling', { note: 'x'.repeat(Number(length)) }))
-await attempt(log.intent(anIntent('fits')))
-await attempt(log.intent(anIntent('same group')), log.intent(anIntent('too large', tooLarge)))
-await attempt(log.intent(anIntent('fits again')))
+for (const length of lengths)
+  await log.recordIntent(anIntent('filling', { note: 'x'.repeat(Number(length)) }))
+await attempt(log.recordIntent(anIntent('fits')))
+await attempt(log.recordIntent(anIntent('same group')), log.recordIntent(anIntent('too large', tooLarge)))
+await attempt(log.recordIntent(anIntent('fits again')))
 
-log.reload({ what: 'policies', revision: 'r2' })
-await attempt(log.intent(anIntent('too large again', tooLarge)))
+log.recordReload({ what: 'policies', revision: 'r2' })
+await attempt(log.recordIntent(anIntent('too large again', tooLarge)))
 while (!log.status().writable) await pause(50)
 await attempt()
 await log.close()

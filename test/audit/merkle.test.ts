@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { MerkleRoot, merklePaths, rootFromPath } from '../../src/audit/merkle.ts'
+import { MerkleRoot, createMerklePaths, computeRootFromPath } from '../../src/audit/merkle.ts'
 
 const digest = (...parts: readonly (string | Buffer)[]): Buffer =>
   parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest()
@@ -34,12 +34,12 @@ it('the path of every leaf leads to the root, and that of no other does', () => 
     const hashes = hashesOf(count).map((leaf) => leaf.toString('hex'))
     const indices = hashes.map((_, index) => index)
     const root = rootOf(hashes)
-    for (const [index, path] of merklePaths(hashes, indices).entries()) {
-      const lead = (hash: string, at: number) => rootFromPath(hash, at, count, path)
+    for (const [index, path] of createMerklePaths(hashes, indices).entries()) {
+      const lead = (hash: string, at: number) => computeRootFromPath(hash, at, count, path)
       expect(lead(hashes[index] ?? '', index)).toBe(root)
       expect(lead('00'.repeat(32), index)).not.toBe(root)
       for (const other of [-1, index + 1, count]) expect(lead(hashes[index] ?? '', other)).not.toBe(root)
-      expect(rootFromPath(hashes[index] ?? '', index, count, [...path, root])).toBeUndefined()
+      expect(computeRootFromPath(hashes[index] ?? '', index, count, [...path, root])).toBeUndefined()
     }
   }
 })
@@ -49,14 +49,14 @@ it('no changed path leads to the root', () => {
     fc.property(fc.integer({ min: 2, max: 300 }), fc.nat(), fc.nat(), (count, which, bit) => {
       const hashes = hashesOf(count).map((leaf) => leaf.toString('hex'))
       const index = which % count
-      const [path = []] = merklePaths(hashes, [index])
+      const [path = []] = createMerklePaths(hashes, [index])
       const changed = path.map((hash) => Buffer.from(hash, 'hex'))
       const at = bit % (changed.length * 256)
       const node = changed[at >> 8]
       if (node) node[(at & 255) >> 3] = (node[(at & 255) >> 3] ?? 0) ^ (1 << (at & 7))
       const bad = changed.map((node) => node.toString('hex'))
-      expect(rootFromPath(hashes[index] ?? '', index, count, path)).toBe(rootOf(hashes))
-      expect(rootFromPath(hashes[index] ?? '', index, count, bad)).not.toBe(rootOf(hashes))
+      expect(computeRootFromPath(hashes[index] ?? '', index, count, path)).toBe(rootOf(hashes))
+      expect(computeRootFromPath(hashes[index] ?? '', index, count, bad)).not.toBe(rootOf(hashes))
     }),
     { numRuns: 50 },
   )
@@ -64,9 +64,9 @@ it('no changed path leads to the root', () => {
 
 it('what is no hash is no part of a path', () => {
   const hashes = hashesOf(3).map((leaf) => leaf.toString('hex'))
-  const [[first = '', ...rest] = []] = merklePaths(hashes, [0])
+  const [[first = '', ...rest] = []] = createMerklePaths(hashes, [0])
   for (const bad of ['', first.slice(0, -1), `${first}0`, first.toUpperCase(), `${first.slice(0, -1)}g`]) {
-    expect(rootFromPath(hashes[0] ?? '', 0, 3, [bad, ...rest])).toBeUndefined()
+    expect(computeRootFromPath(hashes[0] ?? '', 0, 3, [bad, ...rest])).toBeUndefined()
   }
 })
 

@@ -1,20 +1,26 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { MadeVersion } from '../../src/audit/records.ts'
-import { TableHistory, type BegunChange, type ChangeEnd } from '../../src/audit/table-history.ts'
+import type { CreatedVersion } from '../../src/audit/records.ts'
+import { TableHistory, type StartedChange, type ChangeEffect } from '../../src/audit/table-history.ts'
 import { isThorough } from '../thorough.ts'
 
 const id = ['sales', 'orders']
 
 function begin(history: TableHistory, operation: 'CreateTableIndex' | 'RegisterTable' = 'CreateTableIndex') {
-  return history.begin({ request: 'r', operation, id, before: history.newest(id, undefined), details: {} })
+  return history.begin({
+    request: 'r',
+    operation,
+    id,
+    before: history.getNewestVersion(id, undefined),
+    details: {},
+  })
 }
 
-const stated = (version: number): MadeVersion[] => [{ id, version }]
-const observed = (version: number): MadeVersion[] => [{ id, version, observed: true }]
+const stated = (version: number): CreatedVersion[] => [{ id, version }]
+const observed = (version: number): CreatedVersion[] => [{ id, version, observed: true }]
 
 /** One change after the other. */
-function pass(history: TableHistory, ...ends: readonly ChangeEnd[]) {
+function pass(history: TableHistory, ...ends: readonly ChangeEffect[]) {
   return ends.flatMap((end) => history.end(begin(history), end))
 }
 
@@ -28,7 +34,7 @@ function knownFrom4(): TableHistory {
 it('an observed version that follows the known one is no gap, and what comes next is judged by it', () => {
   const history = knownFrom4()
   expect(pass(history, observed(5), observed(6), stated(7))).toEqual([])
-  expect(history.newest(id, undefined)).toBe(7)
+  expect(history.getNewestVersion(id, undefined)).toBe(7)
   expect(pass(history, stated(9))).toEqual([{ id, from: 8, to: 8 }])
 })
 
@@ -44,7 +50,7 @@ it('an observed version that a later response states was made by an earlier chan
   const history = knownFrom4()
   const [index, insert] = [begin(history), begin(history)]
   expect(history.end(index, observed(6))).toEqual([])
-  expect(history.newest(id, undefined)).toBe(6)
+  expect(history.getNewestVersion(id, undefined)).toBe(6)
   expect(history.end(insert, stated(6))).toEqual([])
   expect(pass(history, stated(8))).toEqual([{ id, from: 7, to: 7 }])
 })
@@ -70,7 +76,7 @@ it('an open change may still move an observed one into a gap that no open change
 it('an observed version that was known before shows that the version is not made yet', () => {
   const history = knownFrom4()
   expect(pass(history, observed(4))).toEqual([])
-  expect(history.newest(id, undefined)).toBeUndefined()
+  expect(history.getNewestVersion(id, undefined)).toBeUndefined()
   expect(pass(history, stated(7))).toEqual([])
 })
 
@@ -80,7 +86,7 @@ it('an observed version that was known before takes no version that is still mis
   pass(history, stated(6))
   expect(pass(history, observed(6))).toEqual([])
   expect(history.end(slow, 'nothing')).toEqual([])
-  expect(history.newest(id, undefined)).toBeUndefined()
+  expect(history.getNewestVersion(id, undefined)).toBeUndefined()
 })
 
 it('an observed version that turns out to be of another change leaves the versions unknown', () => {
@@ -88,7 +94,7 @@ it('an observed version that turns out to be of another change leaves the versio
   const [index, insert] = [begin(history), begin(history)]
   history.end(index, observed(5))
   expect(history.end(insert, stated(5))).toEqual([])
-  expect(history.newest(id, undefined)).toBeUndefined()
+  expect(history.getNewestVersion(id, undefined)).toBeUndefined()
 })
 
 it('a change from before the first known version need not have made a later one', () => {
@@ -96,13 +102,13 @@ it('a change from before the first known version need not have made a later one'
   const [early, first] = [begin(history), begin(history)]
   history.end(first, stated(6))
   expect(history.end(early, observed(6))).toEqual([])
-  expect(history.newest(id, undefined)).toBe(6)
+  expect(history.getNewestVersion(id, undefined)).toBe(6)
 })
 
 it('an observed change is not said to have made its version', () => {
   const history = knownFrom4()
   pass(history, observed(5))
-  expect(history.makerOf(id, undefined, 5)).toBeUndefined()
+  expect(history.findMaker(id, undefined, 5)).toBeUndefined()
 })
 
 it('after a registration the versions are those of the dataset that it names', () => {
@@ -116,14 +122,14 @@ it('a change that was open during a registration may be one of either dataset', 
   const insert = begin(history)
   history.end(begin(history, 'RegisterTable'), observed(2))
   expect(history.end(insert, stated(5))).toEqual([])
-  expect(history.newest(id, undefined)).toBeUndefined()
+  expect(history.getNewestVersion(id, undefined)).toBeUndefined()
 })
 
 /** What happens to a table. Changes whose responses state no version are observed before they end. */
 type Step = 'begin' | 'make' | 'observe' | 'end' | 'fail' | 'elsewhere'
 
 interface Change {
-  readonly begun: BegunChange
+  readonly begun: StartedChange
   /** Whether the response states the version. */
   readonly isStated: boolean
   /** The version that it made, or the newest one that was observed after it. */
@@ -135,14 +141,14 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
   const history = new TableHistory()
   pass(history, stated(1))
   let newest = 1
-  const [open, made, answered]: [Change[], Change[], Change[]] = [[], [], []]
+  const [open, made, responded]: [Change[], Change[], Change[]] = [[], [], []]
   const ended: Change[] = []
   const elsewhere: number[] = []
   const flagged: number[] = []
   const number = () => numbers.next().value ?? 0
   const pick = (from: Change[]): Change | undefined => from.splice(number() % Math.max(1, from.length), 1)[0]
-  const end = ({ begun }: Change, how: ChangeEnd): void => {
-    for (const { from, to } of history.end(begun, how))
+  const end = ({ begun: started }: Change, how: ChangeEffect): void => {
+    for (const { from, to } of history.end(started, how))
       for (let version = from; version <= to; version += 1) flagged.push(version)
     // At no time is more flagged than was made elsewhere.
     expect(flagged.length).toBeLessThanOrEqual(elsewhere.length)
@@ -154,7 +160,7 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
       const change = pick(open)
       if (change === undefined) return
       change.version = newest += 1
-      ;(change.isStated ? answered : made).push(change)
+      ;(change.isStated ? responded : made).push(change)
     },
     'make none'() {
       const change = pick(open)
@@ -165,10 +171,10 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
       const change = pick(made)
       if (change === undefined) return
       change.version = newest
-      answered.push(change)
+      responded.push(change)
     },
     end() {
-      const change = pick(answered)
+      const change = pick(responded)
       if (change === undefined) return
       ended.push(change)
       end(change, change.isStated ? stated(change.version) : observed(change.version))
@@ -178,14 +184,14 @@ function play(steps: readonly (Step | 'make none' | 'lose')[], numbers: Iterator
       if (change !== undefined) end(change, 'nothing')
     },
     lose() {
-      const change = pick(answered)
+      const change = pick(responded)
       if (change !== undefined) end(change, 'unclear')
     },
   }
   for (const step of steps) perform[step]()
   while (open.length > 0) perform.fail()
   while (made.length > 0) perform.observe()
-  while (answered.length > 0) perform.end()
+  while (responded.length > 0) perform.end()
   const last = { begun: begin(history), isStated: true, version: (newest += 1) }
   ended.push(last)
   end(last, stated(last.version))

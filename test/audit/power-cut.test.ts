@@ -16,7 +16,7 @@ const large = { note: 'x'.repeat(65_000) }
 
 const moments: Record<string, (log: AuditLog) => Promise<unknown>> = {
   'the journal is empty': async () => undefined,
-  'the journal has one entry': (log) => log.intent(anIntent('one')),
+  'the journal has one entry': (log) => log.recordIntent(anIntent('one')),
   'the journal is half full': (log) => append(log, 8),
   'the journal is full': (log) => append(log, 15),
   'the segment was just synced, as the journal was full': (log) => append(log, 16),
@@ -25,7 +25,7 @@ const moments: Record<string, (log: AuditLog) => Promise<unknown>> = {
 }
 
 async function append(log: AuditLog, count: number): Promise<void> {
-  for (let n = 0; n < count; n += 1) await log.intent(anIntent(`${n}`, large))
+  for (let n = 0; n < count; n += 1) await log.recordIntent(anIntent(`${n}`, large))
 }
 
 /** What a kill leaves at that moment: all that was written, as it is in memory and on disk. */
@@ -48,7 +48,7 @@ async function restarted(folder: string) {
   return { recovered, report: await verifyAuditLog(folder, { keys: [await keyOf(folder)] }) }
 }
 
-function placesIn({ from, to }: Unsynced): number[] {
+function locationsIn({ from, to }: Unsynced): number[] {
   const count = isThorough ? 25 : 2
   return Array.from(
     { length: count },
@@ -72,7 +72,7 @@ it.each(Object.entries(moments))('no record is lost when the power is cut while 
   for (const [name, lose] of Object.entries(losses)) {
     // What follows the part was synced when the journal was full.
     if (part === undefined || (name === 'is gone' && (await stat(part.path)).size > part.to)) continue
-    for (const at of placesIn(part)) {
+    for (const at of locationsIn(part)) {
       const cut = await temporaryFolder()
       await cp(folder, cut, { recursive: true })
       await lose({ ...part, path: join(cut, basename(part.path)) }, at)
@@ -97,7 +97,7 @@ it.each([
   await append(log, before)
   const whole = await hashesOf(running)
   const was = await readFile(join(running, journalName))
-  await log.intent(anIntent('cut off', { note: 'x'.repeat(9_000) }))
+  await log.recordIntent(anIntent('cut off', { note: 'x'.repeat(9_000) }))
   const is = await readFile(join(running, journalName))
   const begin = is.findIndex((byte, at) => byte !== was[at])
   await cp(running, folder, { recursive: true, filter: (path) => !path.endsWith('writer.lock') })

@@ -18,12 +18,12 @@ async function logOfTwoTables() {
     const log = await openAuditLog(options)
     for (let n = 0; n < 8; n += 1) {
       for (const id of [orders, people, people]) {
-        await log.outcome(await log.intent({ ...anIntent(`${chain} ${n}`), id }), committed)
+        await log.recordOutcome(await log.recordIntent({ ...anIntent(`${chain} ${n}`), id }), committed)
       }
-      log.refusal({ ...aRefusal('denied'), id: orders })
+      log.recordRefusal({ ...aRefusal('denied'), id: orders })
     }
     const objects = [orders, people].map((id) => ({ operation: 'CreateTableVersion' as const, id }))
-    await log.intent({ ...anIntent('batch'), operation: 'BatchCommitTables', id: [], objects })
+    await log.recordIntent({ ...anIntent('batch'), operation: 'BatchCommitTables', id: [], objects })
     await log.close()
   }
   return { folder, keys: [await keyOf(folder)] }
@@ -69,8 +69,8 @@ it('a record that is left out is missed, wherever it stood', async () => {
   const { folder, keys } = await logOfTwoTables()
   const [head = '', ...sealed] = await proofOf(folder, orders)
   const groups = sealed.map((line) => JSON.parse(line) as { seal: string; records: unknown[] })
-  const places = groups.flatMap(({ records }, group) => records.map((_, at) => ({ group, at })))
-  for (const { group, at } of places.slice(1, -1)) {
+  const locations = groups.flatMap(({ records }, group) => records.map((_, at) => ({ group, at })))
+  for (const { group, at } of locations.slice(1, -1)) {
     const bad = groups.map((each, index) =>
       index === group ? { ...each, records: each.records.toSpliced(at, 1) } : each,
     )

@@ -7,9 +7,11 @@ import { aRefusal, anIntent, committed, logOptions, ofKind, recordsOf, temporary
 it('an intent that finds the queue full is refused, and the log says that it is missing', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { queueRecords: 10 }))
-  const settled = Promise.allSettled(Array.from({ length: 13 }, (_, n) => log.intent(anIntent(`${n}`))))
+  const resolved = Promise.allSettled(
+    Array.from({ length: 13 }, (_, n) => log.recordIntent(anIntent(`${n}`))),
+  )
   expect(log.status()).toMatchObject({ writable: false, queued: 10 })
-  const results = await settled
+  const results = await resolved
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
   for (const result of results.slice(10)) {
     expect(result).toMatchObject({ status: 'rejected', reason: expect.any(AuditUnavailable) })
@@ -28,7 +30,7 @@ it('the queue is bounded in bytes too', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { queueBytes: 10_000 }))
   const large = { note: 'x'.repeat(6_000) }
-  const intents = ['a', 'b', 'c'].map((request) => log.intent(anIntent(request, large)))
+  const intents = ['a', 'b', 'c'].map((request) => log.recordIntent(anIntent(request, large)))
   const results = await Promise.allSettled(intents)
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
   await log.close()
@@ -37,10 +39,10 @@ it('the queue is bounded in bytes too', async () => {
 it('refusals leave half of the queue to changes, and none is lost in silence', async () => {
   const folder = await temporaryFolder()
   let dropped = 0
-  const observe = { flushed() {}, failed() {}, dropped: () => (dropped += 1) }
-  const log = await openAuditLog(logOptions(folder, { queueRecords: 10, observe }))
-  for (let n = 0; n < 100; n += 1) log.refusal(aRefusal(`${n}`))
-  const intents = Array.from({ length: 5 }, (_, n) => log.intent(anIntent(`${n}`)))
+  const observer = { flushed() {}, failed() {}, dropped: () => (dropped += 1) }
+  const log = await openAuditLog(logOptions(folder, { queueRecords: 10, observer }))
+  for (let n = 0; n < 100; n += 1) log.recordRefusal(aRefusal(`${n}`))
+  const intents = Array.from({ length: 5 }, (_, n) => log.recordIntent(anIntent(`${n}`)))
   expect(await Promise.all(intents)).toHaveLength(5)
   expect(dropped).toBe(95)
   expect(log.status().dropped).toBe(95)
@@ -53,9 +55,9 @@ it('refusals leave half of the queue to changes, and none is lost in silence', a
 it('an outcome is never refused for want of room', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { queueRecords: 2 }))
-  const receipt = await log.intent(anIntent('a'))
-  const others = Promise.allSettled(['b', 'c', 'd'].map((request) => log.intent(anIntent(request))))
-  await log.outcome(receipt, committed)
+  const receipt = await log.recordIntent(anIntent('a'))
+  const others = Promise.allSettled(['b', 'c', 'd'].map((request) => log.recordIntent(anIntent(request))))
+  await log.recordOutcome(receipt, committed)
   expect((await others).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
   await log.close()
 })

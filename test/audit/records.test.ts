@@ -16,10 +16,13 @@ it('a record holds what the entry says, in a fixed order', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const entry = { ...anIntent('a', { version: 7, branch: 'main\n"\u2028\ud800' }), id: ['ünïcode', '$'] }
-  const receipt = await log.intent({ ...entry, objects: [{ operation: 'CreateTableVersion', id: ['x'] }] })
-  await log.outcome(receipt, { ...committed, details: { etag: 'e' } })
-  log.refusal({ request: 'b', status: 401, reason: 'expired', client: '10.0.0.1' })
-  log.reload({ what: 'keys', revision: 'k2' })
+  const receipt = await log.recordIntent({
+    ...entry,
+    objects: [{ operation: 'CreateTableVersion', id: ['x'] }],
+  })
+  await log.recordOutcome(receipt, { ...committed, details: { etag: 'e' } })
+  log.recordRefusal({ request: 'b', status: 401, reason: 'expired', client: '10.0.0.1' })
+  log.recordReload({ what: 'keys', revision: 'k2' })
   await log.close()
 
   const [start, , intent, outcome, refusal, reload] = await recordsOf(folder)
@@ -53,8 +56,8 @@ it('the lines of a change and of a refusal are these, to the byte', async () => 
   const log = await openAuditLog(logOptions(folder))
   const intent = { ...anIntent('a', { version: 7, manifest_path: 'x' }), before: 6, context: { tenant: 't' } }
   const versions = [{ id: intent.id, branch: undefined, version: 7, eTag: '"e"' }]
-  await log.outcome(await log.intent(intent), { ...committed, versions })
-  log.refusal(aRefusal('b', { needs: 'you are not allowed' }))
+  await log.recordOutcome(await log.recordIntent(intent), { ...committed, versions })
+  log.recordRefusal(aRefusal('b', { needs: 'you are not allowed' }))
   await log.close()
 
   const [file = ''] = await segmentsOf(folder)
@@ -88,9 +91,9 @@ it('nothing that an object holds besides gets into the log', async () => {
   const intent = anIntent('a')
   const principal = { ...intent.principal, ...extra, groups: new Set(['corp:sales']) }
   const rule = { ...intent.rule, ...extra }
-  const receipt = await log.intent({ ...intent, ...extra, principal, rule })
-  await log.outcome(receipt, { ...committed, ...extra })
-  log.refusal({ ...aRefusal('b'), ...extra, principal, rule })
+  const receipt = await log.recordIntent({ ...intent, ...extra, principal, rule })
+  await log.recordOutcome(receipt, { ...committed, ...extra })
+  log.recordRefusal({ ...aRefusal('b'), ...extra, principal, rule })
   await log.close()
   expect(JSON.stringify(await recordsOf(folder))).not.toMatch(/SECRET|sales/)
 })
@@ -99,8 +102,8 @@ it('an entry that is no JSON is rejected and spoils nothing', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder))
   const details = { version: 7n as unknown as number }
-  await expect(log.intent(anIntent('a', details))).rejects.toThrow(TypeError)
-  await log.intent(anIntent('b'))
+  await expect(log.recordIntent(anIntent('a', details))).rejects.toThrow(TypeError)
+  await log.recordIntent(anIntent('b'))
   await log.close()
   expect((await recordsOf(folder)).map(({ seq }) => seq)).toEqual([0, 1, 2, 3])
 })

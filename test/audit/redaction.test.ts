@@ -17,12 +17,12 @@ const entry: IntentEntry = {
 
 /** The records of the entry in a log with that redaction. */
 async function recorded(settings: object, folder?: string) {
-  const place = folder ?? (await temporaryFolder())
-  const log = await openAuditLog(logOptions(place, { redaction: redactionSchema.parse(settings) }))
-  await log.intent(entry)
-  log.refusal({ ...aRefusal('two', { filter }), client: entry.client })
+  const location = folder ?? (await temporaryFolder())
+  const log = await openAuditLog(logOptions(location, { redaction: redactionSchema.parse(settings) }))
+  await log.recordIntent(entry)
+  log.recordRefusal({ ...aRefusal('two', { filter }), client: entry.client })
   await log.close()
-  const records = await recordsOf(place)
+  const records = await recordsOf(location)
   const [intent, refusal] = [ofKind(records, 'intent').at(-1), ofKind(records, 'refusal').at(-1)]
   if (intent === undefined || refusal === undefined) throw new Error('The records are not there.')
   return { intent, refusal, text: JSON.stringify(records) }

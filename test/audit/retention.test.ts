@@ -13,7 +13,8 @@ async function segmentedLog(retention?: Retention, folder?: string) {
   const where = folder ?? (await temporaryFolder())
   const log = await openAuditLog(logOptions(where, { segmentBytes: 4_000, ...(retention && { retention }) }))
   const write = async (count: number): Promise<void> => {
-    for (let n = 0; n < count; n += 1) await log.outcome(await log.intent(anIntent(`${n}`)), committed)
+    for (let n = 0; n < count; n += 1)
+      await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
   }
   await write(20)
   return { folder: where, log, write }
@@ -25,7 +26,7 @@ async function sizeOf(folder: string): Promise<number> {
 }
 
 it('the oldest segments go when the log is too large, and the rest still verifies', async () => {
-  const { folder, log, write } = await segmentedLog({ maximumBytes: 12_000 })
+  const { folder, log, write } = await segmentedLog({ maxBytes: 12_000 })
   await write(20)
   await eventually(async () => expect(await sizeOf(folder)).toBeLessThan(20_000))
   await log.close()
@@ -35,7 +36,7 @@ it('the oldest segments go when the log is too large, and the rest still verifie
   expect((await segmentsOf(folder))[0]).not.toMatch(/-0000\.jsonl$/)
 
   // The checkpoint itself is pruned in its time, and so is a whole chain.
-  const next = await segmentedLog({ maximumBytes: 12_000 }, folder)
+  const next = await segmentedLog({ maxBytes: 12_000 }, folder)
   await eventually(async () =>
     expect((await segmentsOf(folder)).filter((file) => file.startsWith(log.chain))).toEqual([]),
   )
@@ -49,7 +50,7 @@ it('old segments go at the next start, and not those that are younger', async ()
   const files = await segmentsOf(folder)
   const longAgo = Date.now() / 1_000 - 100_000
   for (const file of files.slice(0, 2)) await utimes(join(folder, file), longAgo, longAgo)
-  const again = await openAuditLog(logOptions(folder, { retention: { maximumAgeMs: 50_000_000 } }))
+  const again = await openAuditLog(logOptions(folder, { retention: { maxAgeMs: 50_000_000 } }))
   await eventually(async () => expect(await segmentsOf(folder)).not.toContain(files[1]))
   await again.close()
   expect((await segmentsOf(folder)).slice(0, -1)).toEqual(files.slice(2))
@@ -63,47 +64,50 @@ it('what somebody still reads, and an intent without an outcome, stay', async ()
   const files = await segmentsOf(folder)
   const needed = files[1]
   const again = await openAuditLog(
-    logOptions(folder, { retention: { maximumBytes: 1, oldestNeeded: () => needed }, segmentBytes: 4_000 }),
+    logOptions(folder, {
+      retention: { maxBytes: 1, oldestNeededSegment: () => needed },
+      segmentBytes: 4_000,
+    }),
   )
-  await again.intent(anIntent('open'))
+  await again.recordIntent(anIntent('open'))
   await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(needed))
   await again.close()
 
-  const third = await openAuditLog(
-    logOptions(folder, { retention: { maximumBytes: 1 }, segmentBytes: 4_000 }),
-  )
-  const open = await third.intent(anIntent('open'))
-  for (let n = 0; n < 30; n += 1) await third.outcome(await third.intent(anIntent(`${n}`)), committed)
+  const third = await openAuditLog(logOptions(folder, { retention: { maxBytes: 1 }, segmentBytes: 4_000 }))
+  const open = await third.recordIntent(anIntent('open'))
+  for (let n = 0; n < 30; n += 1)
+    await third.recordOutcome(await third.recordIntent(anIntent(`${n}`)), committed)
   await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(`${third.chain}-0000.jsonl`))
-  await third.outcome(open, committed)
+  await third.recordOutcome(open, committed)
   await third.close()
   expect((await verifyAuditLog(folder)).ok).toBe(true)
 })
 
 it('an intent whose outcome is looked for stays, and nothing goes before it is known which these are', async () => {
   const { folder, log } = await segmentedLog()
-  const { seq } = await log.intent(anIntent('lost'))
+  const { seq } = await log.recordIntent(anIntent('lost'))
   await log.close()
   const files = await segmentsOf(folder)
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
   const holding = files[texts.findIndex((text) => text.includes('"lost"'))]
-  let lookedFor: { chain: string; seq: number }[] | undefined
-  const retention: Retention = { maximumBytes: 1, lookedFor: () => lookedFor }
+  let polledFor: { chain: string; seq: number }[] | undefined
+  const retention: Retention = { maxBytes: 1, inDoubtIntents: () => polledFor }
   const again = await openAuditLog(logOptions(folder, { retention, segmentBytes: 4_000 }))
   const write = async (): Promise<void> => {
-    for (let n = 0; n < 10; n += 1) await again.outcome(await again.intent(anIntent(`${n}`)), committed)
+    for (let n = 0; n < 10; n += 1)
+      await again.recordOutcome(await again.recordIntent(anIntent(`${n}`)), committed)
   }
   await write()
   expect((await segmentsOf(folder)).slice(0, files.length)).toEqual(files)
 
-  lookedFor = [{ chain: log.chain, seq }]
-  again.removeOld()
+  polledFor = [{ chain: log.chain, seq }]
+  again.prune()
   await eventually(async () => expect((await segmentsOf(folder))[0]).toBe(holding))
   await write()
   expect((await segmentsOf(folder))[0]).toBe(holding)
 
-  lookedFor = []
-  again.removeOld()
+  polledFor = []
+  again.prune()
   await eventually(async () => expect((await segmentsOf(folder))[0]).toContain(again.chain))
   await again.close()
   expect((await verifyAuditLog(folder)).ok).toBe(true)
@@ -127,15 +131,15 @@ it('a checkpoint that is not signed excuses nothing', async () => {
   const { folder, log } = await segmentedLog()
   await log.close()
   const [first = '', second = '', ...others] = await segmentsOf(folder)
-  const [kept] = (await readFile(join(folder, second), 'utf8')).split('\n')
-  const { chain, seq, prev } = JSON.parse(kept ?? '') as { chain: string; seq: number; prev: string }
+  const [retained] = (await readFile(join(folder, second), 'utf8')).split('\n')
+  const { chain, seq, prev } = JSON.parse(retained ?? '') as { chain: string; seq: number; prev: string }
   await rm(join(folder, first))
   await forge(join(folder, others.at(-1) ?? ''), (lines) => {
-    const place = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
+    const location = `"chain":"${chain}","seq":0,"time":"2027-01-31T00:00:00.000Z","prev":"00"`
     const through = JSON.stringify({ chain, seq: seq - 1, hash: prev })
     return [
       ...lines,
-      `{"v":1,"kind":"pruned",${place},"through":${through},"files":["${first}"],"hash":"00"}`,
+      `{"v":1,"kind":"pruned",${location},"through":${through},"files":["${first}"],"hash":"00"}`,
     ]
   })
   expect((await verifyAuditLog(folder)).ok).toBe(true)

@@ -11,7 +11,8 @@ import { anIntent, committed, logOptions, ofKind, recordsOf, segmentsOf, tempora
 import { forge, keyOf } from './forging.ts'
 
 async function writeChanges(log: AuditLog, count: number): Promise<void> {
-  for (let n = 0; n < count; n += 1) await log.outcome(await log.intent(anIntent(`${n}`)), committed)
+  for (let n = 0; n < count; n += 1)
+    await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
 }
 
 /** A closed log of so many changes. */
@@ -57,7 +58,7 @@ it('every segment ends in a seal, and no more records than allowed stand between
 it('a record waits for its seal no longer than it is told, also when nothing follows', async () => {
   const folder = await temporaryFolder()
   const log = await openAuditLog(logOptions(folder, { sealMs: 20 }))
-  await log.intent(anIntent('a'))
+  await log.recordIntent(anIntent('a'))
   await eventually(async () => expect((await recordsOf(folder)).at(-1)?.kind).toBe('seal'))
   await log.close()
 })
@@ -156,7 +157,7 @@ it('what a crash left unsigned is signed by the next start, and a key may change
 it('the outcomes that a start adds for open intents are signed before the log is used', async () => {
   const [folder, crashed] = [await temporaryFolder(), await temporaryFolder()]
   const log = await openAuditLog(logOptions(folder))
-  await log.intent(anIntent('open'))
+  await log.recordIntent(anIntent('open'))
   const [file = ''] = await segmentsOf(folder)
   await writeFile(join(crashed, file), await readFile(join(folder, file)))
   await log.close()

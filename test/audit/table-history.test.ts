@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { MadeVersion } from '../../src/audit/records.ts'
-import { TableHistory, type BegunChange } from '../../src/audit/table-history.ts'
+import type { CreatedVersion } from '../../src/audit/records.ts'
+import { TableHistory, type StartedChange } from '../../src/audit/table-history.ts'
 
 const id = ['sales', 'orders']
 
-function begun(
+function started(
   history: TableHistory,
   request: string,
   operation: 'InsertIntoTable' | 'DropTable' = 'InsertIntoTable',
@@ -13,13 +13,13 @@ function begun(
   return history.begin({ request, operation, id, details: {} })
 }
 
-function made(version: number, branch?: string): MadeVersion[] {
+function made(version: number, branch?: string): CreatedVersion[] {
   return [{ id, version, ...(branch !== undefined && { branch }) }]
 }
 
 /** One change after the other. */
 function passed(history: TableHistory, ...versions: number[]) {
-  return versions.flatMap((version) => history.end(begun(history, `r${version}`), made(version)))
+  return versions.flatMap((version) => history.end(started(history, `r${version}`), made(version)))
 }
 
 it('a version whose predecessors never passed shows that they were made elsewhere', () => {
@@ -27,13 +27,13 @@ it('a version whose predecessors never passed shows that they were made elsewher
   expect(passed(history, 7, 8, 9)).toEqual([])
   expect(passed(history, 12)).toEqual([{ id, from: 10, to: 11 }])
   expect(passed(history, 13)).toEqual([])
-  expect(history.newest(id, undefined)).toBe(13)
+  expect(history.getNewestVersion(id, undefined)).toBe(13)
 })
 
 it('answers that overtake each other are no gap', () => {
   const history = new TableHistory()
   passed(history, 1)
-  const [second, third] = [begun(history, 'a'), begun(history, 'b')]
+  const [second, third] = [started(history, 'a'), started(history, 'b')]
   expect(history.end(third, made(3))).toEqual([])
   expect(history.end(second, made(2))).toEqual([])
 })
@@ -41,9 +41,9 @@ it('answers that overtake each other are no gap', () => {
 it('a gap counts when every change has ended that may have filled it, however much goes on', () => {
   const history = new TableHistory()
   passed(history, 1)
-  const slow = begun(history, 'slow')
+  const slow = started(history, 'slow')
   expect(passed(history, 3)).toEqual([])
-  const later = begun(history, 'later')
+  const later = started(history, 'later')
   expect(passed(history, 4)).toEqual([])
   expect(history.end(slow, 'nothing')).toEqual([{ id, from: 2, to: 2 }])
   expect(history.end(later, made(5))).toEqual([])
@@ -53,8 +53,8 @@ it('after a change of which nobody knows the version, or a drop, the history beg
   for (const operation of ['InsertIntoTable', 'DropTable'] as const) {
     const history = new TableHistory()
     passed(history, 8, 9)
-    history.end(begun(history, 'x', operation), 'unclear')
-    expect(history.newest(id, undefined)).toBeUndefined()
+    history.end(started(history, 'x', operation), 'unclear')
+    expect(history.getNewestVersion(id, undefined)).toBeUndefined()
     expect(passed(history, 1, 2)).toEqual([])
   }
 })
@@ -62,7 +62,7 @@ it('after a change of which nobody knows the version, or a drop, the history beg
 it('what was begun before a version that nobody knows, and shows after it, is no beginning', () => {
   const history = new TableHistory()
   passed(history, 1)
-  const [second, third] = [begun(history, 'second'), begun(history, 'third, of which nobody knows')]
+  const [second, third] = [started(history, 'second'), started(history, 'third, of which nobody knows')]
   history.end(third, 'unclear')
   expect(history.end(second, made(2))).toEqual([])
   expect(passed(history, 4, 5)).toEqual([])
@@ -81,8 +81,8 @@ it('branches have versions of their own', () => {
 it('it says who made a version', () => {
   const history = new TableHistory()
   passed(history, 1, 2)
-  expect(history.makerOf(id, undefined, 2)).toBe('r2')
-  expect(history.makerOf(id, undefined, 3)).toBeUndefined()
+  expect(history.findMaker(id, undefined, 2)).toBe('r2')
+  expect(history.findMaker(id, undefined, 3)).toBeUndefined()
 })
 
 /** What happens to a table: changes begin and end in any order, and some versions are made elsewhere. */
@@ -100,28 +100,28 @@ function play(
 ) {
   const pick = <Item>(items: Item[]): Item | undefined =>
     items.splice((numbers.next().value ?? 0) % Math.max(1, items.length), 1)[0]
-  const [open, answers]: [BegunChange[], (readonly [BegunChange, number])[]] = [[], []]
+  const [open, responses]: [StartedChange[], (readonly [StartedChange, number])[]] = [[], []]
   const [elsewhere, passing, flagged]: [number[], number[], number[]] = [[], [], []]
   let newest = before
-  const end = (change: BegunChange, how: MadeVersion[] | 'nothing' | 'unclear') => {
+  const end = (change: StartedChange, how: CreatedVersion[] | 'nothing' | 'unclear') => {
     for (const { from, to } of history.end(change, how)) {
       for (let version = from; version <= to; version += 1) flagged.push(version)
     }
   }
   const perform = (step: (typeof steps)[number]) => {
     const change = step === 'make' || step === 'fail' ? pick(open) : undefined
-    const answer = step === 'answer' || step === 'lose' ? pick(answers) : undefined
-    if (step === 'begin') open.push(begun(history, 'x'))
+    const response = step === 'answer' || step === 'lose' ? pick(responses) : undefined
+    if (step === 'begin') open.push(started(history, 'x'))
     if (step === 'elsewhere') elsewhere.push((newest += 1))
-    if (step === 'make' && change) answers.push([change, (newest += 1)])
+    if (step === 'make' && change) responses.push([change, (newest += 1)])
     if (step === 'fail' && change) end(change, 'nothing')
-    if (answer) passing.push(answer[1])
-    if (answer) end(answer[0], step === 'lose' ? 'unclear' : made(answer[1]))
+    if (response) passing.push(response[1])
+    if (response) end(response[0], step === 'lose' ? 'unclear' : made(response[1]))
   }
   for (const step of steps) perform(step)
   while (open.length > 0) perform('fail')
-  while (answers.length > 0) perform('answer')
-  for (const version of [newest + 1, newest + 2]) end(begun(history, 'last'), made(version))
+  while (responses.length > 0) perform('answer')
+  for (const version of [newest + 1, newest + 2]) end(started(history, 'last'), made(version))
   return { elsewhere, passing, flagged }
 }
 

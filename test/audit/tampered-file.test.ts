@@ -2,8 +2,8 @@ import { appendFile, readdir, readFile, rename, rm, truncate, writeFile } from '
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import type { AuditNote } from '../../src/audit/audit-note.ts'
-import { lookMs } from '../../src/audit/chain-writer.ts'
+import type { AuditLogEvent } from '../../src/audit/audit-note.ts'
+import { fileCheckIntervalMs } from '../../src/audit/chain-writer.ts'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { verifyAuditLog } from '../../src/audit/verify.ts'
 import { anIntent, logOptions, ofKind, recordsOf, segmentsOf, temporaryFolder } from './entries.ts'
@@ -12,15 +12,15 @@ import { keyOf } from './forging.ts'
 /** Does that to the file of an open log, and answers the log after two more intents. */
 async function tamperedLog(tamper: (path: string) => Promise<unknown>) {
   const folder = await temporaryFolder()
-  const notes: AuditNote[] = []
-  const log = await openAuditLog(logOptions(folder, { noted: (note) => notes.push(note) }))
-  await log.intent(anIntent('before'))
+  const notes: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
+  await log.recordIntent(anIntent('before'))
   const [file = ''] = await segmentsOf(folder)
   await tamper(join(folder, file))
   // Now the next record looks at the file.
-  await pause(lookMs + 1)
-  await log.intent(anIntent('after'))
-  await log.intent(anIntent('later'))
+  await pause(fileCheckIntervalMs + 1)
+  await log.recordIntent(anIntent('after'))
+  await log.recordIntent(anIntent('later'))
   await log.close()
   expect(notes.filter(({ what }) => what === 'tampered')).toHaveLength(1)
   const records = await recordsOf(folder)
@@ -71,7 +71,7 @@ it('what is tampered with while record follows record is found before the log is
   const log = await openAuditLog(logOptions(folder))
   const [file = ''] = await segmentsOf(folder)
   for (let n = 0; n < 5; n += 1) {
-    await log.intent(anIntent(`before ${n}`))
+    await log.recordIntent(anIntent(`before ${n}`))
     await rm(join(folder, file), { force: true })
   }
   await log.close()
@@ -82,12 +82,12 @@ it('what is tampered with while record follows record is found before the log is
 
 it('records that follow a cut at once do not hide it', async () => {
   const folder = await temporaryFolder()
-  const notes: AuditNote[] = []
-  const log = await openAuditLog(logOptions(folder, { noted: (note) => notes.push(note) }))
+  const notes: AuditLogEvent[] = []
+  const log = await openAuditLog(logOptions(folder, { onEvent: (note) => notes.push(note) }))
   const [file = ''] = await segmentsOf(folder)
-  await log.intent(anIntent('before'))
+  await log.recordIntent(anIntent('before'))
   await truncate(join(folder, file), 100)
-  await Promise.all([log.intent(anIntent('at once')), log.intent(anIntent('too'))])
+  await Promise.all([log.recordIntent(anIntent('at once')), log.recordIntent(anIntent('too'))])
   await log.close()
   expect(notes).toContainEqual({ what: 'tampered', file, trouble: 'resized' })
   expect(await verifyAuditLog(folder)).toMatchObject({ ok: false, problem: { file } })

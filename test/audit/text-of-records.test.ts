@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { idText, member, quoted } from '../../src/audit/json-text.ts'
-import { outcomeRecord, resolvedRecord } from '../../src/audit/loose-records.ts'
+import { idToJson, memberToJson, stringToJson } from '../../src/audit/json-text.ts'
+import { createOutcomeRecord, createResolvedRecord } from '../../src/audit/loose-records.ts'
 import { openRedaction, redactionSchema } from '../../src/audit/redaction.ts'
-import { requestRecords } from '../../src/audit/request-records.ts'
+import { createRequestRecordFactory } from '../../src/audit/request-records.ts'
 import type {
   AuditedPrincipal,
   IntentEntry,
@@ -72,21 +72,21 @@ const shownPrincipal = (caller: AuditedPrincipal): Ordered<AuditedPrincipal> => 
 it('texts, ids and members are written as JSON.stringify writes them', () => {
   fc.assert(
     fc.property(text, id, (anyText, anyId) => {
-      expect(quoted(anyText)).toBe(JSON.stringify(anyText))
-      expect(idText(anyId)).toBe(JSON.stringify(anyId))
+      expect(stringToJson(anyText)).toBe(JSON.stringify(anyText))
+      expect(idToJson(anyId)).toBe(JSON.stringify(anyId))
     }),
   )
   fc.assert(
     fc.property(fc.oneof(text, number, json, fc.constant(undefined), fc.constant(Number.NaN)), (value) => {
-      expect(`"first":0${member('name', value)}`).toBe(slowText({ first: 0, name: value }))
+      expect(`"first":0${memberToJson('name', value)}`).toBe(slowText({ first: 0, name: value }))
     }),
   )
-  expect(() => member('name', 7n)).toThrow(TypeError)
+  expect(() => memberToJson('name', 7n)).toThrow(TypeError)
 })
 
 it('an intent is written as JSON.stringify writes its members', async () => {
   const redaction = await someRedaction()
-  const records = requestRecords(redaction)
+  const records = createRequestRecordFactory(redaction)
   const objects = fc.array(
     fc.record({ operation, id, details: maybe(details), before: maybe(fc.nat()) }, { noNullPrototype: true }),
   )
@@ -111,7 +111,10 @@ it('an intent is written as JSON.stringify writes its members', async () => {
     request: intent.request,
     operation: intent.operation,
     id: intent.id,
-    objects: intent.objects?.map((object) => ({ ...object, details: redaction.details(object.details) })),
+    objects: intent.objects?.map((object) => ({
+      ...object,
+      details: redaction.redactDetails(object.details),
+    })),
     effect: intent.effect,
     principal: shownPrincipal(intent.principal),
     rule: intent.rule,
@@ -122,20 +125,20 @@ it('an intent is written as JSON.stringify writes its members', async () => {
     database: intent.database,
     before: intent.before,
     facts: intent.facts,
-    details: redaction.details(intent.details),
+    details: redaction.redactDetails(intent.details),
   })
   fc.assert(
     fc.property(entry, (intent) => {
-      expect(records.intent(intent).members).toBe(slowText(slow(intent)))
+      expect(records.createIntent(intent).members).toBe(slowText(slow(intent)))
       // What was written once is found again.
-      expect(records.intent(intent).members).toBe(slowText(slow(intent)))
+      expect(records.createIntent(intent).members).toBe(slowText(slow(intent)))
     }),
   )
 })
 
 it('a refusal is written as JSON.stringify writes its members', async () => {
   const redaction = await someRedaction()
-  const records = requestRecords(redaction)
+  const records = createRequestRecordFactory(redaction)
   const optional = { operation, id, principal, rule, policyRevision: text, context, details }
   const entry: fc.Arbitrary<RefusalEntry> = fc.record(
     { request: text, status: fc.nat(), reason: text, client: text, ...optional },
@@ -152,11 +155,11 @@ it('a refusal is written as JSON.stringify writes its members', async () => {
     policyRevision: refusal.policyRevision,
     client: refusal.client,
     context: only(refusal.context, 'tenant'),
-    details: redaction.details(refusal.details),
+    details: redaction.redactDetails(refusal.details),
   })
   fc.assert(
     fc.property(entry, (refusal) => {
-      expect(records.refusal(refusal).members).toBe(slowText(slow(refusal)))
+      expect(records.createRefusal(refusal).members).toBe(slowText(slow(refusal)))
     }),
   )
 })
@@ -190,17 +193,17 @@ it('what became of a change is written as JSON.stringify writes its members', ()
         durationMs,
         details,
       }
-      const { members, tables } = outcomeRecord(intent, entry)
+      const { members, tables } = createOutcomeRecord(intent, entry)
       expect(members).toBe(slowText({ request: intent.request, intentSeq: intent.seq, ...ordered }))
       expect(tables).toBe(intent.tables)
     }),
   )
   fc.assert(
     fc.property(resolved, (entry) => {
-      const { result, evidence, looks, versions, outOfBand } = entry
-      const ordered: Ordered<ResolvedEntry> = { result, evidence, looks, versions, outOfBand }
-      const place = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
-      expect(resolvedRecord(intent, entry).members).toBe(slowText({ ...place, ...ordered }))
+      const { result, evidence, looks: polls, versions, outOfBand } = entry
+      const ordered: Ordered<ResolvedEntry> = { result, evidence, looks: polls, versions, outOfBand }
+      const location = { request: intent.request, intentSeq: intent.seq, intentChain: intent.chain }
+      expect(createResolvedRecord(intent, entry).members).toBe(slowText({ ...location, ...ordered }))
     }),
   )
 })

@@ -1,7 +1,7 @@
 // Writes intents from sixteen loops and prints "chain seq" for each that resolved, until it is killed.
 import { writeSync } from 'node:fs'
 import { openAuditLog } from '../../src/audit/log.ts'
-import { isCode } from '../../src/audit/system-error.ts'
+import { hasErrorCode } from '../../src/audit/system-error.ts'
 import { anIntent, committed } from './intents.ts'
 
 const [folder = '', segmentBytes] = process.argv.slice(2)
@@ -14,9 +14,9 @@ const log = await openAuditLog({
 
 async function writeForever(loop: number): Promise<void> {
   for (let count = 0; ; count += 1) {
-    const receipt = await log.intent(anIntent(`${log.chain} ${loop} ${count}`))
+    const receipt = await log.recordIntent(anIntent(`${log.chain} ${loop} ${count}`))
     print(`${log.chain} ${receipt.seq}\n`)
-    if (count % 3 > 0) await log.outcome(receipt, committed)
+    if (count % 3 > 0) await log.recordOutcome(receipt, committed)
   }
 }
 
@@ -29,7 +29,7 @@ function print(line: string): void {
       writeSync(1, line)
       return
     } catch (error) {
-      if (!isCode(error, 'EAGAIN')) throw error
+      if (!hasErrorCode(error, 'EAGAIN')) throw error
     }
   }
 }

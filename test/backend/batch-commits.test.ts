@@ -3,7 +3,7 @@ import { copyFile, mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 import { committer, type VersionRequest } from './staged-manifests.ts'
 
 async function withTables() {
@@ -57,8 +57,8 @@ it('versions of several tables are created at once, and answered in the order of
     versions: [await describe('a', 3), await describe('n$b', 2), await describe('a', 2)],
   })
   expect(json).toMatchObject({ versions: [{ version: 3, metadata: { author: 'ann' } }, {}, {}] })
-  expect(await post('/v1/table/a/count_rows', {})).toEqual(answerOf(5))
-  expect(await post('/v1/table/n$b/count_rows', {})).toEqual(answerOf(4))
+  expect(await post('/v1/table/a/count_rows', {})).toEqual(responseOf(5))
+  expect(await post('/v1/table/n$b/count_rows', {})).toEqual(responseOf(4))
   expect(await leftBehind(dataFolder, a, b)).toEqual([])
 })
 
@@ -70,9 +70,9 @@ it('a batch that is sent once more is the same success', async () => {
   ]
   const first = await batchCreate(entries)
   await restart()
-  expect(await batchCreate(entries)).toEqual(answerOf(first.json))
+  expect(await batchCreate(entries)).toEqual(responseOf(first.json))
   expect(await batchCreate(entries.slice(0, 1))).toEqual(
-    answerOf({ versions: (first.json as { versions: unknown[] }).versions.slice(0, 1) }),
+    responseOf({ versions: (first.json as { versions: unknown[] }).versions.slice(0, 1) }),
   )
 })
 
@@ -103,7 +103,7 @@ it('a batch can declare, create, delete and deregister together', async () => {
     ],
   })
   expect(await versionsOf('a')).toEqual([2])
-  expect(await get('/v1/table')).toEqual(answerOf({ tables: ['a', 'n$b', 'n$new', 'old'] }))
+  expect(await get('/v1/table')).toEqual(responseOf({ tables: ['a', 'n$b', 'n$new', 'old'] }))
 })
 
 it('the first versions of a declared table give it its data', async () => {
@@ -115,7 +115,7 @@ it('the first versions of a declared table give it its data', async () => {
   await copyFile(join(a, '_versions', name), staging)
   expect((await batchCreate([{ id: ['d'], version: 1, manifest_path: staging.slice(1) }])).status).toBe(200)
   expect(await post('/v1/table/d/describe', { check_declared: true })).toEqual(
-    answerOf(expect.objectContaining({ is_only_declared: false })),
+    responseOf(expect.objectContaining({ is_only_declared: false })),
   )
 })
 
@@ -124,8 +124,8 @@ it('one change that is refused refuses all', async () => {
   const client = await committer(a)
   const [a2, a3] = [await client.stage(), await client.stage()]
   const b2 = await (await committer(b)).stage()
-  const gone = await (await committer(b)).stage()
-  await rm(`/${gone.manifest_path}`)
+  const closed = await (await committer(b)).stage()
+  await rm(`/${closed.manifest_path}`)
   const good = [
     { declare_table: { id: ['n', 'new'] } },
     { create_table_version: entry(['n', 'b'], b2) },
@@ -139,7 +139,7 @@ it('one change that is refused refuses all', async () => {
     [{ create_table_version: entry(['n', 'b'], b2) }, errorOf('InvalidInput')],
     [{ create_table_version: entry(['a'], b2) }, errorOf('InvalidInput')],
     [{ create_table_version: { ...entry(['a'], a2), manifest_size: 7 } }, errorOf('InvalidInput')],
-    [{ create_table_version: { ...entry(['a'], gone), version: 2 } }, errorOf('InvalidInput')],
+    [{ create_table_version: { ...entry(['a'], closed), version: 2 } }, errorOf('InvalidInput')],
     [{ create_table_version: { ...a2 } }, errorOf('InvalidInput')],
     [{ create_table_version: { ...entry([], a2) } }, errorOf('InvalidInput')],
     [{ create_table_version: { ...entry(['a', ''], a2) } }, errorOf('InvalidInput')],
@@ -167,7 +167,7 @@ it('one change that is refused refuses all', async () => {
     }
   }
   expect(await batchCommit([])).toEqual(errorOf('InvalidInput'))
-  expect(await get('/v1/table')).toEqual(answerOf({ tables: ['a', 'n$b', 'old'] }))
+  expect(await get('/v1/table')).toEqual(responseOf({ tables: ['a', 'n$b', 'old'] }))
   expect([await versionsOf('a'), await versionsOf('n$b')]).toEqual([[1], [1]])
   expect(await readdir(join(dataFolder, 'commits'))).toEqual([])
   expect((await batchCommit([...good, { create_table_version: entry(['a'], a2) }])).status).toBe(200)
@@ -192,7 +192,7 @@ it('of many batches for the same versions exactly one wins, whatever their order
     expect(statuses.filter((status) => status === 409)).toHaveLength(3)
   }
   expect(await versionsOf('a')).toEqual(await versionsOf('n$b'))
-  expect(await post('/v1/table/a/count_rows', {})).toEqual(answerOf(11))
+  expect(await post('/v1/table/a/count_rows', {})).toEqual(responseOf(11))
 })
 
 it('batches and the writes of others keep one chain of versions', async () => {
@@ -210,7 +210,7 @@ it('batches and the writes of others keep one chain of versions', async () => {
     expect(inserted.status).toBe(200)
     expect([200, 409]).toContain(status)
     if (status === 200) committed += 1
-    expect(await post('/v1/table/a/count_rows', {})).toEqual(answerOf(3 + round + committed))
-    expect(await post('/v1/table/n$b/count_rows', {})).toEqual(answerOf(3 + committed))
+    expect(await post('/v1/table/a/count_rows', {})).toEqual(responseOf(3 + round + committed))
+    expect(await post('/v1/table/n$b/count_rows', {})).toEqual(responseOf(3 + committed))
   }
 })

@@ -3,11 +3,11 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, onTestFinished, it } from 'vitest'
-import type { CatalogParts } from '../../src/backend/catalog/catalog-parts.ts'
+import type { CatalogContext } from '../../src/backend/catalog/catalog-parts.ts'
 import { batchCommitTables } from '../../src/backend/catalog/commit-batch.ts'
 import { createTableVersion } from '../../src/backend/catalog/create-table-version.ts'
 import { describeTable } from '../../src/backend/catalog/describe-table.ts'
-import { openCatalog } from '../../src/backend/catalog/open-catalog.ts'
+import { openCatalogContext } from '../../src/backend/catalog/open-catalog.ts'
 import { countTableRows, insertIntoTable, queryTable } from '../../src/backend/catalog/rows.ts'
 import { describeTableVersion, listTableVersions } from '../../src/backend/catalog/table-versions.ts'
 import type { ManifestStore } from '../../src/backend/engine/engine.ts'
@@ -17,7 +17,7 @@ import { openStorage } from '../../src/backend/storage/open-storage.ts'
 import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
 import { backendSettings, usesPostgres } from './backend-settings.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, runningBackend } from './running-backend.ts'
+import { responseOf, runningBackend } from './running-backend.ts'
 import { committer } from './staged-manifests.ts'
 import { everyInTheLongForm } from '../thorough.ts'
 
@@ -25,7 +25,7 @@ const engine = openEngine()
 const silent = pino({ level: 'silent' })
 
 /** The work of a batch in storage, in its order. */
-const steps = ['keep', 'publishKept', 'remove'] as const
+const steps = ['retain', 'publishRetained', 'remove'] as const
 
 /** A manifest store whose work in storage does what `around` makes of it. */
 function meddledManifests(
@@ -39,9 +39,9 @@ function meddledManifests(
   return { ...manifests, ...(Object.fromEntries(meddled) as Partial<ManifestStore>) }
 }
 
-async function openOn(dataFolder: string, manifests: ManifestStore): Promise<CatalogParts> {
+async function openOn(dataFolder: string, manifests: ManifestStore): Promise<CatalogContext> {
   const settings = backendSettings(dataFolder)
-  return await openCatalog(settings, await openStorage(settings.data), engine, manifests, silent)
+  return await openCatalogContext(settings, await openStorage(settings.data), engine, manifests, silent)
 }
 
 /** Two tables that are there, one to be declared, one to be deregistered, and a batch that changes them all. */
@@ -68,7 +68,7 @@ async function withBatch() {
     { deregister_table: { id: ['old'] } },
   ]
   /** What a client can see of it. */
-  const look = async () => ({
+  const poll = async () => ({
     tables: ((await get('/v1/table')).json as { tables: string[] }).tables,
     rows: [(await get('/v1/table/a/count_rows')).json, (await get('/v1/table/b/count_rows')).json],
     versions: await Promise.all(
@@ -86,7 +86,7 @@ async function withBatch() {
       .flat()
       .filter((name) => name.includes('.manifest-')),
   ]
-  return { ...backend, operations, staged: [a3, a4, b3], look, leftBehind }
+  return { ...backend, operations, staged: [a3, a4, b3], look: poll, leftBehind }
 }
 
 const before = {
@@ -125,8 +125,8 @@ const withSqlite = it.skipIf(usesPostgres())
 withSqlite.each(moments)(
   'a batch that ends %s %s %i is there wholly or not at all',
   async (when, step, nth, expected) => {
-    const { stop, restart, post, dataFolder, operations, staged, look, leftBehind } = await withBatch()
-    expect(await look()).toEqual(before)
+    const { stop, restart, post, dataFolder, operations, staged, look: poll, leftBehind } = await withBatch()
+    expect(await poll()).toEqual(before)
     await stop()
     const calls: string[] = []
     const process = new EventEmitter()
@@ -151,19 +151,19 @@ withSqlite.each(moments)(
     if (expected === after)
       await Promise.all(staged.map(({ manifest_path }) => rm(`/${manifest_path}`, { force: true })))
     await restart()
-    expect(await look()).toEqual(expected)
+    expect(await poll()).toEqual(expected)
     expect(await readdir(join(dataFolder, 'commits'))).toEqual([])
     if (expected === after) {
       expect(await leftBehind()).toEqual([])
     } else {
       // No manifest is lost: the same batch can be sent again.
       expect((await post('/v1/table/batch-commit', { operations })).status).toBe(200)
-      expect(await look()).toEqual(after)
+      expect(await poll()).toEqual(after)
     }
   },
 )
 
-type Use = (catalog: CatalogParts) => Promise<unknown>
+type Use = (catalog: CatalogContext) => Promise<unknown>
 
 const uses: readonly [string, Use][] = [
   ['lists its versions', (catalog) => listTableVersions(catalog, ['a'], read('ListTableVersions', {}))],
@@ -215,7 +215,7 @@ function read(name: keyof typeof operationSchemas, members: object): never {
 it.each(everyInTheLongForm(uses, 3))(
   'who %s finds what a batch committed, though its manifests could not be published',
   async (_what, use) => {
-    const { stop, restart, get, dataFolder, operations, look } = await withBatch()
+    const { stop, restart, get, dataFolder, operations, look: poll } = await withBatch()
     await stop()
     let isBroken = true
     const manifests = meddledManifests((name, work) =>
@@ -237,8 +237,8 @@ it.each(everyInTheLongForm(uses, 3))(
     expect((await openManifestStore().describe(locationOf(results), 4, undefined))?.version).toBe(4)
     await close()
     await restart()
-    expect((await look()).versions[1]).toEqual([2, 3])
-    expect(await get('/v1/table/b/count_rows')).toEqual(answerOf(5))
+    expect((await poll()).versions[1]).toEqual([2, 3])
+    expect(await get('/v1/table/b/count_rows')).toEqual(responseOf(5))
   },
 )
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { tableFromIPC } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { orders, schemaOnly, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 /** A table with the versions 1 and 2, of 2 and 3 rows. */
 async function withVersions() {
@@ -18,9 +18,11 @@ async function withVersions() {
 it('a branch is made, listed and deleted', async () => {
   const { branch, get } = await withVersions()
   const before = Math.floor(Date.now() / 1000)
-  expect(await branch('create', { name: 'dev' })).toEqual(answerOf({}))
-  expect(await branch('create', { name: 'team/x', from_branch: 'dev' })).toEqual(answerOf({}))
-  expect(await branch('create', { name: 'old', from_branch: 'main', from_version: 1 })).toEqual(answerOf({}))
+  expect(await branch('create', { name: 'dev' })).toEqual(responseOf({}))
+  expect(await branch('create', { name: 'team/x', from_branch: 'dev' })).toEqual(responseOf({}))
+  expect(await branch('create', { name: 'old', from_branch: 'main', from_version: 1 })).toEqual(
+    responseOf({}),
+  )
   const { json } = await branch('list')
   const facts = { createAt: expect.any(Number), manifestSize: expect.any(Number), metadata: {} }
   expect(json).toEqual({
@@ -39,7 +41,7 @@ it('a branch is made, listed and deleted', async () => {
       ((await get('/v1/table/t/branches/list?page_token=old')).json as { branches: object }).branches,
     ),
   ).toEqual(['team/x'])
-  expect(await branch('delete', { name: 'team/x' })).toEqual(answerOf({}))
+  expect(await branch('delete', { name: 'team/x' })).toEqual(responseOf({}))
   expect(await branch('delete', { name: 'team/x' })).toEqual(errorOf('TableBranchNotFound'))
 })
 
@@ -96,8 +98,8 @@ it('a branch or a version that does not exist is never answered with another', a
       })
       expect([path, json]).toEqual([path, expect.objectContaining({ code: 22 })])
     }
-    const needsVersion = ['describe', 'count_rows', 'query', 'restore', 'index/list', 'index/i/stats']
-    if (!needsVersion.includes(path)) continue
+    const permissionsVersion = ['describe', 'count_rows', 'query', 'restore', 'index/list', 'index/i/stats']
+    if (!permissionsVersion.includes(path)) continue
     for (const point of [{ version: 9 }, { version: 9, branch: 'dev' }, { version: 1, branch: 'dev' }]) {
       const { json } = await post(`/v1/table/t/${path}`, { ...body, ...point })
       expect([path, json]).toEqual([path, expect.objectContaining({ code: 11 })])
@@ -149,8 +151,8 @@ it('a branch of a branch or of a version that does not exist is not made, and le
 
 it('of many who make the same branch one succeeds', async () => {
   const { branch } = await withVersions()
-  const answers = await Promise.all(Array.from({ length: 5 }, () => branch('create', { name: 'x' })))
-  expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+  const responses = await Promise.all(Array.from({ length: 5 }, () => branch('create', { name: 'x' })))
+  expect(responses.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
     200, 409, 409, 409, 409,
   ])
   expect(await branch('create', { name: 'x' })).toEqual(errorOf('TableBranchAlreadyExists'))
@@ -166,17 +168,17 @@ it('a branch that others come from, or that a tag is of, is not deleted', async 
   expect((await post('/v1/table/t/tags/version', { tag: 'v' })).json).toEqual({ version: 2, branch: 'dev' })
   expect(await branch('delete', { name: 'dev' })).toEqual(errorOf('InvalidInput'))
   await post('/v1/table/t/tags/delete', { tag: 'v' })
-  expect(await branch('delete', { name: 'dev' })).toEqual(answerOf({}))
+  expect(await branch('delete', { name: 'dev' })).toEqual(responseOf({}))
 })
 
 it('a branch is deleted while rows are written to it, and then its name is free', async () => {
   const { branch, post, count } = await withVersions()
   for (let round = 0; round < 5; round += 1) {
-    expect(await branch('create', { name: 'busy' })).toEqual(answerOf({}))
+    expect(await branch('create', { name: 'busy' })).toEqual(responseOf({}))
     const inserts = Array.from({ length: 4 }, () =>
       post('/v1/table/t/insert?branch=busy', streamOf(orders(1))),
     )
-    expect(await branch('delete', { name: 'busy' })).toEqual(answerOf({}))
+    expect(await branch('delete', { name: 'busy' })).toEqual(responseOf({}))
     for (const { status } of await Promise.all(inserts)) expect([200, 404]).toContain(status)
   }
   expect(await count()).toBe(3)
@@ -189,7 +191,7 @@ it('a name is free again after its branch is deleted, and branches beneath it ar
   await post('/v1/table/t/insert?branch=a', streamOf(orders(9)))
   await branch('delete', { name: 'a' })
   expect(await post('/v1/table/t/version/list?branch=a')).toEqual(errorOf('TableBranchNotFound'))
-  expect(await branch('create', { name: 'a', from_version: 1 })).toEqual(answerOf({}))
+  expect(await branch('create', { name: 'a', from_version: 1 })).toEqual(responseOf({}))
   expect([await count({ branch: 'a' }), await count({ branch: 'a/b' })]).toEqual([2, 3])
 })
 
@@ -198,7 +200,7 @@ it('what an interrupted client left of a branch takes its name until it is delet
   await branch('create', { name: 'a' })
   await rename(join(location, '_refs', 'branches', 'a.json'), join(location, 'gone'))
   await mkdir(join(location, 'tree', 'b'))
-  expect(await branch('list')).toEqual(answerOf({ branches: {} }))
+  expect(await branch('list')).toEqual(responseOf({ branches: {} }))
   expect(await branch('create', { name: 'a' })).toEqual(errorOf('TableBranchAlreadyExists'))
   expect((await branch('delete', { name: 'a' })).status).toBe(200)
   expect((await branch('create', { name: 'a' })).status).toBe(200)

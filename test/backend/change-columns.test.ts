@@ -3,7 +3,7 @@ import { tableFromIPC } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import type { ErrorName } from '../../src/interface/errors.ts'
 import { orders, rowsOf, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 async function withTable() {
   const backend = await runningBackend()
@@ -29,7 +29,7 @@ it('columns are added with the values of expressions', async () => {
     { name: 'double', expression: 'id * 2' },
     { name: 'empty', expression: 'cast(null as string)', computed: null, virtual_column: null },
   ]
-  expect(await post('/v1/table/t/add_columns', { new_columns: added })).toEqual(answerOf({ version: 2 }))
+  expect(await post('/v1/table/t/add_columns', { new_columns: added })).toEqual(responseOf({ version: 2 }))
   expect(await columns()).toEqual([
     'id int32',
     'name utf8',
@@ -37,15 +37,15 @@ it('columns are added with the values of expressions', async () => {
     'double int32',
     'empty utf8',
   ])
-  const answer = await post('/v1/table/t/query', { k: 9, filter: 'id = 2', columns: ['double', 'empty'] })
-  expect(rowsOf(tableFromIPC(answer.bytes()))).toEqual([{ double: 4, empty: null }])
+  const response = await post('/v1/table/t/query', { k: 9, filter: 'id = 2', columns: ['double', 'empty'] })
+  expect(rowsOf(tableFromIPC(response.bytes()))).toEqual([{ double: 4, empty: null }])
 })
 
 it('columns are renamed, and get other types', async () => {
   const { post, columns } = await withTable()
   const alter = (...alterations: object[]) => post('/v1/table/t/alter_columns', { alterations })
   expect(await alter({ path: 'name', rename: 'title', nullable: true, data_type: null })).toEqual(
-    answerOf({ version: 2 }),
+    responseOf({ version: 2 }),
   )
   const item = { name: 'item', nullable: true, type: { type: 'float64' } }
   const vector = { type: 'fixed_size_list', length: 2, fields: [item] }
@@ -55,9 +55,9 @@ it('columns are renamed, and get other types', async () => {
     [{ type: 'large_string' }, 'large_utf8'],
     [{ type: 'utf8' }, 'utf8'],
   ]
-  for (const [sent, answered] of types) {
+  for (const [sent, responded] of types) {
     expect((await alter({ path: 'title', data_type: sent })).status).toBe(200)
-    expect(await columns()).toContain(`title ${answered}`)
+    expect(await columns()).toContain(`title ${responded}`)
   }
   expect(
     (await alter({ path: 'id', data_type: 'int64' }, { path: 'embedding', data_type: vector })).status,
@@ -66,7 +66,7 @@ it('columns are renamed, and get other types', async () => {
   const { json } = await post('/v1/table/t/describe?load_detailed_metadata=true', {})
   expect(JSON.stringify(json)).toContain('"float64"')
   expect(await post('/v1/table/t/count_rows', { predicate: "title = 'order 1' and id = 1" })).toEqual(
-    answerOf(1),
+    responseOf(1),
   )
 })
 
@@ -79,10 +79,10 @@ it('columns and fields of nested columns are dropped', async () => {
   const nested = [{ name: 'nested', expression: "named_struct('a', id, 'b', name)" }]
   await post('/v1/table/t/add_columns', { new_columns: nested })
   expect(await post('/v1/table/t/drop_columns', { columns: ['name', 'nested.b'] })).toEqual(
-    answerOf({ version: 3 }),
+    responseOf({ version: 3 }),
   )
   expect(await columns()).toEqual(['id int32', 'embedding fixed_size_list', 'nested struct'])
-  expect(await post('/v1/table/t/count_rows', { predicate: 'nested.a = 1' })).toEqual(answerOf(1))
+  expect(await post('/v1/table/t/count_rows', { predicate: 'nested.a = 1' })).toEqual(responseOf(1))
 })
 
 it('metadata of fields is merged, replaced and removed', async () => {
@@ -93,15 +93,15 @@ it('metadata of fields is merged, replaced and removed', async () => {
   const update = (...updates: object[]) => post('/v1/table/t/update_field_metadata', { updates })
   expect(
     await update({ path: 'id', metadata: { a: '1', b: '2' } }, { path: 'nested.a', metadata: { c: '3' } }),
-  ).toEqual(answerOf({ version: 3, fields: { id: { a: '1', b: '2' }, 'nested.a': { c: '3' } } }))
+  ).toEqual(responseOf({ version: 3, fields: { id: { a: '1', b: '2' }, 'nested.a': { c: '3' } } }))
   expect(await update({ path: 'id', metadata: { a: null, d: '4' }, replace: null })).toEqual(
-    answerOf({ version: 4, fields: { id: { b: '2', d: '4' } } }),
+    responseOf({ version: 4, fields: { id: { b: '2', d: '4' } } }),
   )
   expect(await update({ path: 'id', metadata: { e: '5' }, replace: true })).toEqual(
-    answerOf({ version: 5, fields: { id: { e: '5' } } }),
+    responseOf({ version: 5, fields: { id: { e: '5' } } }),
   )
   expect(await update({ path: '`id`', metadata: { e: null } })).toEqual(
-    answerOf({ version: 6, fields: { '`id`': {} } }),
+    responseOf({ version: 6, fields: { '`id`': {} } }),
   )
 })
 
@@ -175,10 +175,10 @@ it('a type that is nested too deeply is refused', async () => {
 it('columns added at the same time are all there', async () => {
   const { post, columns } = await withTable()
   const names = Array.from({ length: 6 }, (_, index) => `c${index}`)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     names.map((name) => post('/v1/table/t/add_columns', { new_columns: [{ name, expression: 'id' }] })),
   )
-  expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200))
+  expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200))
   expect((await columns()).slice(3).toSorted()).toEqual(names.map((name) => `${name} int32`))
 })
 

@@ -3,18 +3,18 @@ import { Int32, Table, Utf8, tableFromIPC, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import type { ErrorName } from '../../src/interface/errors.ts'
 import { orders, rowsOf, schemaOnly, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 async function withTable() {
   const backend = await runningBackend()
   await backend.post('/v1/table/t/create', streamOf(orders(5)))
   const names = async () => {
-    const answer = await backend.post('/v1/table/t/query', {
+    const response = await backend.post('/v1/table/t/query', {
       k: 100,
       columns: ['id', 'name'],
       order_by: [{ column_name: 'id' }],
     })
-    return rowsOf(tableFromIPC(answer.bytes()))
+    return rowsOf(tableFromIPC(response.bytes()))
   }
   return { ...backend, names }
 }
@@ -33,11 +33,11 @@ it('a merge inserts what matches nothing, and updates what matches when told to'
   const { post, names } = await withTable()
   const merge = '/v1/table/t/merge_insert?on=id'
   expect(await post(merge, named({ 4: 'four', 5: 'five' }))).toEqual(
-    answerOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
+    responseOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
   )
   const updating = `${merge}&when_matched_update_all=true&when_not_matched_insert_all=false&use_index=false`
   expect(await post(updating, named({ 4: 'FOUR', 9: 'nine' }))).toEqual(
-    answerOf({ version: 3, num_inserted_rows: 0, num_updated_rows: 1, num_deleted_rows: 0 }),
+    responseOf({ version: 3, num_inserted_rows: 0, num_updated_rows: 1, num_deleted_rows: 0 }),
   )
   expect((await names()).slice(4)).toEqual([
     { id: 4, name: 'FOUR' },
@@ -56,7 +56,7 @@ it('conditions narrow what a merge updates and deletes', async () => {
     timeout: '1.5m',
   })
   expect(await post(`/v1/table/t/merge_insert?${query.toString()}`, named({ 0: 'zero', 1: 'one' }))).toEqual(
-    answerOf({ version: 2, num_inserted_rows: 0, num_updated_rows: 1, num_deleted_rows: 2 }),
+    responseOf({ version: 2, num_inserted_rows: 0, num_updated_rows: 1, num_deleted_rows: 2 }),
   )
   expect(await names()).toEqual([
     { id: 0, name: 'order 0' },
@@ -68,7 +68,7 @@ it('conditions narrow what a merge updates and deletes', async () => {
 it('several columns can tell what matches', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/merge_insert?on=id&on=name', named({ 1: 'order 1', 2: 'two' }))).toEqual(
-    answerOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
+    responseOf({ version: 2, num_inserted_rows: 1, num_updated_rows: 0, num_deleted_rows: 0 }),
   )
 })
 
@@ -81,7 +81,7 @@ it('a merge creates a table that is only declared, unless it inserts nothing', a
   )
   expect(await post(`${target}&branch=dev`, named({ 1: 'a' }))).toEqual(errorOf('TableBranchNotFound'))
   expect(await post(target, named({ 1: 'a', 2: 'b' }))).toEqual(
-    answerOf({ version: 1, num_inserted_rows: 2, num_updated_rows: 0, num_deleted_rows: 0 }),
+    responseOf({ version: 1, num_inserted_rows: 2, num_updated_rows: 0, num_deleted_rows: 0 }),
   )
 })
 
@@ -130,7 +130,7 @@ it('a merge that cannot be made is refused and changes nothing', async () => {
   expect(await post('/v1/table/x/merge_insert?on=id', named({ 1: 'a' }))).toEqual(errorOf('TableNotFound'))
   expect(await names()).toEqual(before)
   expect(await post('/v1/table/t/merge_insert?on=id', schemaOnly())).toEqual(
-    answerOf({ version: 2, num_inserted_rows: 0, num_updated_rows: 0, num_deleted_rows: 0 }),
+    responseOf({ version: 2, num_inserted_rows: 0, num_updated_rows: 0, num_deleted_rows: 0 }),
   )
 })
 
@@ -141,19 +141,19 @@ it('rows are updated by expressions, all of them without a predicate', async () 
     ['id', 'id + 10'],
   ]
   expect(await post('/v1/table/t/update', { predicate: 'id >= 3', updates })).toEqual(
-    answerOf({ version: 2, updated_rows: 2, properties: {} }),
+    responseOf({ version: 2, updated_rows: 2, properties: {} }),
   )
   expect((await names()).slice(3)).toEqual([
     { id: 13, name: 'order 3!' },
     { id: 14, name: 'order 4!' },
   ])
   for (const predicate of [undefined, null, ' ']) {
-    const answer = await post('/v1/table/t/update', { predicate, updates: [['name', "'x'"]] })
-    expect(answer.json).toMatchObject({ updated_rows: 5 })
+    const response = await post('/v1/table/t/update', { predicate, updates: [['name', "'x'"]] })
+    expect(response.json).toMatchObject({ updated_rows: 5 })
   }
   const properties = { owner: 'a' }
   expect(await post('/v1/table/t/update', { predicate: 'false', updates, properties })).toEqual(
-    answerOf({ version: 6, updated_rows: 0, properties }),
+    responseOf({ version: 6, updated_rows: 0, properties }),
   )
   expect((await post('/v1/table/t/describe', {})).json).toMatchObject({ properties })
 })
@@ -198,25 +198,25 @@ it('updates and deletes that cannot be made are refused and change nothing', asy
 it('rows are deleted by a predicate', async () => {
   const { post } = await withTable()
   expect(await post('/v1/table/t/delete', { predicate: 'id in (1, 2, 77)' })).toEqual(
-    answerOf({ version: 2, num_deleted_rows: 2 }),
+    responseOf({ version: 2, num_deleted_rows: 2 }),
   )
   expect(await post('/v1/table/t/delete', { predicate: 'true' })).toEqual(
-    answerOf({ version: 3, num_deleted_rows: 3 }),
+    responseOf({ version: 3, num_deleted_rows: 3 }),
   )
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(0))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(0))
 })
 
 it('changes at the same time all happen', async () => {
   const { post } = await withTable()
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ...Array.from({ length: 5 }, (_, index) =>
       post('/v1/table/t/merge_insert?on=id', named({ [100 + index]: 'new' })),
     ),
     ...Array.from({ length: 5 }, (_, id) => post('/v1/table/t/delete', { predicate: `id = ${id}` })),
   ])
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
-  expect(await post('/v1/table/t/count_rows', { predicate: "name = 'new'" })).toEqual(answerOf(5))
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(5))
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
+  expect(await post('/v1/table/t/count_rows', { predicate: "name = 'new'" })).toEqual(responseOf(5))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(5))
 })
 
 it('the remote client changes rows and is told how many', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { openEngine } from '../../src/backend/engine/lancedb-engine.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 it('a declared table has a location and no data', async () => {
   const { post } = await runningBackend()
@@ -12,13 +12,13 @@ it('a declared table has a location and no data', async () => {
   expect((await post('/v1/table/t/exists', {})).status).toBe(200)
   expect(await post('/v1/table/t/exists', { version: 1 })).toEqual(errorOf('TableVersionNotFound'))
   const described = { table: 't', namespace: [], location, properties: { x: '1' }, managed_versioning: true }
-  expect(await post('/v1/table/t/describe', {})).toEqual(answerOf(described))
+  expect(await post('/v1/table/t/describe', {})).toEqual(responseOf(described))
   expect(await post('/v1/table/t/describe', { load_detailed_metadata: true, check_declared: true })).toEqual(
-    answerOf({ ...described, is_only_declared: true }),
+    responseOf({ ...described, is_only_declared: true }),
   )
-  expect(await post('/v1/table/t/version/list')).toEqual(answerOf({ versions: [] }))
+  expect(await post('/v1/table/t/version/list')).toEqual(responseOf({ versions: [] }))
   expect(await post('/v1/table/t/version/list?descending=true&limit=1', null)).toEqual(
-    answerOf({ versions: [] }),
+    responseOf({ versions: [] }),
   )
   expect(await post('/v1/table/t/version/describe', {})).toEqual(errorOf('TableVersionNotFound'))
   expect(await post('/v1/table/t/count_rows', {})).toEqual(errorOf('TableNotFound'))
@@ -45,10 +45,10 @@ it.each([
 ])('an %s gives a declared table its data', async (_what, target) => {
   const { post } = await runningBackend()
   const declared = (await post('/v1/table/t/declare', { properties: { x: '1' } })).json
-  expect(await post(target, streamOf(orders(3)))).toEqual(answerOf(expect.objectContaining({ version: 1 })))
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(3))
+  expect(await post(target, streamOf(orders(3)))).toEqual(responseOf(expect.objectContaining({ version: 1 })))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
   expect(await post('/v1/table/t/describe', { check_declared: true })).toEqual(
-    answerOf(expect.objectContaining({ ...(declared as object), is_only_declared: false })),
+    responseOf(expect.objectContaining({ ...(declared as object), is_only_declared: false })),
   )
 })
 
@@ -57,27 +57,27 @@ it('a creation where it exists leaves the properties of a declared table as they
   const create = (mode: string) =>
     post(`/v1/table/t/create?mode=${mode}&properties=%7B%22x%22%3A%222%22%7D`, streamOf(orders(1)))
   await post('/v1/table/t/declare', { properties: { x: '1' } })
-  expect(await create('ExistOk')).toEqual(answerOf(expect.objectContaining({ properties: { x: '1' } })))
-  expect(await create('Overwrite')).toEqual(answerOf(expect.objectContaining({ properties: { x: '2' } })))
+  expect(await create('ExistOk')).toEqual(responseOf(expect.objectContaining({ properties: { x: '1' } })))
+  expect(await create('Overwrite')).toEqual(responseOf(expect.objectContaining({ properties: { x: '2' } })))
 })
 
 it('first inserts at the same time lose no row', async () => {
   const { post } = await runningBackend()
   await post('/v1/table/t/declare', {})
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 6 }, () => post('/v1/table/t/insert', streamOf(orders(2)))),
   )
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200])
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(12))
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200])
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(12))
 })
 
 it('data that a client wrote by itself is found', async () => {
   const { post } = await runningBackend()
   const { location } = (await post('/v1/table/t/declare', {})).json as { location: string }
   await openEngine().create(location, streamOf(orders(3)), 'create')
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(3))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
   expect(await post('/v1/table/t/describe', { check_declared: true })).toEqual(
-    answerOf(expect.objectContaining({ is_only_declared: false })),
+    responseOf(expect.objectContaining({ is_only_declared: false })),
   )
 })
 
@@ -86,7 +86,7 @@ it('a first insert that is no stream leaves the table declared', async () => {
   await post('/v1/table/t/declare', {})
   expect(await post('/v1/table/t/insert', 'not Arrow')).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table/t/describe', { check_declared: true })).toEqual(
-    answerOf(expect.objectContaining({ is_only_declared: true })),
+    responseOf(expect.objectContaining({ is_only_declared: true })),
   )
   expect((await post('/v1/table/t/insert', streamOf(orders(1)))).status).toBe(200)
 })

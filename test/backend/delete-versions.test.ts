@@ -2,7 +2,7 @@ import { symlink, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 /** A table with the versions 1 to `versions`. */
 async function withVersions(versions: number) {
@@ -17,15 +17,15 @@ async function withVersions(versions: number) {
       ...more,
     })
   const versionsOf = async (query = '') => {
-    const answer = await backend.post(`/v1/table/t/version/list?${query}`)
-    return (answer.json as { versions: { version: number }[] }).versions.map(({ version }) => version)
+    const response = await backend.post(`/v1/table/t/version/list?${query}`)
+    return (response.json as { versions: { version: number }[] }).versions.map(({ version }) => version)
   }
   return { ...backend, erase, versionsOf, location: (json as { location: string }).location }
 }
 
 it('ranges name their start and not their end', async () => {
   const { erase, versionsOf, post } = await withVersions(8)
-  expect(await erase([[2, 4]])).toEqual(answerOf({ deleted_count: 2 }))
+  expect(await erase([[2, 4]])).toEqual(responseOf({ deleted_count: 2 }))
   expect(await versionsOf()).toEqual([1, 4, 5, 6, 7, 8])
   expect(
     await erase([
@@ -34,15 +34,15 @@ it('ranges name their start and not their end', async () => {
       [5, 6],
       [3, 3],
     ]),
-  ).toEqual(answerOf({ deleted_count: 2 }))
+  ).toEqual(responseOf({ deleted_count: 2 }))
   expect(await versionsOf()).toEqual([4, 6, 7, 8])
   expect(
     await erase([
       [0, 4],
       [100, 200],
     ]),
-  ).toEqual(answerOf({ deleted_count: 0 }))
-  expect(await erase([])).toEqual(answerOf({ deleted_count: 0 }))
+  ).toEqual(responseOf({ deleted_count: 0 }))
+  expect(await erase([])).toEqual(responseOf({ deleted_count: 0 }))
   expect(await post('/v1/table/t/version/describe', { version: 5 })).toEqual(errorOf('TableVersionNotFound'))
   expect(await post('/v1/table/t/count_rows', { version: 5 })).toEqual(errorOf('TableVersionNotFound'))
   expect((await post('/v1/table/t/count_rows', {})).json).toBe(8)
@@ -51,10 +51,10 @@ it('ranges name their start and not their end', async () => {
 
 it('the end -1 spares the newest version alone, and the table goes on', async () => {
   const { erase, versionsOf, post } = await withVersions(5)
-  expect(await erase([[3, -1]])).toEqual(answerOf({ deleted_count: 2 }))
+  expect(await erase([[3, -1]])).toEqual(responseOf({ deleted_count: 2 }))
   expect(await versionsOf()).toEqual([1, 2, 5])
-  expect(await erase([[0, -1]])).toEqual(answerOf({ deleted_count: 2 }))
-  expect(await erase([[7, -1]])).toEqual(answerOf({ deleted_count: 0 }))
+  expect(await erase([[0, -1]])).toEqual(responseOf({ deleted_count: 2 }))
+  expect(await erase([[7, -1]])).toEqual(responseOf({ deleted_count: 0 }))
   expect((await post('/v1/table/t/insert', streamOf(orders(1)))).json).toMatchObject({ version: 6 })
   expect(await versionsOf()).toEqual([5, 6])
 })
@@ -64,9 +64,9 @@ it('a version that is needed is not deleted, and neither is any other of the req
   await post('/v1/table/t/tags/create', { tag: 'a', version: 2 })
   await post('/v1/table/t/branches/create', { name: 'dev', from_version: 4 })
   const refusal = async (ranges: readonly [number, number][]) => {
-    const answer = await erase(ranges)
-    expect(answer).toEqual(errorOf('InvalidInput'))
-    return (answer.json as { error: string }).error
+    const response = await erase(ranges)
+    expect(response).toEqual(errorOf('InvalidInput'))
+    return (response.json as { error: string }).error
   }
   expect(await refusal([[1, 4]])).toContain('version 2 has a tag')
   expect(await refusal([[3, 5]])).toContain('version 4 is the base of a branch')
@@ -74,7 +74,7 @@ it('a version that is needed is not deleted, and neither is any other of the req
   expect(await refusal([[0, -1]])).toContain('nothing was deleted')
   expect(await versionsOf()).toEqual([1, 2, 3, 4, 5, 6])
   await post('/v1/table/t/tags/update', { tag: 'a', version: 6 })
-  expect(await erase([[0, 4]])).toEqual(answerOf({ deleted_count: 3 }))
+  expect(await erase([[0, 4]])).toEqual(responseOf({ deleted_count: 3 }))
 })
 
 it('the versions of a branch are its own', async () => {
@@ -84,7 +84,7 @@ it('the versions of a branch are its own', async () => {
   await post('/v1/table/t/tags/create', { tag: 'a', version: 4, branch: 'dev' })
   expect(await versionsOf('branch=dev')).toEqual([2, 3, 4, 5])
   expect(await erase([[4, 5]], { branch: 'dev' })).toEqual(errorOf('InvalidInput'))
-  expect(await erase([[2, 4]], { branch: 'dev' })).toEqual(answerOf({ deleted_count: 2 }))
+  expect(await erase([[2, 4]], { branch: 'dev' })).toEqual(responseOf({ deleted_count: 2 }))
   expect([await versionsOf('branch=dev'), await versionsOf()]).toEqual([
     [4, 5],
     [1, 2],
@@ -103,7 +103,7 @@ it('ranges that mean nothing, or too much, are refused', async () => {
       [3, 500_004],
     ]),
   ).toEqual(errorOf('InvalidInput'))
-  expect(await erase([[3, 1_000_003]])).toEqual(answerOf({ deleted_count: 0 }))
+  expect(await erase([[3, 1_000_003]])).toEqual(responseOf({ deleted_count: 0 }))
   for (const body of [{}, { ranges: null }, { ranges: [{ start_version: 1 }] }, { ranges: [[1, 2]] }]) {
     expect(await post('/v1/table/t/version/delete', body)).toEqual(errorOf('InvalidInput'))
   }
@@ -123,7 +123,7 @@ it('manifests that a symbolic link leads to are not deleted', async () => {
 
 it('an older version becomes the newest', async () => {
   const { post, versionsOf } = await withVersions(3)
-  expect(await post('/v1/table/t/restore', { version: 1 })).toEqual(answerOf({}))
+  expect(await post('/v1/table/t/restore', { version: 1 })).toEqual(responseOf({}))
   expect(await versionsOf()).toEqual([1, 2, 3, 4])
   expect((await post('/v1/table/t/count_rows', {})).json).toBe(1)
   expect(await post('/v1/table/t/restore', { version: 9 })).toEqual(errorOf('TableVersionNotFound'))

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 async function withTable() {
   const backend = await runningBackend()
@@ -13,9 +13,9 @@ async function withTable() {
 it('a table says where it is and, when asked, what is in it', async () => {
   const { post, location } = await withTable()
   const plain = { table: 't', namespace: ['a'], location, properties: {}, managed_versioning: true }
-  expect(await post('/v1/table/a$t/describe', {})).toEqual(answerOf(plain))
+  expect(await post('/v1/table/a$t/describe', {})).toEqual(responseOf(plain))
   expect(await post('/v1/table/a$t/describe?with_table_uri=true&load_detailed_metadata=true', {})).toEqual(
-    answerOf({
+    responseOf({
       ...plain,
       table_uri: pathToFileURL(location).href,
       version: 1,
@@ -37,7 +37,7 @@ it('an old version is described as it was', async () => {
   await post('/v1/table/a$t/insert', streamOf(orders(1)))
   const body = { version: 1, load_detailed_metadata: true }
   expect(await post('/v1/table/a$t/describe', body)).toEqual(
-    answerOf(expect.objectContaining({ version: 1, stats: { num_deleted_rows: 0, num_fragments: 1 } })),
+    responseOf(expect.objectContaining({ version: 1, stats: { num_deleted_rows: 0, num_fragments: 1 } })),
   )
   expect(await post('/v1/table/a$t/describe', { version: 7 })).toEqual(errorOf('TableVersionNotFound'))
   expect((await post('/v1/table/a$t/exists', { version: 2 })).status).toBe(200)

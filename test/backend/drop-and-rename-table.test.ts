@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 async function withTable() {
   const backend = await runningBackend()
@@ -14,7 +14,7 @@ async function withTable() {
 it('a dropped table is gone with its data, and its name is free', async () => {
   const { post, location } = await withTable()
   expect(await post('/v1/table/a$t/drop', { id: ['a', 't'] })).toEqual(
-    answerOf({ id: ['a', 't'], location, properties: {} }),
+    responseOf({ id: ['a', 't'], location, properties: {} }),
   )
   expect(existsSync(location)).toBe(false)
   expect(await post('/v1/table/a$t/drop')).toEqual(errorOf('TableNotFound'))
@@ -30,15 +30,15 @@ it('dropping a namespace with everything below deletes the data', async () => {
 it('a renamed table keeps its data and its place', async () => {
   const { post, get, location } = await withTable()
   expect(await post('/v1/table/a$t/rename', { new_table_name: 'u', new_namespace_id: ['b'] })).toEqual(
-    answerOf({}),
+    responseOf({}),
   )
   expect(await post('/v1/table/a$t/describe', {})).toEqual(errorOf('TableNotFound'))
-  expect(await post('/v1/table/b$u/describe', {})).toEqual(answerOf(expect.objectContaining({ location })))
-  expect(await get('/v1/table/b$u/count_rows')).toEqual(answerOf(3))
+  expect(await post('/v1/table/b$u/describe', {})).toEqual(responseOf(expect.objectContaining({ location })))
+  expect(await get('/v1/table/b$u/count_rows')).toEqual(responseOf(3))
   expect((await post('/v1/table/b$u/rename', { new_table_name: 'v' })).status).toBe(200)
   expect((await post('/v1/table/b$v/rename', { new_table_name: 'v', new_namespace_id: [] })).status).toBe(200)
-  expect(await get('/v1/table')).toEqual(answerOf({ tables: ['v'] }))
-  expect(await post('/v1/namespace/b/drop', {})).toEqual(answerOf({ properties: {} }))
+  expect(await get('/v1/table')).toEqual(responseOf({ tables: ['v'] }))
+  expect(await post('/v1/namespace/b/drop', {})).toEqual(responseOf({ properties: {} }))
 })
 
 it('a table is not renamed to a taken name, into nothing, or to what is no name', async () => {
@@ -61,10 +61,10 @@ it('a table is not renamed to a taken name, into nothing, or to what is no name'
 
 it('of many who rename one table, one wins', async () => {
   const { post, get } = await withTable()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 10 }, (_, index) => post('/v1/table/a$t/rename', { new_table_name: `u${index}` })),
   )
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-  expect(answers.filter(({ status }) => status === 404)).toHaveLength(9)
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(responses.filter(({ status }) => status === 404)).toHaveLength(9)
   expect(((await get('/v1/table')).json as { tables: string[] }).tables).toHaveLength(1)
 })

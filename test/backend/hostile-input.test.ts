@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 let catalog: Awaited<ReturnType<typeof runningBackend>>
 
@@ -27,15 +27,15 @@ describe('ids of 10,000 parts', () => {
     await withTable()
     const rename = { new_table_name: 'u', new_namespace_id: parts }
     expect(await catalog.post('/v1/table/t/rename', rename)).toEqual(errorOf('InvalidInput'))
-    expect(await catalog.get('/v1/namespace/$/list')).toEqual(answerOf(namespaces.json))
-    expect(await catalog.get('/v1/table')).toEqual(answerOf({ tables: ['t'] }))
+    expect(await catalog.get('/v1/namespace/$/list')).toEqual(responseOf(namespaces.json))
+    expect(await catalog.get('/v1/table')).toEqual(responseOf({ tables: ['t'] }))
   })
 })
 
 it('the longest id that is accepted works, and one byte more is refused', async () => {
   const long = 'n'.repeat(4096)
   expect((await catalog.post(`/v1/namespace/${long}/create`, {})).status).toBe(200)
-  expect(await catalog.get('/v1/namespace/$/list')).toEqual(answerOf({ namespaces: [long] }))
+  expect(await catalog.get('/v1/namespace/$/list')).toEqual(responseOf({ namespaces: [long] }))
   expect(await catalog.post(`/v1/namespace/${long}n/create`, {})).toEqual(errorOf('InvalidInput'))
 })
 
@@ -77,25 +77,25 @@ describe('SQL that cannot be read', () => {
 
   it('a list of conditions is no condition', async () => {
     await withTable()
-    const answer = await catalog.post('/v1/table/t/delete', { predicate: 'id = 1, id = 2' })
-    expect(answer).toEqual(errorOf('Unsupported'))
-    expect(await catalog.get('/v1/table/t/count_rows')).toEqual(answerOf(3))
+    const response = await catalog.post('/v1/table/t/delete', { predicate: 'id = 1, id = 2' })
+    expect(response).toEqual(errorOf('Unsupported'))
+    expect(await catalog.get('/v1/table/t/count_rows')).toEqual(responseOf(3))
   })
 
   it('a comment is part of no condition', async () => {
     await withTable()
     const predicate = 'id = 1 -- or id = 2'
-    expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(answerOf(1))
+    expect(await catalog.post('/v1/table/t/count_rows', { predicate })).toEqual(responseOf(1))
   })
 
   it('is refused in a merge', async () => {
     await withTable()
     const target = '/v1/table/t/merge_insert?on=id&when_matched_update_all=true&when_matched_update_all_filt='
     for (const sql of texts.slice(0, 6)) {
-      const answer = await catalog.post(target + encodeURIComponent(sql), streamOf(orders(3)))
-      expect(answer, sql).toEqual(errorOf('InvalidInput'))
+      const response = await catalog.post(target + encodeURIComponent(sql), streamOf(orders(3)))
+      expect(response, sql).toEqual(errorOf('InvalidInput'))
     }
-    expect(await catalog.get('/v1/table/t/count_rows')).toEqual(answerOf(3))
+    expect(await catalog.get('/v1/table/t/count_rows')).toEqual(responseOf(3))
   })
 })
 
@@ -116,8 +116,8 @@ describe('versions that no number of JavaScript holds', () => {
   ])('are refused by %s', async ([target = '', members = '']) => {
     await withTable()
     for (const version of versions) {
-      const answer = await catalog.post(`/v1/table/t/${target}`, `{${members.replace('V', version)}}`)
-      expect(answer, version).toEqual(errorOf('InvalidInput'))
+      const response = await catalog.post(`/v1/table/t/${target}`, `{${members.replace('V', version)}}`)
+      expect(response, version).toEqual(errorOf('InvalidInput'))
     }
     expect(await catalog.post('/v1/table/t/version/list', {})).toMatchObject({
       json: { versions: [{ version: 1 }] },
@@ -156,8 +156,8 @@ it('names of every script are kept as they were sent', async () => {
     expect((await catalog.post(`/v1/namespace/${id}/create`, { id: [name] })).status, name).toBe(200)
     const created = await catalog.post(`/v1/table/${id}$${id}/create`, streamOf(orders(1)))
     expect(created.status, name).toBe(200)
-    expect(await catalog.get(`/v1/namespace/${id}/table/list`)).toEqual(answerOf({ tables: [name] }))
-    expect(await catalog.get(`/v1/table/${id}$${id}/count_rows`)).toEqual(answerOf(1))
+    expect(await catalog.get(`/v1/namespace/${id}/table/list`)).toEqual(responseOf({ tables: [name] }))
+    expect(await catalog.get(`/v1/table/${id}$${id}/count_rows`)).toEqual(responseOf(1))
   }
   const { json } = await catalog.get('/v1/namespace/$/list')
   expect(json).toEqual({ namespaces: names.toSorted(byBytes) })

@@ -2,7 +2,7 @@ import { connect, Index } from '@lancedb/lancedb'
 import { Field, FixedSizeList, Float32, List, Table, Utf8, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 /** A table `t` with a number, a text and a vector of two. */
 async function withRows(rows = 300) {
@@ -19,7 +19,7 @@ async function withRows(rows = 300) {
 
 it('an index is built, listed, measured and dropped', async () => {
   const { create, list, post, get } = await withRows()
-  expect(await create('id', 'BTREE')).toEqual(answerOf({}))
+  expect(await create('id', 'BTREE')).toEqual(responseOf({}))
   await post('/v1/table/t/insert', streamOf(orders(7)))
   expect(await list()).toEqual({
     indexes: [
@@ -41,12 +41,12 @@ it('an index is built, listed, measured and dropped', async () => {
     ],
   })
   const stats = { index_type: 'BTREE', num_indexed_rows: 300, num_unindexed_rows: 7, num_indices: 1 }
-  expect(await post('/v1/table/t/index/id_idx/stats', {})).toEqual(answerOf(stats))
-  expect(await post('/v1/table/t/index/id_idx/stats', { index_name: 'id_idx' })).toEqual(answerOf(stats))
+  expect(await post('/v1/table/t/index/id_idx/stats', {})).toEqual(responseOf(stats))
+  expect(await post('/v1/table/t/index/id_idx/stats', { index_name: 'id_idx' })).toEqual(responseOf(stats))
   expect(await post('/v1/table/t/index/id_idx/stats', { index_name: 'x' })).toEqual(errorOf('InvalidInput'))
-  expect(await get('/v1/table/t/index/id_idx/stats')).toEqual(answerOf(stats))
+  expect(await get('/v1/table/t/index/id_idx/stats')).toEqual(responseOf(stats))
   expect((await get('/v1/table/t/index/list')).json).toMatchObject({ indexes: [{ index_name: 'id_idx' }] })
-  expect(await post('/v1/table/t/index/id_idx/drop')).toEqual(answerOf({}))
+  expect(await post('/v1/table/t/index/id_idx/drop')).toEqual(responseOf({}))
   expect(await list()).toEqual({ indexes: [] })
   expect(await list({ version: 3 })).toMatchObject({ indexes: [{ index_name: 'id_idx' }] })
   expect(await post('/v1/table/t/index/id_idx/drop')).toEqual(errorOf('TableIndexNotFound'))
@@ -80,8 +80,8 @@ it('every type that the engine knows is built under every name of it', async () 
   const { create, list, post } = await withRows()
   await post('/v1/table/t/create?mode=overwrite', streamOf(withWideVectors(300)))
   for (const [number, [spelling, column, , more]] of buildable.entries()) {
-    const answer = await create(column, spelling, { name: `i${number}`, ...more })
-    expect([spelling, answer.json]).toEqual([spelling, {}])
+    const response = await create(column, spelling, { name: `i${number}`, ...more })
+    expect([spelling, response.json]).toEqual([spelling, {}])
   }
   const { indexes } = await list()
   const built = Object.fromEntries(indexes.map(({ index_name, index_type }) => [index_name, index_type]))
@@ -95,7 +95,7 @@ it.each(['LABEL_LIST', 'labellist'])('%s is an index over lists alone', async (t
   const words = new List(new Field('item', new Utf8(), true))
   const table = new Table({ words: vectorFromArray([['a', 'b'], ['b']], words) })
   await post('/v1/table/t/create?mode=overwrite', streamOf(table))
-  expect(await create('words', type)).toEqual(answerOf({}))
+  expect(await create('words', type)).toEqual(responseOf({}))
   expect((await list()).indexes).toMatchObject([{ index_type: 'LABEL_LIST' }])
 })
 
@@ -166,7 +166,7 @@ it('a name is given once, also by many at the same time', async () => {
     index_type: 'BITMAP',
     name: null,
   })
-  expect(scalar).toEqual(answerOf({}))
+  expect(scalar).toEqual(responseOf({}))
   expect(await create('id', 'BTREE')).toEqual(errorOf('TableIndexAlreadyExists'))
   expect((await list()).indexes).toHaveLength(2)
 })
@@ -177,7 +177,7 @@ it('many builds at once are done one after the other', async () => {
     create('name', number % 2 === 0 ? 'FTS' : 'BTREE', { name: `i${number}` }),
   )
   const inserts = Array.from({ length: 4 }, () => post('/v1/table/t/insert', streamOf(orders(5))))
-  for (const answer of await Promise.all([...builds, ...inserts])) expect(answer.status).toBe(200)
+  for (const response of await Promise.all([...builds, ...inserts])) expect(response.status).toBe(200)
   expect((await list()).indexes).toHaveLength(12)
 }, 20_000)
 

@@ -15,10 +15,10 @@ it('work of one key runs one after the other, also after a failure; other keys d
       return name
     }
   const results = await Promise.allSettled([
-    lock.run('a', work('one', true)),
-    lock.run('a', work('two')),
-    lock.run('b', work('other')),
-    lock.run('a', work('three')),
+    lock.runExclusive('a', work('one', true)),
+    lock.runExclusive('a', work('two')),
+    lock.runExclusive('b', work('other')),
+    lock.runExclusive('a', work('three')),
   ])
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
   expect(events.filter((event) => !event.startsWith('other'))).toEqual(
@@ -46,12 +46,12 @@ it('shared work runs together, but not with work that must run alone', async () 
     isAlone = false
   }
   await Promise.all([
-    lock.share('a', shared),
-    lock.share('a', shared),
-    lock.run('a', alone),
-    lock.share('a', shared),
-    lock.run('a', alone),
-    lock.run('a', alone),
+    lock.runShared('a', shared),
+    lock.runShared('a', shared),
+    lock.runExclusive('a', alone),
+    lock.runShared('a', shared),
+    lock.runExclusive('a', alone),
+    lock.runExclusive('a', alone),
   ])
   expect(most).toBe(2)
 })

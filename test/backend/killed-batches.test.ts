@@ -35,8 +35,8 @@ it('killing the process in the middle of batches leaves each of them whole or un
     const work = (async () => {
       for (const entries of batches) {
         const body = JSON.stringify({ entries })
-        const answer = await fetch(`${url}/v1/table/version/batch-create`, { method: 'POST', body })
-        if (answer.status === 200) acknowledged += 1
+        const response = await fetch(`${url}/v1/table/version/batch-create`, { method: 'POST', body })
+        if (response.status === 200) acknowledged += 1
       }
     })().catch(() => {})
     await setTimeout(Math.random() * largestDelay)

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { backendSettings, usesPostgres } from './backend-settings.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, runningBackend, temporaryFolder } from './running-backend.ts'
+import { responseOf, runningBackend, temporaryFolder } from './running-backend.ts'
 
 /** Folders for data and stores, and catalogs that use them in any combination. */
-async function place() {
+async function location() {
   const top = await temporaryFolder()
   const run = (data: string, store: string) => {
     const folder = join(top, store)
@@ -26,18 +26,18 @@ const belongsToAnother = /the storage at .* belongs to the catalog [0-9a-f-]{36}
 const isNotKnown = /the storage at .* is not known to belong to this catalog/
 
 it('another store on the same data is refused, and touches nothing', async () => {
-  const { top, run } = await place()
+  const { top, run } = await location()
   const first = await run('data', 'one')
   await first.post('/v1/table/t/create', streamOf(orders(2)))
   await mkdir(join(top, 'data', 'commits', randomUUID()))
   const before = await readdir(join(top, 'data'), { recursive: true })
   await expect(run('data', 'other')).rejects.toThrow(belongsToAnother)
   expect(await readdir(join(top, 'data'), { recursive: true })).toEqual(before)
-  expect(await first.post('/v1/table/t/count_rows', {})).toEqual(answerOf(2))
+  expect(await first.post('/v1/table/t/count_rows', {})).toEqual(responseOf(2))
 })
 
 it('the store of a catalog is refused with other data', async () => {
-  const { top, run } = await place()
+  const { top, run } = await location()
   await (await run('data', 'one')).stop()
   await expect(run('elsewhere', 'one')).rejects.toThrow(isNotKnown)
   expect(await readdir(join(top, 'elsewhere'))).not.toContain('catalog.json')
@@ -51,27 +51,27 @@ it.each([
   ['names nobody', '{}'],
   ['is no object', 'null'],
 ])('a mark that %s is not taken for ones own', async (_what, text) => {
-  const { top, run } = await place()
+  const { top, run } = await location()
   await (await run('data', 'one')).stop()
   await writeFile(join(top, 'data', 'catalog.json'), text)
   await expect(run('data', 'one')).rejects.toThrow(isNotKnown)
 })
 
 it('data that was moved or copied together with its mark is taken', async () => {
-  const { top, run } = await place()
+  const { top, run } = await location()
   const first = await run('data', 'one')
   await first.post('/v1/table/t/create', streamOf(orders(2)))
   await first.stop()
   await rename(join(top, 'data'), join(top, 'moved'))
   const second = await run('moved', 'one')
-  expect(await second.post('/v1/table/t/count_rows', {})).toEqual(answerOf(2))
+  expect(await second.post('/v1/table/t/count_rows', {})).toEqual(responseOf(2))
   await second.stop()
   await cp(join(top, 'moved'), join(top, 'copied'), { recursive: true })
   await (await run('copied', 'one')).stop()
 })
 
 it('a start that ended between the mark and its record is taken up', async () => {
-  const { top, run } = await place()
+  const { top, run } = await location()
   const first = await run('data', 'one')
   await first.stop()
   const written = await readFile(join(top, 'data', 'catalog.json'), 'utf8')
@@ -86,7 +86,7 @@ it('a start that ended between the mark and its record is taken up', async () =>
 })
 
 it('of stores that start on the same new data at the same time one gets it', async () => {
-  const { run } = await place()
+  const { run } = await location()
   const starts = await Promise.allSettled(['one', 'two', 'three'].map((store) => run('data', store)))
   expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
   for (const start of starts) {
@@ -95,7 +95,7 @@ it('of stores that start on the same new data at the same time one gets it', asy
 })
 
 it.runIf(usesPostgres())('of replicas that start with different new data one starts', async () => {
-  const { top, run } = await place()
+  const { top, run } = await location()
   const folders = ['data', 'elsewhere', 'nowhere']
   const starts = await Promise.allSettled(folders.map((data) => run(data, 'one')))
   expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)

@@ -13,7 +13,7 @@ async function withTable() {
 it('plans are one JSON string and name no path of the machine', async () => {
   const { post, dataFolder } = await withTable()
   const query = { k: 3, vector: { single_vector: [1, 1] }, filter: 'id > 1' }
-  const asked: readonly [string, object][] = [
+  const requested: readonly [string, object][] = [
     ['explain_plan', { query }],
     ['explain_plan', { query: { ...query, id: ['t'], vector: [1, 1] }, verbose: true, id: ['t'] }],
     ['explain_plan', { ...query, branch: 'main' }],
@@ -22,7 +22,7 @@ it('plans are one JSON string and name no path of the machine', async () => {
     ['analyze_plan', { query }],
     ['analyze_plan', { ...query, version: 1 }],
   ]
-  for (const [route, body] of asked) {
+  for (const [route, body] of requested) {
     const { status, json } = await post(`/v1/table/t/${route}`, body)
     expect([status, json]).toEqual([200, expect.stringContaining('LanceRead: ')])
     expect(json).toContain('uri=<table>/data')

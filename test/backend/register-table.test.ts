@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 import { committer } from './staged-manifests.ts'
 
 async function withDataset() {
@@ -17,27 +17,29 @@ async function withDataset() {
 }
 
 it('a dataset that is there becomes a table like any other', async () => {
-  const { post, register, given, tables, restart } = await withDataset()
-  const location = join(tables, given)
-  expect(await register('r', { location: given, properties: { x: '1' } })).toEqual(
-    answerOf({ location, properties: { x: '1' } }),
+  const { post, register, given: stated, tables, restart } = await withDataset()
+  const location = join(tables, stated)
+  expect(await register('r', { location: stated, properties: { x: '1' } })).toEqual(
+    responseOf({ location, properties: { x: '1' } }),
   )
-  expect(await post('/v1/table/r/count_rows', {})).toEqual(answerOf(3))
+  expect(await post('/v1/table/r/count_rows', {})).toEqual(responseOf(3))
   expect(await post('/v1/table/r/describe', { check_declared: true })).toEqual(
-    answerOf(expect.objectContaining({ location, properties: { x: '1' }, is_only_declared: false })),
+    responseOf(expect.objectContaining({ location, properties: { x: '1' }, is_only_declared: false })),
   )
   await restart()
   const request = await (await committer(location)).stage()
   expect((await post('/v1/table/r/version/create', request)).status).toBe(200)
   expect((await post('/v1/table/r/insert', streamOf(orders(1)))).status).toBe(200)
-  expect(await post('/v1/table/r/count_rows', {})).toEqual(answerOf(5))
+  expect(await post('/v1/table/r/count_rows', {})).toEqual(responseOf(5))
 })
 
 it('a table that is deregistered is forgotten, and its data stays until it is registered again', async () => {
   const { post, register, location, restart } = await withDataset()
   const request = await (await committer(location)).stage()
   await post('/v1/table/t/version/create', { ...request, metadata: { author: 'ann' } })
-  expect(await post('/v1/table/t/deregister', {})).toEqual(answerOf({ id: ['t'], location, properties: {} }))
+  expect(await post('/v1/table/t/deregister', {})).toEqual(
+    responseOf({ id: ['t'], location, properties: {} }),
+  )
   expect(await post('/v1/table/t/exists', {})).toEqual(errorOf('TableNotFound'))
   expect(await post('/v1/table/t/deregister', {})).toEqual(errorOf('TableNotFound'))
   expect(await post('/v1/table/n$t/deregister', {})).toEqual(errorOf('NamespaceNotFound'))
@@ -47,24 +49,24 @@ it('a table that is deregistered is forgotten, and its data stays until it is re
     (await readdir(join(location, '_versions'))).filter((name) => name.endsWith('.manifest')),
   ).toHaveLength(2)
   expect(await register('u', { location: basename(location) })).toEqual(
-    answerOf({ location, properties: {} }),
+    responseOf({ location, properties: {} }),
   )
-  expect(await post('/v1/table/u/count_rows', {})).toEqual(answerOf(4))
+  expect(await post('/v1/table/u/count_rows', {})).toEqual(responseOf(4))
   await post('/v1/table/u/drop')
   expect(await register('u', { location: basename(location) })).toEqual(errorOf('InvalidInput'))
 })
 
 it('only a readable dataset in the folder of the tables can be registered', async () => {
-  const { register, given, tables, dataFolder, get } = await withDataset()
+  const { register, given: stated, tables, dataFolder, get } = await withDataset()
   await mkdir(join(tables, 'empty.lance'))
   await writeFile(join(tables, 'file.lance'), 'x')
-  await cp(join(tables, given), join(dataFolder, 'outside.lance'), { recursive: true })
+  await cp(join(tables, stated), join(dataFolder, 'outside.lance'), { recursive: true })
   await symlink(join(dataFolder, 'outside.lance'), join(tables, 'link.lance'))
   await symlink(dataFolder, join(tables, 'up'))
-  await cp(join(tables, given), join(tables, 'holds-link.lance'), { recursive: true })
+  await cp(join(tables, stated), join(tables, 'holds-link.lance'), { recursive: true })
   await rename(join(tables, 'holds-link.lance', 'data'), join(dataFolder, 'data'))
   await symlink(join(dataFolder, 'data'), join(tables, 'holds-link.lance', 'data'))
-  await cp(join(tables, given), join(tables, 'in.lance', 'y.lance'), { recursive: true })
+  await cp(join(tables, stated), join(tables, 'in.lance', 'y.lance'), { recursive: true })
   const locations = [
     '',
     '.lance',
@@ -77,9 +79,9 @@ it('only a readable dataset in the folder of the tables can be registered', asyn
     '../outside.lance',
     '../tables/imported/x.lance',
     '..\\outside.lance',
-    `/${given}`,
-    join(tables, given),
-    `file://${join(tables, given)}`,
+    `/${stated}`,
+    join(tables, stated),
+    `file://${join(tables, stated)}`,
     's3://bucket/x.lance',
     'imported/x.lance\u0000.lance',
     'empty.lance',
@@ -91,37 +93,37 @@ it('only a readable dataset in the folder of the tables can be registered', asyn
     'in.lance/y.lance',
   ]
   for (const location of locations) {
-    const answer = await register('r', { location })
-    expect(answer, location).toEqual(errorOf('InvalidInput'))
+    const response = await register('r', { location })
+    expect(response, location).toEqual(errorOf('InvalidInput'))
     // What was sent may be shown, and nothing else.
-    if (!location.includes(dataFolder)) expect(JSON.stringify(answer.json)).not.toContain(dataFolder)
+    if (!location.includes(dataFolder)) expect(JSON.stringify(response.json)).not.toContain(dataFolder)
   }
   expect(await register('r', {})).toEqual(errorOf('InvalidInput'))
-  expect(await register('r', { location: given, mode: 'Append' })).toEqual(errorOf('InvalidInput'))
-  expect(await register('n$r', { location: given })).toEqual(errorOf('NamespaceNotFound'))
-  expect(await get('/v1/table')).toEqual(answerOf({ tables: ['t'] }))
+  expect(await register('r', { location: stated, mode: 'Append' })).toEqual(errorOf('InvalidInput'))
+  expect(await register('n$r', { location: stated })).toEqual(errorOf('NamespaceNotFound'))
+  expect(await get('/v1/table')).toEqual(responseOf({ tables: ['t'] }))
 })
 
 it('no two tables have the same data', async () => {
-  const { post, register, given, location } = await withDataset()
+  const { post, register, given: stated, location } = await withDataset()
   expect(await register('r', { location: basename(location) })).toEqual(errorOf('TableAlreadyExists'))
-  const answers = await Promise.all(['p', 'q', 'r'].map((id) => register(id, { location: given })))
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-  expect(answers.filter(({ status }) => status === 409)).toHaveLength(2)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(3))
+  const responses = await Promise.all(['p', 'q', 'r'].map((id) => register(id, { location: stated })))
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(responses.filter(({ status }) => status === 409)).toHaveLength(2)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(3))
 })
 
 it('registering over a name needs the mode Overwrite, and keeps the data of the table that had it', async () => {
-  const { post, register, given, location, tables } = await withDataset()
+  const { post, register, given: stated, location, tables } = await withDataset()
   await post('/v1/namespace/n/create', {})
-  const body = { location: given, properties: { x: '1' } }
+  const body = { location: stated, properties: { x: '1' } }
   expect(await register('t', body)).toEqual(errorOf('TableAlreadyExists'))
   expect(await register('n', { ...body, mode: 'overwrite' })).toEqual(errorOf('TableAlreadyExists'))
   expect((await register('t', { ...body, mode: 'OVERWRITE' })).status).toBe(200)
   expect(await post('/v1/table/t/describe', {})).toEqual(
-    answerOf(expect.objectContaining({ location: join(tables, given), properties: { x: '1' } })),
+    responseOf(expect.objectContaining({ location: join(tables, stated), properties: { x: '1' } })),
   )
   expect((await register('t', { ...body, properties: {}, mode: 'Overwrite' })).status).toBe(200)
   expect((await register('old', { location: basename(location) })).status).toBe(200)
-  expect(await post('/v1/table/old/count_rows', {})).toEqual(answerOf(3))
+  expect(await post('/v1/table/old/count_rows', {})).toEqual(responseOf(3))
 })

@@ -1,18 +1,18 @@
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 it('every operation that this catalog has not is answered with 406 and its name', async () => {
   const { send } = await runningBackend()
   for (const name of operationNames.filter((name) => !Object.hasOwn(operationSchemas, name))) {
-    const { method, path, required } = operationNamed(name)
+    const { method, path, required } = getOperation(name)
     const query = required.map((parameter) => `${parameter}=x`).join('&')
     const target = `${path.replace('{id}', 'a').replace('{index_name}', 'i')}?${query}`
-    const answer = await send(method, target, method === 'POST' ? {} : undefined)
-    expect(answer).toEqual(errorOf('Unsupported'))
-    expect((answer.json as { error: string }).error).toContain(name)
+    const response = await send(method, target, method === 'POST' ? {} : undefined)
+    expect(response).toEqual(errorOf('Unsupported'))
+    expect((response.json as { error: string }).error).toContain(name)
   }
 })
 
@@ -22,9 +22,9 @@ it('unknown routes and methods', async () => {
   expect(await get('/v1/%zz')).toEqual(errorOf('InvalidInput'))
   expect(await post('/v1/table')).toEqual(errorOf('Unsupported', 405))
   for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
-    const answer = await send(method, '/v1/table/t/describe')
-    expect(answer).toEqual(errorOf('Unsupported', 405))
-    expect(answer.headers.get('allow')).toBe('POST')
+    const response = await send(method, '/v1/table/t/describe')
+    expect(response).toEqual(errorOf('Unsupported', 405))
+    expect(response.headers.get('allow')).toBe('POST')
   }
 })
 
@@ -63,9 +63,9 @@ it('a wrong member is named', async () => {
     ['/v1/table/t/version/create', { version: 1 }, 'manifest_path'],
   ]
   for (const [target, body, member] of wrong) {
-    const answer = await post(target, body)
-    expect(answer).toEqual(errorOf('InvalidInput'))
-    expect((answer.json as { error: string }).error).toContain(`"${member}"`)
+    const response = await post(target, body)
+    expect(response).toEqual(errorOf('InvalidInput'))
+    expect((response.json as { error: string }).error).toContain(`"${member}"`)
   }
 })
 
@@ -84,7 +84,7 @@ it('a body that is no JSON object of a bearable size is refused', async () => {
 
 it('what is no HTTP is answered in the shape of the interface', async () => {
   const { url } = await runningBackend()
-  const answer = await new Promise<string>((resolve, reject) => {
+  const response = await new Promise<string>((resolve, reject) => {
     const socket = connect(Number(new URL(url()).port), '127.0.0.1')
     let text = ''
     socket.on('data', (chunk) => (text += String(chunk)))
@@ -92,8 +92,8 @@ it('what is no HTTP is answered in the shape of the interface', async () => {
     socket.on('error', reject)
     socket.write('nonsense\r\n\r\n')
   })
-  expect(answer).toMatch(/^HTTP\/1\.1 400 /)
-  expect(JSON.parse(answer.slice(answer.indexOf('{')))).toMatchObject({ code: 13 })
+  expect(response).toMatch(/^HTTP\/1\.1 400 /)
+  expect(JSON.parse(response.slice(response.indexOf('{')))).toMatchObject({ code: 13 })
 })
 
 it('a request keeps its id, and gets one when it has none that can be logged', async () => {
@@ -115,12 +115,12 @@ it('with an access token, only who sends it is let in', async () => {
     `Bearer ${accessToken}x`,
     'Bearer ',
   ]) {
-    const answer = await get('/v1/table', authorization === undefined ? {} : { authorization })
-    expect(answer).toEqual(errorOf('Unauthenticated'))
+    const response = await get('/v1/table', authorization === undefined ? {} : { authorization })
+    expect(response).toEqual(errorOf('Unauthenticated'))
   }
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
     expect(await get('/v1/table', { authorization: `${scheme} ${accessToken}` })).toEqual(
-      answerOf({ tables: [] }),
+      responseOf({ tables: [] }),
     )
   }
 })

@@ -8,7 +8,7 @@ import type { CatalogDatabase } from '../../src/backend/store/tables.ts'
 import { recordVersion } from '../../src/backend/store/versions.ts'
 import { usesPostgres } from './backend-settings.ts'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend, temporaryFolder } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend, temporaryFolder } from './running-backend.ts'
 import { committer, type VersionRequest } from './staged-manifests.ts'
 
 async function withTable() {
@@ -57,7 +57,7 @@ it('everything is there after a restart', async () => {
   const before = (await ask()).map(({ json }) => json)
   await restart()
   expect((await ask()).map(({ json }) => json)).toEqual(before)
-  expect(await post('/v1/table/a$u/count_rows', {})).toEqual(answerOf(3))
+  expect(await post('/v1/table/a$u/count_rows', {})).toEqual(responseOf(3))
 })
 
 it('a table whose creation was cut short is gone, with its data', async () => {
@@ -95,10 +95,10 @@ it('a recorded version whose manifest is still staged is finished', async () => 
   const request = await (await committer(location)).stage()
   await meddle((database) => recordOnly(database, request))
   expect(await post('/v1/table/t/version/describe', {})).toEqual(
-    answerOf({ version: expect.objectContaining({ version: 2 }) }),
+    responseOf({ version: expect.objectContaining({ version: 2 }) }),
   )
   expect((await post('/v1/table/t/version/create', request)).status).toBe(200)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(4))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(4))
 })
 
 it('a recorded version whose manifest is gone is forgotten', async () => {
@@ -118,7 +118,7 @@ it('a recorded version that lost to another commit stays lost', async () => {
   const request = await (await committer(location)).stage()
   await post('/v1/table/t/insert', streamOf(orders(7)))
   await meddle((database) => recordOnly(database, request))
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(10))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(10))
   expect(await post('/v1/table/t/version/create', request)).toEqual(errorOf('ConcurrentModification'))
 })
 

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { request } from 'undici'
-import { operationNamed, operationNames, type Operation } from '../../src/interface/operations.ts'
+import { getOperation, operationNames, type Operation } from '../../src/interface/operations.ts'
 import { buildTarget } from '../../src/interface/target.ts'
 import { sampleRequests } from '../conformance/sample-requests.ts'
 import { errorOf, runningBackend } from './running-backend.ts'
 
 /** Interface section 3.5, of the server itself: every operation, also without a gateway in front of it. */
-const operations = operationNames.map(operationNamed)
-const withId = operations.filter(({ repeats }) => repeats.includes('id'))
-const withIndex = operations.filter(({ repeats }) => repeats.includes('index_name'))
+const operations = operationNames.map(getOperation)
+const withId = operations.filter(({ routeMembers }) => routeMembers.includes('id'))
+const withIndex = operations.filter(({ routeMembers }) => routeMembers.includes('index_name'))
 
 const id = ['n', 'absent']
 const others = [['n', 'x'], ['n'], ['n', 'absent', ''], ['absent', 'n'], [], 'n$absent', [7], {}, 7]
@@ -16,7 +16,7 @@ const others = [['n', 'x'], ['n'], ['n', 'absent', ''], ['absent', 'n'], [], 'n$
 /** Sends the least request that the operation takes, with these members besides; GET carries a body, too. */
 async function send(url: string, operation: Operation, members: object) {
   const sample = sampleRequests[operation.name]?.body
-  const indexName = operation.repeats.includes('index_name') ? 'an_index' : undefined
+  const indexName = operation.routeMembers.includes('index_name') ? 'an_index' : undefined
   const target = buildTarget({ operation, id, delimiter: '$', indexName, parameters: new Map() })
   const { statusCode, body } = await request(url + target, {
     method: operation.method,
@@ -30,9 +30,9 @@ it('an id in the body that differs from the route is refused by every operation'
   const { url } = await runningBackend()
   expect(withId.length).toBeGreaterThan(40)
   for (const operation of withId) {
-    const answers = await Promise.all(others.map((other) => send(url(), operation, { id: other })))
+    const responses = await Promise.all(others.map((other) => send(url(), operation, { id: other })))
     const error = expect.stringMatching(/^the "id" in the body differs|^the member "id" of the body/)
-    expect([operation.name, answers]).toEqual([operation.name, others.map(() => ({ status: 400, error }))])
+    expect([operation.name, responses]).toEqual([operation.name, others.map(() => ({ status: 400, error }))])
   }
 })
 

@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http'
 import { tableFromIPC } from 'apache-arrow'
 import { expect, it, vi } from 'vitest'
 import { orders, rowsOf, schemaOnly, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 async function withTable(settings?: object) {
   const backend = await runningBackend(settings)
@@ -14,16 +14,16 @@ async function withTable(settings?: object) {
 it('rows are appended, replaced and counted', async () => {
   const { post, get } = await withTable()
   expect(await post('/v1/table/t/insert', streamOf(orders(2, 3)))).toEqual(
-    answerOf({ version: 2, num_inserted_rows: 2 }),
+    responseOf({ version: 2, num_inserted_rows: 2 }),
   )
-  expect(await post('/v1/table/t/count_rows', { predicate: 'id >= 2' })).toEqual(answerOf(3))
-  expect(await post('/v1/table/t/count_rows', { version: 1, predicate: null })).toEqual(answerOf(3))
+  expect(await post('/v1/table/t/count_rows', { predicate: 'id >= 2' })).toEqual(responseOf(3))
+  expect(await post('/v1/table/t/count_rows', { version: 1, predicate: null })).toEqual(responseOf(3))
   expect(await post('/v1/table/t/insert?mode=overwrite', streamOf(orders(1)))).toEqual(
-    answerOf({ version: 3, num_inserted_rows: 1 }),
+    responseOf({ version: 3, num_inserted_rows: 1 }),
   )
-  expect(await get('/v1/table/t/count_rows')).toEqual(answerOf(1))
+  expect(await get('/v1/table/t/count_rows')).toEqual(responseOf(1))
   expect(await post('/v1/table/t/insert?mode=APPEND', schemaOnly())).toEqual(
-    answerOf({ version: 3, num_inserted_rows: 0 }),
+    responseOf({ version: 3, num_inserted_rows: 0 }),
   )
 })
 
@@ -71,11 +71,11 @@ it('a query that cannot be run is refused', async () => {
 
 it('appends at the same time lose no row', async () => {
   const { post } = await withTable()
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 12 }, () => post('/v1/table/t/insert', streamOf(orders(5)))),
   )
-  expect(answers.every(({ status }) => status === 200)).toBe(true)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(63))
+  expect(responses.every(({ status }) => status === 200)).toBe(true)
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(63))
 })
 
 it('an upload above the limit is answered with 413, announced or not, and changes nothing', async () => {
@@ -90,7 +90,7 @@ it('an upload above the limit is answered with 413, announced or not, and change
     duplex: 'half',
   })
   expect(chunked.status).toBe(413)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(6))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
 })
 
 it('an upload for which there is no memory is to come again, and memory comes back', async () => {
@@ -106,9 +106,9 @@ it('an upload for which there is no memory is to come again, and memory comes ba
     expect(await post('/v1/table/t/insert', stream)).toEqual(errorOf('ServiceUnavailable'))
     if (ending === 'whole') {
       slow.end(stream.subarray(100))
-      const [answer] = (await once(slow, 'response')) as [IncomingMessage]
-      expect(answer.statusCode).toBe(200)
-      answer.resume()
+      const [response] = (await once(slow, 'response')) as [IncomingMessage]
+      expect(response.statusCode).toBe(200)
+      response.resume()
     } else {
       slow.on('error', () => {}).destroy()
     }

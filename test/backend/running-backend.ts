@@ -12,7 +12,7 @@ import { parseTarget } from '../../src/interface/target.ts'
 import { backendSettings } from './backend-settings.ts'
 
 /** What was answered; `json` is undefined where the answer is no JSON. */
-export interface Answer {
+export interface Response {
   readonly status: number
   readonly json: unknown
   readonly bytes: () => Uint8Array
@@ -45,7 +45,7 @@ export async function runningBackend(settings: object = {}, folder?: string) {
   }
   onTestFinished(stop)
   const send = (method: string, target: string, body?: unknown, headers: Record<string, string> = {}) =>
-    exchange(backend?.url ?? '', method, target, body, headers)
+    call(backend?.url ?? '', method, target, body, headers)
   return {
     dataFolder,
     url: () => backend?.url ?? '',
@@ -65,13 +65,13 @@ export async function runningBackend(settings: object = {}, folder?: string) {
 }
 
 /** Sends a request and holds the answer to the interface: errors in its shape, successes to their schema. */
-export async function exchange(
+export async function call(
   url: string,
   method: string,
   target: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<Response> {
   const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array
   const response = await fetch(url + target, {
     method,
@@ -97,10 +97,10 @@ export function errorOf(name: ErrorName, status: number = errorCodes[name].statu
   return expect.objectContaining({
     status,
     json: expect.objectContaining({ code: errorCodes[name].code }),
-  }) as Answer
+  }) as Response
 }
 
 /** What a good answer with these members looks like. */
-export function answerOf(json: unknown, status = 200) {
-  return expect.objectContaining({ status, json }) as Answer
+export function responseOf(json: unknown, status = 200) {
+  return expect.objectContaining({ status, json }) as Response
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { sessionPolicy } from '../../src/backend/storage/session-policy.ts'
+import { buildSessionPolicy } from '../../src/backend/storage/session-policy.ts'
 
 const location = 's3://lake/some/prefix/tables/0123456789abcdef0123456789abcdef.lance'
 
 it('the policy names the objects of the table alone', () => {
-  const policy = sessionPolicy(location, 'write', 'aws-cn') ?? ''
+  const policy = buildSessionPolicy(location, 'write', 'aws-cn') ?? ''
   const names = policy.match(/arn:[^"]+/g)
   const table = 'arn:aws-cn:s3:::lake/some/prefix/tables/0123456789abcdef0123456789abcdef.lance'
   expect(names).toEqual(['arn:aws-cn:s3:::lake', `${table}/*`, `${table}/*.manifest`])
@@ -21,5 +21,5 @@ it.each([
   ['another scheme', 'file:///lake/tables/a.lance'],
   ['a name that is too long', `s3://lake/${'a'.repeat(700)}.lance`],
 ])('there is none for a location with %s', (_what, location) => {
-  expect(sessionPolicy(location, 'write', 'aws')).toBeUndefined()
+  expect(buildSessionPolicy(location, 'write', 'aws')).toBeUndefined()
 })

@@ -13,10 +13,10 @@ import { listNamespaceNames, listTableNames, listTablePaths } from '../../src/ba
 import { hasChildren, listUnfinishedCreations, removeNamespace } from '../../src/backend/store/removal.ts'
 import { openSqlite } from '../../src/backend/store/sqlite.ts'
 import type { CatalogDatabase, CatalogTables } from '../../src/backend/store/tables.ts'
-import { isUnfinished } from '../../src/backend/store/unfinished.ts'
+import { hasPendingChanges } from '../../src/backend/store/unfinished.ts'
 import {
   findVersionMetadata,
-  forgetVersionsBefore,
+  deleteVersionRecordsBefore,
   listRecordedVersions,
 } from '../../src/backend/store/versions.ts'
 import { temporaryFolder } from './running-backend.ts'
@@ -85,12 +85,12 @@ const plans: readonly (readonly [name: string, query: Query, steps: readonly str
   ],
   [
     'the versions that no replay can name any more',
-    (database) => forgetVersionsBefore(database, 'id', 'main', 7),
+    (database) => deleteVersionRecordsBefore(database, 'id', 'main', 7),
     ['SEARCH table_versions USING INDEX table_versions_plain (object_id=? AND branch=? AND version<?)'],
   ],
   [
     'whether a table is unfinished',
-    (database) => isUnfinished(database, 'id'),
+    (database) => hasPendingChanges(database, 'id'),
     expect.arrayContaining([
       'SEARCH table_versions USING COVERING INDEX table_versions_recorded (object_id=?)',
       expect.stringMatching(/^SEARCH doomed_versions .*\(object_id=\?\)$/),

@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http'
 import { tableFromIPC } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, runningBackend } from './running-backend.ts'
+import { responseOf, runningBackend } from './running-backend.ts'
 
 async function withLargeTable() {
   const backend = await runningBackend()
@@ -15,8 +15,8 @@ async function withLargeTable() {
 async function openQuery(url: string): Promise<IncomingMessage> {
   const query = request(`${url}/v1/table/t/query`, { method: 'POST' })
   query.end('{"k":9223372036854775807,"vector":[]}')
-  const [answer] = (await once(query, 'response')) as [IncomingMessage]
-  return answer
+  const [response] = (await once(query, 'response')) as [IncomingMessage]
+  return response
 }
 
 it('a large answer arrives whole', async () => {
@@ -29,19 +29,19 @@ it('a large answer arrives whole', async () => {
 it('a client that leaves in the middle of its answer does no harm', async () => {
   const { url, get } = await withLargeTable()
   for (let round = 0; round < 10; round += 1) {
-    const answer = await openQuery(url())
-    await once(answer, 'readable')
-    answer.destroy()
+    const response = await openQuery(url())
+    await once(response, 'readable')
+    response.destroy()
   }
-  expect(await get('/v1/table/t/count_rows')).toEqual(answerOf(100_000))
+  expect(await get('/v1/table/t/count_rows')).toEqual(responseOf(100_000))
 })
 
 it('closing waits for answers under way', async () => {
   const { url, stop } = await withLargeTable()
-  const answer = await openQuery(url())
+  const response = await openQuery(url())
   const stopped = stop()
   const chunks: Buffer[] = []
-  for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk)
   await stopped
   expect(tableFromIPC(Buffer.concat(chunks)).numRows).toBe(100_000)
 })

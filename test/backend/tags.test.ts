@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 /** A table with the versions 1 to 3, of 2, 3 and 4 rows. */
 async function withVersions() {
@@ -14,22 +14,22 @@ async function withVersions() {
 
 it('a tag is made, read, moved, listed and deleted', async () => {
   const { tag, get } = await withVersions()
-  expect(await tag('create', { tag: 'v1.0', version: 1 })).toEqual(answerOf({}))
-  expect(await tag('version', { tag: 'v1.0' })).toEqual(answerOf({ version: 1 }))
-  expect(await tag('update', { tag: 'v1.0', version: 2 })).toEqual(answerOf({}))
+  expect(await tag('create', { tag: 'v1.0', version: 1 })).toEqual(responseOf({}))
+  expect(await tag('version', { tag: 'v1.0' })).toEqual(responseOf({ version: 1 }))
+  expect(await tag('update', { tag: 'v1.0', version: 2 })).toEqual(responseOf({}))
   const tags = { 'v1.0': { version: 2, manifestSize: expect.any(Number) } }
-  expect(await tag('list')).toEqual(answerOf({ tags }))
-  expect(await tag('list', null)).toEqual(answerOf({ tags }))
-  expect(await get('/v1/table/t/tags/list')).toEqual(answerOf({ tags }))
-  expect(await tag('delete', { tag: 'v1.0' })).toEqual(answerOf({}))
-  expect(await tag('list')).toEqual(answerOf({ tags: {} }))
+  expect(await tag('list')).toEqual(responseOf({ tags }))
+  expect(await tag('list', null)).toEqual(responseOf({ tags }))
+  expect(await get('/v1/table/t/tags/list')).toEqual(responseOf({ tags }))
+  expect(await tag('delete', { tag: 'v1.0' })).toEqual(responseOf({}))
+  expect(await tag('list')).toEqual(responseOf({ tags: {} }))
 })
 
 it('a tag survives a restart', async () => {
   const { tag, restart } = await withVersions()
   await tag('create', { tag: 'née-日本', version: 3 })
   await restart()
-  expect(await tag('version', { tag: 'née-日本' })).toEqual(answerOf({ version: 3 }))
+  expect(await tag('version', { tag: 'née-日本' })).toEqual(responseOf({ version: 3 }))
 })
 
 it('what is not there is told apart', async () => {
@@ -50,7 +50,7 @@ it('what is not there is told apart', async () => {
     )
   }
   await post('/v1/table/declared/declare', {})
-  expect(await post('/v1/table/declared/tags/list')).toEqual(answerOf({ tags: {} }))
+  expect(await post('/v1/table/declared/tags/list')).toEqual(responseOf({ tags: {} }))
   expect(await post('/v1/table/declared/tags/create', { tag: 'a', version: 1 })).toEqual(
     errorOf('TableNotFound'),
   )
@@ -105,8 +105,10 @@ it('tags are listed page by page, in the order of bytes', async () => {
 
 it('of many who make the same tag one succeeds', async () => {
   const { tag } = await withVersions()
-  const answers = await Promise.all([1, 2, 3, 1, 2, 3].map((version) => tag('create', { tag: 'x', version })))
-  expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+  const responses = await Promise.all(
+    [1, 2, 3, 1, 2, 3].map((version) => tag('create', { tag: 'x', version })),
+  )
+  expect(responses.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
     200, 409, 409, 409, 409, 409,
   ])
 })

@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 
 async function withTransactions() {
   const backend = await runningBackend()
@@ -24,18 +24,18 @@ it('a commit is described by the version that it made, and by its UUID', async (
     properties: { uuid, version: '2', read_version: '1', operation: 'Append' },
   }
   expect(uuid).toMatch(/^[0-9a-f-]{36}$/)
-  expect(await describe('2')).toEqual(answerOf(described))
-  expect(await describe(uuid)).toEqual(answerOf(described))
-  expect(await describe(uuid.toUpperCase())).toEqual(answerOf(described))
-  expect(await describe(uuid, { id: ['n', 't', uuid] })).toEqual(answerOf(described))
+  expect(await describe('2')).toEqual(responseOf(described))
+  expect(await describe(uuid)).toEqual(responseOf(described))
+  expect(await describe(uuid.toUpperCase())).toEqual(responseOf(described))
+  expect(await describe(uuid, { id: ['n', 't', uuid] })).toEqual(responseOf(described))
   expect(await describe('1')).toEqual(
-    answerOf({ status: 'Succeeded', properties: expect.objectContaining({ operation: 'Overwrite' }) }),
+    responseOf({ status: 'Succeeded', properties: expect.objectContaining({ operation: 'Overwrite' }) }),
   )
   // The files of transactions make it faster to find one, and may be gone.
   await rm(join(location, '_transactions'), { recursive: true })
-  expect(await describe(uuid)).toEqual(answerOf(described))
+  expect(await describe(uuid)).toEqual(responseOf(described))
   await post('/v1/table/n$t/rename', { new_table_name: 'u' })
-  expect(await post(`/v1/transaction/n$u$${uuid}/describe`, {})).toEqual(answerOf(described))
+  expect(await post(`/v1/transaction/n$u$${uuid}/describe`, {})).toEqual(responseOf(described))
 })
 
 it('a commit on a branch is found, too', async () => {
@@ -44,9 +44,9 @@ it('a commit on a branch is found, too', async () => {
   await post('/v1/table/n$t/insert?branch=dev%2Fone', streamOf(orders(1)))
   const files = await readdir(join(location, 'tree', 'dev', 'one', '_transactions'))
   const uuids = files.flatMap((file) => /-(.{36})\.txn$/.exec(file)?.[1] ?? [])
-  const answers = await Promise.all(uuids.map((uuid) => describe(uuid)))
-  expect(answers).toContainEqual(
-    answerOf({
+  const responses = await Promise.all(uuids.map((uuid) => describe(uuid)))
+  expect(responses).toContainEqual(
+    responseOf({
       status: 'Succeeded',
       properties: expect.objectContaining({ branch: 'dev/one', operation: 'Append' }),
     }),
@@ -73,7 +73,7 @@ it('what is no transaction is not found', async () => {
 it('alterations show in the description, and last', async () => {
   const { describe, alter, uuid, restart } = await withTransactions()
   const own = { uuid, version: '2', read_version: '1', operation: 'Append' }
-  const altered = answerOf({ status: 'Canceled', properties: { ...own, owner: 'ann', __proto__x: '1' } })
+  const altered = responseOf({ status: 'Canceled', properties: { ...own, owner: 'ann', __proto__x: '1' } })
   expect(
     await alter([
       { setStatusAction: { status: 'canceled' } },
@@ -90,7 +90,7 @@ it('alterations show in the description, and last', async () => {
   expect(await describe('2')).toEqual(altered)
   expect(await describe(uuid)).toEqual(altered)
   expect(await describe('1')).toEqual(
-    answerOf({ status: 'Succeeded', properties: expect.not.objectContaining({ owner: 'ann' }) }),
+    responseOf({ status: 'Succeeded', properties: expect.not.objectContaining({ owner: 'ann' }) }),
   )
 })
 

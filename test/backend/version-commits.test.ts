@@ -3,7 +3,7 @@ import { copyFile, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/pr
 import { basename, dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { orders, streamOf } from './engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from './running-backend.ts'
+import { responseOf, errorOf, runningBackend } from './running-backend.ts'
 import { committer } from './staged-manifests.ts'
 import { isThorough } from '../thorough.ts'
 
@@ -37,12 +37,12 @@ it('a staged version is committed, listed and described alike', async () => {
     metadata: { author: 'ann' },
   })
   expect(version.manifest_path.startsWith('/')).toBe(false)
-  expect(await post('/v1/table/t/version/describe', { version: 2 })).toEqual(answerOf({ version }))
-  expect(await post('/v1/table/t/version/describe', {})).toEqual(answerOf({ version }))
+  expect(await post('/v1/table/t/version/describe', { version: 2 })).toEqual(responseOf({ version }))
+  expect(await post('/v1/table/t/version/describe', {})).toEqual(responseOf({ version }))
   expect(await post('/v1/table/t/version/list?descending=true&limit=1', null)).toEqual(
-    answerOf({ versions: [version], page_token: '2' }),
+    responseOf({ versions: [version], page_token: '2' }),
   )
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(4))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(4))
   expect(await stagingFiles(location)).toEqual([])
 })
 
@@ -81,16 +81,16 @@ it('of eight who commit the same version, exactly one wins, every time', async (
   const clients = await Promise.all(Array.from({ length: 8 }, () => committer(location)))
   for (let round = 0; round < races; round += 1) {
     const requests = await Promise.all(clients.map((client) => client.stage()))
-    const answers = await Promise.all(requests.map(commit))
-    const winner = answers.findIndex(({ status }) => status === 200)
-    const expected = answers.map((_, index) =>
-      index === winner ? answerOf(expect.anything()) : errorOf('ConcurrentModification'),
+    const responses = await Promise.all(requests.map(commit))
+    const winner = responses.findIndex(({ status }) => status === 200)
+    const expected = responses.map((_, index) =>
+      index === winner ? responseOf(expect.anything()) : errorOf('ConcurrentModification'),
     )
-    expect(answers).toEqual(expected)
+    expect(responses).toEqual(expected)
     // A replay of the winner is the same success; a replay of a loser stays a conflict.
     const replays = await Promise.all(requests.map(commit))
     expect(replays).toEqual(expected)
-    expect(replays[winner]?.json).toEqual(answers[winner]?.json)
+    expect(replays[winner]?.json).toEqual(responses[winner]?.json)
   }
   const { versions } = (await post('/v1/table/t/version/list')).json as { versions: unknown[] }
   expect(versions).toHaveLength(races + 1)
@@ -130,13 +130,13 @@ it('commits and inserts of the catalog itself share one chain of versions', asyn
   const { commit, location, post } = await withTable()
   const request = await (await committer(location)).stage()
   expect(await post('/v1/table/t/insert', streamOf(orders(2)))).toEqual(
-    answerOf({ version: 2, num_inserted_rows: 2 }),
+    responseOf({ version: 2, num_inserted_rows: 2 }),
   )
   expect(await commit(request)).toEqual(errorOf('ConcurrentModification'))
   const later = await (await committer(location)).stage()
   expect(later.version).toBe(3)
   expect((await commit(later)).status).toBe(200)
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(6))
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(6))
 })
 
 it('the first commit of a declared table gives it its data', async () => {
@@ -150,7 +150,7 @@ it('the first commit of a declared table gives it its data', async () => {
   const request = { version: 1, manifest_path: staging.slice(1) }
   expect((await post('/v1/table/d/version/create', request)).status).toBe(200)
   expect(await post('/v1/table/d/describe', { check_declared: true })).toEqual(
-    answerOf(expect.objectContaining({ is_only_declared: false })),
+    responseOf(expect.objectContaining({ is_only_declared: false })),
   )
 })
 
@@ -181,9 +181,9 @@ it('a manifest outside of the table, or reached through a link, is never touched
     '',
   ]
   for (const manifest_path of paths) {
-    const answer = await commit({ ...request, manifest_path })
-    expect(answer, manifest_path).toEqual(errorOf('InvalidInput'))
-    expect(JSON.stringify(answer.json)).not.toContain(dataFolder)
+    const response = await commit({ ...request, manifest_path })
+    expect(response, manifest_path).toEqual(errorOf('InvalidInput'))
+    expect(JSON.stringify(response.json)).not.toContain(dataFolder)
   }
   await rename(join(location, '_versions'), join(dataFolder, 'moved'))
   await symlink(join(dataFolder, 'moved'), join(location, '_versions'))

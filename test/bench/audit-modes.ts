@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { freePort } from '../free-port.ts'
-import { everything } from '../gateway/open-gateway.ts'
-import { textOf } from '../policy/written-policy.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
+import { formatPolicies } from '../policy/written-policy.ts'
 import { quantile } from './figures.ts'
 import { runWrk } from './load.ts'
 import { startUpstream } from './peers/upstream.ts'
@@ -121,7 +121,7 @@ async function makeFiles(
   const at = (name: string): string => join(where, name)
   const pepper = randomBytes(32).toString('base64url')
   await mkdir(at('policies'), { recursive: true })
-  await writeFile(at('policies/policies.yaml'), textOf([everything]))
+  await writeFile(at('policies/policies.yaml'), formatPolicies([allowEverything]))
   await writeFile(at('pepper'), pepper)
   await writeFile(at('keys.yaml'), 'keys: []\n')
   const { text: key } = await createKey(at('keys.yaml'), Buffer.from(pepper), {

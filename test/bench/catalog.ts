@@ -19,16 +19,16 @@ import { quantile, rounded } from './figures.ts'
  *   node --import tsx test/bench/catalog.ts [--tables N] [--rounds N] [--only TEXT] [--postgres]
  */
 
-interface Exchange {
+interface Call {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: object
 }
 
 /** The requests of one round. */
-type Workload = (catalog: MeasuredCatalog) => readonly Exchange[] | Promise<readonly Exchange[]>
+type Workload = (catalog: MeasuredCatalog) => readonly Call[] | Promise<readonly Call[]>
 
-interface Asked {
+interface Requested {
   readonly catalog: MeasuredCatalog
   readonly client: Client
   readonly times: number[]
@@ -99,7 +99,7 @@ async function compare(
   workload: Workload,
   catalogs: readonly MeasuredCatalog[],
 ): Promise<Record<string, number>> {
-  const asked = catalogs.map((catalog): Asked => ({
+  const requested = catalogs.map((catalog): Requested => ({
     catalog,
     client: new Client(`http://127.0.0.1:${catalog.server.port}`),
     times: [],
@@ -107,10 +107,10 @@ async function compare(
   }))
   const rounds = Number(options.rounds)
   for (let round = -Math.ceil(rounds / 3); round < rounds; round += 1) {
-    for (const one of asked) await runRound(one, await workload(one.catalog), round >= 0)
+    for (const one of requested) await runRound(one, await workload(one.catalog), round >= 0)
   }
-  await Promise.all(asked.map(({ client }) => client.close()))
-  const [small, large] = asked.map(({ times, cpu }) => ({
+  await Promise.all(requested.map(({ client }) => client.close()))
+  const [small, large] = requested.map(({ times, cpu }) => ({
     p50: quantile(times, 0.5),
     p99: quantile(times, 0.99),
     cpu: cpu / times.length,
@@ -129,28 +129,28 @@ async function compare(
 }
 
 /** Asks one after the other, and keeps what it took unless this is to warm up. */
-async function runRound(asked: Asked, exchanges: readonly Exchange[], isKept: boolean): Promise<void> {
-  const { server } = asked.catalog
+async function runRound(requested: Requested, calls: readonly Call[], isRetained: boolean): Promise<void> {
+  const { server } = requested.catalog
   const cpuBefore = processorMicroseconds(server.pid)
-  for (const { body, ...exchange } of exchanges) {
+  for (const { body, ...call } of calls) {
     const startedAt = performance.now()
-    const answer = await asked.client.request({ ...exchange, ...(body && { body: JSON.stringify(body) }) })
-    const bytes = await answer.body.bytes()
-    if (isKept) asked.times.push(performance.now() - startedAt)
-    if (answer.statusCode !== 200)
-      throw new Error(`${exchange.path}: ${answer.statusCode} ${Buffer.from(bytes).toString()}`)
+    const response = await requested.client.request({ ...call, ...(body && { body: JSON.stringify(body) }) })
+    const bytes = await response.body.bytes()
+    if (isRetained) requested.times.push(performance.now() - startedAt)
+    if (response.statusCode !== 200)
+      throw new Error(`${call.path}: ${response.statusCode} ${Buffer.from(bytes).toString()}`)
   }
-  if (isKept) asked.cpu += (processorMicroseconds(server.pid) - cpuBefore) / 1000
+  if (isRetained) requested.cpu += (processorMicroseconds(server.pid) - cpuBefore) / 1000
 }
 
-function repeated(make: (index: number, crowd: number) => Exchange): Workload {
+function repeated(make: (index: number, crowd: number) => Call): Workload {
   return ({ crowd }) => Array.from({ length: requestsInRound }, (_, index) => make(index, crowd))
 }
 
-function post(path: string, body: object = {}): Exchange {
+function post(path: string, body: object = {}): Call {
   return { method: 'POST', path, body }
 }
 
-function list(path: string, after = ''): Exchange {
+function list(path: string, after = ''): Call {
   return { method: 'GET', path: `${path}${path.includes('?') ? '&' : '?'}limit=100&page_token=${after}` }
 }

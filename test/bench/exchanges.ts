@@ -11,12 +11,12 @@ export type BodySize = '1m' | '64m'
 export const bodySizes: Readonly<Record<BodySize, number>> = { '1m': mebibyte, '64m': 64 * mebibyte }
 
 /** What every small request is answered. */
-export const smallAnswer = JSON.stringify({
+export const smallResponse = JSON.stringify({
   versions: [{ version: 7, timestamp: '2026-01-01T00:00:00Z', metadata: { rows: '1000' } }],
 })
 
 /** What every commit is answered. */
-export const commitAnswer = JSON.stringify({ version: { version: 7 } })
+export const commitResponse = JSON.stringify({ version: { version: 7 } })
 
 /** A request with this header is answered the SHA-256 of its body instead. */
 export const digestHeader = 'x-bench-digest'

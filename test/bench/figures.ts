@@ -1,6 +1,6 @@
 /** The value that so great a share of them lies below; 0 where there are none. */
-export function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? 0
+export function quantile(values: readonly number[], capacity: number): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length * capacity)] ?? 0
 }
 
 /** To three places. */

@@ -46,9 +46,9 @@ const goals: readonly Goal[] = [
 export function goalsTable(runs: readonly Run[]): string {
   const measured = goals.filter(({ workload }) => runs.some((run) => run.has(workload)))
   const heading = ['of the gateway', 'asked', ...runs.map((_, number) => `run ${number + 1}`)]
-  const rows = measured.map(({ workload, what, asked, find, isMet }) => [
+  const rows = measured.map(({ workload, what, asked: requested, find, isMet }) => [
     what,
-    asked,
+    requested,
     ...runs.map((run) => {
       const found = find(run.get(workload) ?? new Map())
       if (Number.isNaN(found)) return '-'

@@ -1,9 +1,14 @@
-import { readListing, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
+import { readListingPage, type ListingSource } from '../../src/gateway/listing/listing-page.ts'
 import { createPageTokens } from '../../src/gateway/listing/page-token.ts'
-import { listingSources } from '../../src/gateway/listing/listing-sources.ts'
+import { createListingSources } from '../../src/gateway/listing/listing-sources.ts'
 import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { parseTarget } from '../../src/interface/target.ts'
-import { ask, caller, setOf, type WrittenPolicy } from '../policy/written-policy.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  compilePolicySet,
+  type WrittenPolicy,
+} from '../policy/written-policy.ts'
 import { quantile, rounded } from './figures.ts'
 
 /*
@@ -13,8 +18,8 @@ import { quantile, rounded } from './figures.ts'
  */
 
 const rounds = 300
-const principal = caller('user-7', 'group-1', 'group-2', 'group-3')
-const { request } = ask(principal, 'ListTables', 'namespace', [])
+const principal = createCaller('user-7', 'group-1', 'group-2', 'group-3')
+const { request } = createAuthorizationRequest(principal, 'ListTables', 'namespace', [])
 const tokens = createPageTokens()
 
 const some = (count: number): readonly WrittenPolicy[] => [
@@ -69,24 +74,24 @@ const upstreams = createUpstreams([
 ])
 
 for (const count of [10, 1_000, 10_000]) {
-  const policies = setOf(some(count))
+  const policies = compilePolicySet(some(count))
   for (const [what, target] of [
     ['tables of one namespace', '/v1/namespace/team$n5/table/list'],
     ['namespaces, each with policies', '/v1/namespace/team/list'],
   ] as const) {
-    const meaning = parseTarget('GET', target)
-    const kind = meaning.operation.lists === 'namespaces' ? 'namespace' : 'table'
-    const [source] = listingSources(meaning, upstreams, () => Promise.resolve(JSON.parse(text)))
+    const route = parseTarget('GET', target)
+    const kind = route.operation.lists === 'namespaces' ? 'namespace' : 'table'
+    const [source] = createListingSources(route, upstreams, () => Promise.resolve(JSON.parse(text)))
     // As for each request: nothing is remembered from the one before.
-    const look = (from: ListingSource | undefined) => {
-      const view = policies.viewOf({ principal, request })
+    const poll = (from: ListingSource | undefined) => {
+      const view = policies.visibilityFor({ principal, request })
       return page(from, (id) => view(kind, id))
     }
-    const first = await timed(() => look(source))
+    const first = await timed(() => poll(source))
     const filtered: number[] = []
     const passed: number[] = []
     for (let round = 0; round < rounds; round += 1) {
-      filtered.push(await timed(() => look(source)))
+      filtered.push(await timed(() => poll(source)))
       passed.push(await timed(() => Promise.resolve(Buffer.from(JSON.stringify(JSON.parse(text))))))
     }
     results.push({
@@ -101,13 +106,13 @@ for (const count of [10, 1_000, 10_000]) {
 console.table(results)
 upstreams.close()
 
-async function page(source: ListingSource | undefined, shows: (id: readonly string[]) => boolean) {
+async function page(source: ListingSource | undefined, isVisible: (id: readonly string[]) => boolean) {
   const sources = source === undefined ? [] : [source]
-  const { ids, position } = await readListing(sources, {
+  const { ids, position } = await readListingPage(sources, {
     limit: 1000,
     startAfter: undefined,
     position: undefined,
-    shows,
+    isVisible,
   })
   return Buffer.from(
     JSON.stringify({ tables: ids.map((id) => id.at(-1)), page_token: tokens.seal(position ?? {}, 'scope') }),

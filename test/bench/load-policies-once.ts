@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { policyFileReader } from '../../src/policy/policy-file-reader.ts'
-import { policyFolder } from '../../src/policy/policy-place.ts'
+import { createPolicyFileReader } from '../../src/policy/policy-file-reader.ts'
+import { createFolderLocation } from '../../src/policy/policy-place.ts'
 import { compilePolicies } from '../../src/policy/trie.ts'
 
 /*
@@ -22,10 +22,10 @@ export interface LoadTimes {
 const [folder = '', rounds = ''] = process.argv.slice(2)
 
 for (let round = 0; round < Number(rounds); round++) {
-  const reader = policyFileReader()
+  const reader = createPolicyFileReader()
   const cpuBefore = process.cpuUsage()
   const startedAt = performance.now()
-  const { files } = await policyFolder(folder).read()
+  const { files } = await createFolderLocation(folder).read()
   const readAt = performance.now()
   const documents = reader.read(files).flatMap((file) => file.documents)
   const parsedAt = performance.now()

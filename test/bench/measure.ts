@@ -58,6 +58,6 @@ export async function measure(
 }
 
 async function bytesTaken({ port }: ServerProcess): Promise<number> {
-  const answer = await fetch(`http://127.0.0.1:${port}${bytesCountPath}`)
-  return ((await answer.json()) as { bytes: number }).bytes
+  const response = await fetch(`http://127.0.0.1:${port}${bytesCountPath}`)
+  return ((await response.json()) as { bytes: number }).bytes
 }

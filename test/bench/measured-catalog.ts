@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { pino } from 'pino'
 import { backendSettingsSchema } from '../../src/backend/configuration.ts'
 import type { Engine } from '../../src/backend/engine/engine.ts'
-import { nameManifest } from '../../src/backend/engine/manifest-names.ts'
+import { formatManifestName } from '../../src/backend/engine/manifest-names.ts'
 import { insertNamespace, insertTable, setTableState } from '../../src/backend/store/objects.ts'
 import { openStore } from '../../src/backend/store/open-store.ts'
 import type { CatalogDatabase } from '../../src/backend/store/tables.ts'
@@ -124,7 +124,7 @@ async function stager(engine: Engine, location: string, copy: string): Promise<M
     const staged: object[] = []
     for (let index = 0; index < count; index += 1) {
       const { version } = await engine.insert(copy, streamOf(1), 'append')
-      const name = nameManifest(version, 'V2')
+      const name = formatManifestName(version, 'V2')
       const staging = join(location, '_versions', `${name}-${randomUUID()}`)
       await copyFile(join(copy, '_versions', name), staging)
       staged.push({ version, manifest_path: staging.slice(1), naming_scheme: 'V2' })

@@ -29,7 +29,7 @@ export interface LoadedGateway {
    * Offers so many times the capacity, one request in ten a small read, and counts what is answered after the first
    * `settleMs`, in which the gateway may find out.
    */
-  offer(times: number, settleMs: number, countMs: number): Promise<Served>
+  offer(times: number, resolveMs: number, countMs: number): Promise<Served>
   close(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export async function openLoadedGateway(loadSheddingThresholdMs: number): Promis
     }),
   })
   return {
-    offer: (times, settleMs, countMs) => offer(gateway, times, settleMs, countMs),
+    offer: (times, resolveMs, countMs) => offer(gateway, times, resolveMs, countMs),
     async close() {
       await gateway.close()
       catalog.closeAllConnections()
@@ -66,7 +66,7 @@ export async function openLoadedGateway(loadSheddingThresholdMs: number): Promis
 async function offer(
   gateway: TestedGateway,
   times: number,
-  settleMs: number,
+  resolveMs: number,
   countMs: number,
 ): Promise<Served> {
   const agent = new Agent()
@@ -76,7 +76,7 @@ async function offer(
   const under: Promise<void>[] = []
   const startedAt = performance.now()
   const isCounted = (now: number): boolean =>
-    now >= startedAt + settleMs && now < startedAt + settleMs + countMs
+    now >= startedAt + resolveMs && now < startedAt + resolveMs + countMs
 
   async function send(isRead: boolean): Promise<void> {
     const sentAt = performance.now()
@@ -96,7 +96,7 @@ async function offer(
 
   const perMs = (times * connections) / queryMs
   let sent = 0
-  for (let elapsed = 0; elapsed < settleMs + countMs; elapsed = performance.now() - startedAt) {
+  for (let elapsed = 0; elapsed < resolveMs + countMs; elapsed = performance.now() - startedAt) {
     for (; sent < elapsed * perMs; sent += 1) under.push(send(sent % 10 === 0))
     await pause(tickMs)
   }

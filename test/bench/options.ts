@@ -84,11 +84,11 @@ export function readOptions(parameters: readonly string[]): BenchOptions | undef
 }
 
 function listOf(option: string, text: string, known: readonly string[]): readonly string[] {
-  const given = text.split(',')
-  const unknown = given.find((name) => !known.includes(name))
+  const stated = text.split(',')
+  const unknown = stated.find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new RangeError(`${option} names "${unknown}"; expected some of ${known.join(', ')}`)
-  return given
+  return stated
 }
 
 function countOf(option: string, text: string | undefined, usual: number): number {

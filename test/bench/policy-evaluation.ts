@@ -1,9 +1,15 @@
 import { permissionNames } from '../../src/interface/permissions.ts'
 import { parsePolicies } from '../../src/policy/documents.ts'
-import type { Question } from '../../src/policy/question.ts'
+import type { AuthorizationRequest } from '../../src/policy/question.ts'
 import { compilePolicies } from '../../src/policy/trie.ts'
 import { loadTimes } from './policy-load.ts'
-import { ask, caller, textOf, type WrittenPolicy, type WrittenRule } from '../policy/written-policy.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  formatPolicies,
+  type WrittenPolicy,
+  type WrittenRule,
+} from '../policy/written-policy.ts'
 
 /*
  * What a decision costs, by the number of policies: one policy at the root, one for every team, and one for every
@@ -23,7 +29,7 @@ const random = generator(7)
 const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
 const groups = Array.from({ length: 200 }, (_, index) => `group-${index}`)
 const callers = Array.from({ length: 300 }, (_, index) =>
-  caller(`user-${index}`, ...Array.from({ length: 6 }, () => pick(groups))),
+  createCaller(`user-${index}`, ...Array.from({ length: 6 }, () => pick(groups))),
 )
 const conditions = ['branch != "main"', 'client.address.inCidr("192.0.2.0/24")', '"env" in context']
 
@@ -35,18 +41,18 @@ console.table([
 
 const measured = sizes.flatMap((size) => {
   const policies = policiesOf(size)
-  const text = textOf(policies)
+  const text = formatPolicies(policies)
   const startedAt = performance.now()
   const { documents } = parsePolicies(text, 'policies.yaml')
   const parsedAt = performance.now()
   const set = compilePolicies(documents)
   const compiledAt = performance.now()
   const few = Array.from({ length: 10 }, () => pick(policies))
-  return [policies, few].map((asked) => ({
+  return [policies, few].map((requested) => ({
     size,
-    namespaces: asked.length,
+    namespaces: requested.length,
     set,
-    asked,
+    asked: requested,
     parseMs: parsedAt - startedAt,
     compileMs: compiledAt - parsedAt,
     medians: [] as number[],
@@ -55,12 +61,12 @@ const measured = sizes.flatMap((size) => {
 })
 
 for (let round = 0; round < rounds; round++) {
-  for (const { set, asked, medians, high } of measured) {
+  for (const { set, asked: requested, medians, high } of measured) {
     const times: number[] = []
     for (let sample = 0; sample < samples; sample++) {
-      const questions = Array.from({ length: decisionsInSample }, () => questionOn(asked))
+      const requests = Array.from({ length: decisionsInSample }, () => requestOn(requested))
       const startedAt = process.hrtime.bigint()
-      for (const question of questions) set.decide(question)
+      for (const question of requests) set.decide(question)
       times.push(Number(process.hrtime.bigint() - startedAt) / decisionsInSample / 1000)
     }
     times.sort((one, other) => one - other)
@@ -104,15 +110,15 @@ function ruleOf(id: string): WrittenRule {
   }
 }
 
-function questionOn(policies: readonly WrittenPolicy[]): Question {
+function requestOn(policies: readonly WrittenPolicy[]): AuthorizationRequest {
   const { namespace } = pick(policies)
-  const told = { operation: { branch: pick(['main', 'ci/7']) } }
-  return ask(
+  const reported = { operation: { branch: pick(['main', 'ci/7']) } }
+  return createAuthorizationRequest(
     pick(callers),
     pick(permissionNames),
     'table',
     [...namespace.map(copyOf), 'inner', 'orders'],
-    told,
+    reported,
   )
 }
 

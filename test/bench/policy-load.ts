@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
-import { settlingMs } from '../../src/policy/policy-files.ts'
-import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
+import { resolveTimeMs } from '../../src/policy/policy-files.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
 import type { LoadTimes } from './load-policies-once.ts'
 
 /**
@@ -38,8 +38,8 @@ export async function loadTimes(
   rules: number,
   policies: readonly WrittenPolicy[],
 ): Promise<readonly LoadTime[]> {
-  const yaml = policies.map((policy) => stringify(JSON.parse(textOf([policy]))))
-  const json = policies.map((policy) => `${textOf([policy])}\n`)
+  const yaml = policies.map((policy) => stringify(JSON.parse(formatPolicies([policy]))))
+  const json = policies.map((policy) => `${formatPolicies([policy])}\n`)
   return [
     await loadTime(rules, 'YAML', [yaml.join('---\n')]),
     await loadTime(rules, 'YAML', yaml),
@@ -56,7 +56,7 @@ async function loadTime(
   const folder = await mkdtemp(join(tmpdir(), 'policy-load-'))
   try {
     for (const [index, text] of texts.entries()) await writeFile(join(folder, `${index}.yaml`), text)
-    await sleep(2 * settlingMs)
+    await sleep(2 * resolveTimeMs)
     const first: LoadTimes[] = []
     const later: LoadTimes[] = []
     for (let index = 0; index < processes; index++) {
@@ -88,7 +88,7 @@ function total({ read, parse, compile }: LoadTimes): number {
 /** The least and the median. */
 function shown(times: readonly number[]): string {
   const sorted = times.toSorted((one, other) => one - other)
-  return [0, Math.floor(sorted.length / 2)].map((place) => sorted[place]?.toFixed(0)).join(', ')
+  return [0, Math.floor(sorted.length / 2)].map((location) => sorted[location]?.toFixed(0)).join(', ')
 }
 
 /** Loads the folder a few times over in a process of its own. */

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { stringify } from 'yaml'
 import { watchPolicies } from '../../src/policy/folder.ts'
-import { policyFolder } from '../../src/policy/policy-place.ts'
-import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
+import { createFolderLocation } from '../../src/policy/policy-place.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
 
 /*
  * How long a reload of 10,000 policies stalls the event loop: prints the longest pause between two turns of it, and how
@@ -22,7 +22,7 @@ for (const files of [1, 100, count]) {
   const folder = await mkdtemp(join(tmpdir(), 'policy-reload-'))
   const all = Array.from({ length: files }, (_, file) => file)
   await write(folder, textsOf(all, files, 0))
-  const source = await watchPolicies(policyFolder(folder), options)
+  const source = await watchPolicies(createFolderLocation(folder), options)
   for (const [round, changed] of [all, all, all.slice(0, 1)].entries()) {
     const texts = textsOf(changed, files, round + 1)
     const reloaded = once(events, 'reloaded')
@@ -76,7 +76,7 @@ function longestStall(): () => number {
 function textOfFile(file: number, files: number, version: number): string {
   const policies: WrittenPolicy[] = []
   for (let number = file; number < count; number += files) policies.push(policy(number, version))
-  return policies.map((policy) => stringify(JSON.parse(textOf([policy])))).join('---\n')
+  return policies.map((policy) => stringify(JSON.parse(formatPolicies([policy])))).join('---\n')
 }
 
 function policy(number: number, version: number): WrittenPolicy {

@@ -4,9 +4,9 @@ import { request, type IncomingMessage } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { arrowStreamType } from '../../src/interface/headers.ts'
 import type { LoadSetup } from './load.ts'
-import { bodySizes, digestHeader, downloadOf, smallAnswer, type BodySize } from './exchanges.ts'
+import { bodySizes, digestHeader, downloadOf, smallResponse, type BodySize } from './exchanges.ts'
 
-const slowPieces = 8
+const slowChunks = 8
 const pauseMs = 20
 
 /** What is proven of a server. */
@@ -33,9 +33,9 @@ export async function prove({ port, checks, sizes }: Proven, { callers, bodies }
     headers: { 'x-api-key': callers.apiKey },
     body: undefined,
   })
-  expectSame('the small read', [read.status, read.digest], [200, digestOf(smallAnswer)])
-  const told = await ask({ headers: { ...json, [digestHeader]: '1' } })
-  expectSame('the body of the JSON call', told.digest, digestAnswer(query))
+  expectSame('the small read', [read.status, read.digest], [200, digestOf(smallResponse)])
+  const reported = await ask({ headers: { ...json, [digestHeader]: '1' } })
+  expectSame('the body of the JSON call', reported.digest, digestResponse(query))
 
   for (const size of sizes) {
     const upload = await readFile(bodies.file(`arrow-${size}`))
@@ -52,7 +52,7 @@ export async function prove({ port, checks, sizes }: Proven, { callers, bodies }
           isChunked: framing === 'chunked',
           isSlow,
         })
-        expectSame(`the upload ${how}`, digest, digestAnswer(upload))
+        expectSame(`the upload ${how}`, digest, digestResponse(upload))
         const down = await ask({ path: `/v1/table/bench$${framing}-${size}/query`, isSlow })
         expectSame(`the download ${how}`, down.digest, wanted)
       }
@@ -102,34 +102,34 @@ async function exchange(sent: Sent): Promise<Received> {
     headers: { ...headers, ...framing },
     agent: false,
   })
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+  const responded = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve).once('error', reject)
   })
-  answered.catch(() => undefined)
+  responded.catch(() => undefined)
   if (isSlow && body !== undefined) await sendSlowly(body, outgoing)
   else if (body !== undefined) outgoing.write(body)
   outgoing.end()
-  const answer = await answered
+  const response = await responded
   const digest = createHash('sha256')
-  let pauses = isSlow ? slowPieces : 0
-  for await (const piece of answer) {
-    digest.update(piece as Buffer)
+  let pauses = isSlow ? slowChunks : 0
+  for await (const chunk of response) {
+    digest.update(chunk as Buffer)
     if (pauses-- > 0) await pause(pauseMs)
   }
-  return { status: answer.statusCode, digest: digest.digest('hex') }
+  return { status: response.statusCode, digest: digest.digest('hex') }
 }
 
 async function sendSlowly(body: Buffer, outgoing: ReturnType<typeof request>): Promise<void> {
   let start = 0
-  for (let piece = 1; piece <= slowPieces; piece += 1) {
-    const end = Math.floor(body.length * (piece / slowPieces) ** 3)
+  for (let chunk = 1; chunk <= slowChunks; chunk += 1) {
+    const end = Math.floor(body.length * (chunk / slowChunks) ** 3)
     outgoing.write(body.subarray(start, end))
     start = end
     await pause(pauseMs)
   }
 }
 
-function digestAnswer(body: Buffer): string {
+function digestResponse(body: Buffer): string {
   return digestOf(`{"digest":"${digestOf(body)}"}`)
 }
 

@@ -54,14 +54,14 @@ export async function runBench(
   say('making keys, tokens and bodies')
   // The slow and the fast, the sized and the chunked are tried with bodies of 1 MiB, whatever is measured.
   const sizes: readonly BodySize[] = chosen.some(({ name }) => name.includes('64m')) ? ['1m', '64m'] : ['1m']
-  const needsTokens = chosen.some(({ credential }) => credential === 'tokens')
+  const permissionsTokens = chosen.some(({ credential }) => credential === 'tokens')
   const load = {
-    callers: await makeCallers(folder, needsTokens ? options.tokens : 1),
+    callers: await makeCallers(folder, permissionsTokens ? options.tokens : 1),
     bodies: await makeBodies(folder, sizes),
     core: cores.load,
     signal,
   }
-  const asked = peers.filter(({ name }) => options.peers.includes(name))
+  const requested = peers.filter(({ name }) => options.peers.includes(name))
   const sections: Section[] = []
   const add = (what: string, text: string): void => {
     sections.push({ what, text })
@@ -70,7 +70,7 @@ export async function runBench(
   const start = async (number: number): Promise<Servers> => {
     const own = join(folder, `run-${number}`)
     await mkdir(own)
-    return startServers(asked, { folder: own, cores, load, sizes, profileFolder: options.profile, say })
+    return startServers(requested, { folder: own, cores, load, sizes, profileFolder: options.profile, say })
   }
 
   let servers = await start(1)

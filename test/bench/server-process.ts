@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onCore } from './cores.ts'
 
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 const running = new Set<ChildProcess>()
 let isStopping = false
@@ -50,7 +50,7 @@ export async function startServer({
   child.once('exit', () => running.delete(child))
   let failure: Error | undefined
   child.once('error', (error) => (failure = error))
-  const deadline = Date.now() + patienceMs
+  const deadline = Date.now() + timeoutMs
   while (!(await takesConnections(port))) {
     const isOver = failure !== undefined || hasEnded(child)
     if (isOver || Date.now() > deadline) {

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describeTables } from '../attacks/describe-tables.ts'
-import { startRecordingUpstream, type Answering } from '../gateway/recording-upstream.ts'
+import { startRecordingUpstream, type RequestHandler } from '../gateway/recording-upstream.ts'
 import { quantile } from './figures.ts'
 
 const requests = 1_000
@@ -14,7 +14,7 @@ interface SlowClients {
   readonly count: number
   readonly what: string
   /** How the upstream responds; nothing by default. */
-  readonly answering?: Answering
+  readonly answering?: RequestHandler
 }
 
 /**
@@ -37,9 +37,9 @@ export async function measureBeside({ script, count, what, answering }: SlowClie
       console.log(`not all were served: ${JSON.stringify([...beside.statuses])}`)
     measured.push({ alone: alone.milliseconds, beside: beside.milliseconds })
   }
-  for (const share of [0.5, 0.99]) {
+  for (const capacity of [0.5, 0.99]) {
     const figures = measured.map(
-      ({ alone, beside }) => [quantile(alone, share), quantile(beside, share)] as const,
+      ({ alone, beside }) => [quantile(alone, capacity), quantile(beside, capacity)] as const,
     )
     const alone = quantile(
       figures.map(([one]) => one),
@@ -54,7 +54,7 @@ export async function measureBeside({ script, count, what, answering }: SlowClie
       0.5,
     )
     console.log(
-      `p${share * 100}: alone ${alone.toFixed(2)} ms, beside ${what} ${beside.toFixed(2)} ms (${ratio.toFixed(2)} times)`,
+      `p${capacity * 100}: alone ${alone.toFixed(2)} ms, beside ${what} ${beside.toFixed(2)} ms (${ratio.toFixed(2)} times)`,
     )
   }
   gateway.process.kill('SIGTERM')

@@ -7,8 +7,8 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { createKey } from '../../src/identity/api-key-store.ts'
-import { everything } from '../gateway/open-gateway.ts'
-import { textOf } from '../policy/written-policy.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
+import { formatPolicies } from '../policy/written-policy.ts'
 import { runWrk } from './load.ts'
 import { processorMicroseconds } from './process-cost.ts'
 
@@ -116,7 +116,7 @@ async function makeFiles(where: string, workers: number) {
   const at = (name: string): string => join(where, name)
   const pepper = 'a-pepper-of-at-least-thirty-two-characters'
   await mkdir(at('policies'))
-  await writeFile(at('policies/policies.yaml'), textOf([everything]))
+  await writeFile(at('policies/policies.yaml'), formatPolicies([allowEverything]))
   await writeFile(at('pepper'), pepper)
   await writeFile(at('keys.yaml'), 'keys: []\n')
   const keys: Record<string, string> = {}

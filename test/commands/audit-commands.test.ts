@@ -19,9 +19,9 @@ beforeAll(async () => {
   ] as const) {
     const intent = anIntent(request)
     const principal = { ...intent.principal, name }
-    await log.outcome(await log.intent({ ...intent, id, principal }), committed)
+    await log.recordOutcome(await log.recordIntent({ ...intent, id, principal }), committed)
   }
-  log.refusal({ ...aRefusal('c'), operation: 'DropTable' })
+  log.recordRefusal({ ...aRefusal('c'), operation: 'DropTable' })
   await log.close()
   return () => removeFolder(folder)
 })

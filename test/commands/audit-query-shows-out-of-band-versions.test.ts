@@ -31,11 +31,11 @@ beforeAll(async () => {
     const batch = [id, people].map((each) => ({ operation: 'CreateTableVersion' as const, id: each }))
     const inBatch = { operation: 'BatchCreateTableVersions' as const, id: [], objects: batch }
     const intent = { ...anIntent(request), id, ...(request === 'batch' && inBatch) }
-    await log.outcome(await log.intent(intent), { ...committed, ...outcome })
+    await log.recordOutcome(await log.recordIntent(intent), { ...committed, ...outcome })
   }
-  const { seq, request, tables } = await log.intent({ ...anIntent('lost'), id })
-  await log.outcome({ seq, request, tables }, { result: 'unknown', durationMs: 1 })
-  await log.resolved(
+  const { seq, request, tables } = await log.recordIntent({ ...anIntent('lost'), id })
+  await log.recordOutcome({ seq, request, tables }, { result: 'unknown', durationMs: 1 })
+  await log.recordResolution(
     { chain: log.chain, seq, request, tables },
     { result: 'undecided', evidence: 'nothing tells', looks: 1, outOfBand: [{ id, from: 14, to: 15 }] },
   )

@@ -6,9 +6,9 @@ const dev = await startDev()
 afterAll(() => dev.remove())
 
 it('the tour shows six steps, and can be taken again', async () => {
-  const place = ['--url', dev.url, '--data-dir', dev.dataFolder, '--api-key', dev.key]
+  const location = ['--url', dev.url, '--data-dir', dev.dataFolder, '--api-key', dev.key]
   for (let round = 0; round < 2; round += 1) {
-    const { status, output, messages } = await runProgram(['demo', ...place, '--rows', '5000'])
+    const { status, output, messages } = await runProgram(['demo', ...location, '--rows', '5000'])
     expect({ status, messages }).toEqual({ status: 0, messages: '' })
     expect(output.match(/^\d+\. /gm)).toEqual(['1. ', '2. ', '3. ', '4. ', '5. ', '6. '])
     expect(output).toMatch(/5000 rows in \S+ s/)

@@ -4,7 +4,7 @@ import { expect, onTestFinished, it } from 'vitest'
 import { runProgram, startProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { eventually, startDev } from '../e2e/running-dev.ts'
 import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
-import { answers, startRecordingUpstream } from '../gateway/recording-upstream.ts'
+import { respondWith, startRecordingUpstream } from '../gateway/recording-upstream.ts'
 import { linesOf, servingGateway, type ServingGateway } from '../telemetry/serving-gateway.ts'
 import { startTwoWorkers } from '../workers/running-workers.ts'
 
@@ -61,7 +61,7 @@ it.skipIf(!hasOpenssl())('SIGHUP reads the certificates once (skipped without op
 
 it('the primary process passes SIGHUP on to every worker', async () => {
   const upstream = await startRecordingUpstream()
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url, { log: { level: 'info' } })
   gateway.program.signal('SIGHUP')
   await eventually(() => expect(gateway.program.messages().split('"policies reloaded"')).toHaveLength(3))
@@ -75,7 +75,7 @@ it('the primary process passes SIGHUP on to every worker', async () => {
 
 it('SIGHUP to a worker alone, SIGUSR1 and SIGUSR2 end nothing and open no debugger', async () => {
   const upstream = await startRecordingUpstream()
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   const gateway = await startTwoWorkers(await temporaryFolder(), upstream.url)
   const client = gateway.client()
   onTestFinished(() => client.close())

@@ -10,9 +10,9 @@ const store = join(dev.dataFolder, 'keys.yaml')
 const files = ['--store', store, '--pepper-file', join(dev.dataFolder, 'pepper')]
 
 async function statusWith(key: string): Promise<number> {
-  const answer = await dev.send('GET', '/v1/namespace/demo/list', undefined, { 'x-api-key': key })
-  await answer.arrayBuffer()
-  return answer.status
+  const response = await dev.send('GET', '/v1/namespace/demo/list', undefined, { 'x-api-key': key })
+  await response.arrayBuffer()
+  return response.status
 }
 
 it('a key is created, listed, accepted by the running gateway, revoked and refused', async () => {

@@ -11,7 +11,7 @@ const policy =
   '{apiVersion: catalog-gateway/v1, kind: AccessPolicy, metadata: {name: a}, namespace: [], rules: []}'
 
 /** Places that hold no policy, with what is said of them. */
-async function places(): Promise<readonly (readonly [path: string, message: RegExp])[]> {
+async function locations(): Promise<readonly (readonly [path: string, message: RegExp])[]> {
   const folder = await temporaryFolder()
   const path = (name: string): string => join(folder, name)
   await writeFile(path('a.yaml'), policy)
@@ -30,33 +30,34 @@ async function places(): Promise<readonly (readonly [path: string, message: RegE
 }
 
 describe('a place that holds no policy is refused', () => {
-  const commands: readonly (readonly [name: string, parameters: (place: string) => readonly string[]])[] = [
-    ['lint', (place) => ['lint', '--policies', place]],
-    ['explain', (place) => ['explain', '--policies', place, '--as', 'al', 'DropTable', 'a/b']],
-    ['who-can', (place) => ['who-can', '--policies', place, 'DropTable', 'a/b']],
-    ['what-can', (place) => ['what-can', '--policies', place, '--as', 'al']],
-    ['test', (place) => ['test', '--policies', place]],
-    ['diff', (place) => ['diff', place, place]],
-    ['replay', (place) => ['replay', '--audit', place, '--candidate', place]],
+  const commands: readonly (readonly [name: string, parameters: (location: string) => readonly string[]])[] =
     [
-      'bundle',
-      (place) => [
+      ['lint', (location) => ['lint', '--policies', location]],
+      ['explain', (location) => ['explain', '--policies', location, '--as', 'al', 'DropTable', 'a/b']],
+      ['who-can', (location) => ['who-can', '--policies', location, 'DropTable', 'a/b']],
+      ['what-can', (location) => ['what-can', '--policies', location, '--as', 'al']],
+      ['test', (location) => ['test', '--policies', location]],
+      ['diff', (location) => ['diff', location, location]],
+      ['replay', (location) => ['replay', '--audit', location, '--candidate', location]],
+      [
         'bundle',
-        '--policies',
-        place,
-        '--key',
-        'none',
-        '--serial',
-        '1',
-        '--out',
-        `${place}.bundle`,
+        (location) => [
+          'bundle',
+          '--policies',
+          location,
+          '--key',
+          'none',
+          '--serial',
+          '1',
+          '--out',
+          `${location}.bundle`,
+        ],
       ],
-    ],
-  ]
+    ]
   it.for(commands)('by policy %s', async ([, parameters]) => {
-    for (const [place, message] of everyInTheLongForm(await places(), 3)) {
-      const { status, output, messages } = await runProgram(['policy', ...parameters(place)])
-      expect({ place, status, output }).toEqual({ place, status: 1, output: '' })
+    for (const [location, message] of everyInTheLongForm(await locations(), 3)) {
+      const { status, output, messages } = await runProgram(['policy', ...parameters(location)])
+      expect({ place: location, status, output }).toEqual({ place: location, status: 1, output: '' })
       expect(messages).toMatch(message)
     }
   })
@@ -78,8 +79,8 @@ describe('a place that holds no policy is refused', () => {
       status: 0,
       messages: '',
     })
-    for (const [place, message] of everyInTheLongForm(await places(), 3)) {
-      for (const policies of [{ folder: place }, { folder: 'good', candidateFolder: place }]) {
+    for (const [location, message] of everyInTheLongForm(await locations(), 3)) {
+      for (const policies of [{ folder: location }, { folder: 'good', candidateFolder: location }]) {
         const { status, messages } = await check(policies)
         expect({ policies, status }).toEqual({ policies, status: 1 })
         expect(messages).toMatch(message)

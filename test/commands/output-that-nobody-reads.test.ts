@@ -28,7 +28,7 @@ it.for(['none', 'head'] as const)(
   async (reader) => {
     const folder = await temporaryFolder()
     const log = await openAuditLog(logOptions(folder))
-    for (let count = 0; count < 1_000; count += 1) log.refusal(aRefusal(`request-${count}`))
+    for (let count = 0; count < 1_000; count += 1) log.recordRefusal(aRefusal(`request-${count}`))
     await log.close()
     for (const command of [['query'], ['query', '--json'], ['export', '--format', 'ocsf']]) {
       const [name = '', ...options] = command
@@ -78,8 +78,8 @@ it('a gateway goes on when nobody reads its log any more, and counts the lines',
 
 it('a gateway starts when nobody reads its output', async () => {
   const adminPort = String(await freePort())
-  const places = ['--port', '0', '--admin-port', adminPort, '--data-dir', await temporaryFolder()]
-  const program = startProgram(['dev', ...places])
+  const locations = ['--port', '0', '--admin-port', adminPort, '--data-dir', await temporaryFolder()]
+  const program = startProgram(['dev', ...locations])
   program.stopReading()
   const isReady = async () => expect((await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status).toBe(200)
   await vi.waitFor(isReady, { timeout: 50_000, interval: 100 })

@@ -17,8 +17,8 @@ it.for(everyInTheLongForm(['SIGTERM', 'SIGINT'] as const, 2))(
 )
 
 it.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both too', async () => {
-  const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
-  const program = startProgram(['dev', ...places], { ownGroup: true })
+  const locations = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
+  const program = startProgram(['dev', ...locations], { ownGroup: true })
   await program.announced(/^admin on (http:\S+)$/m)
   const [catalog] = await childrenOf(program.pid)
   program.signal('SIGINT')
@@ -27,16 +27,16 @@ it.runIf(isThorough)('Ctrl-C, which reaches all processes at once, stops both to
 })
 
 it('without --api-key a key is made, and it and the data are there again after a restart', async () => {
-  const places = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
+  const locations = ['--port', '0', '--admin-port', '0', '--data-dir', await temporaryFolder()]
   const keys: string[] = []
   for (let run = 0; run < 2; run += 1) {
-    const program = startProgram(['dev', ...places])
+    const program = startProgram(['dev', ...locations])
     const url = await program.announced(/^listening on (http:\S+)$/m)
     const key = await program.announced(/^ {2}export KEY=(\S+)$/m)
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     if (run === 0) await fetch(`${url}/v1/namespace/sales/create`, { method: 'POST', headers, body: '{}' })
-    const answer = await fetch(`${url}/v1/namespace/$/list`, { headers })
-    expect(await answer.json()).toEqual({ namespaces: ['sales'] })
+    const response = await fetch(`${url}/v1/namespace/$/list`, { headers })
+    expect(await response.json()).toEqual({ namespaces: ['sales'] })
     keys.push(key)
     program.signal('SIGTERM')
     await program.ended

@@ -35,8 +35,8 @@ it('a store that is none', async () => {
 })
 
 it('a tour where nothing answers', async () => {
-  const place = ['--url', `http://127.0.0.1:${await silentPort()}`, '--api-key', 'some-key']
-  await expectFailure(['demo', ...place], /is the stack running.*\n {2}fetch failed: ./)
+  const location = ['--url', `http://127.0.0.1:${await silentPort()}`, '--api-key', 'some-key']
+  await expectFailure(['demo', ...location], /is the stack running.*\n {2}fetch failed: ./)
   await expectFailure(['demo', '--data-dir', await temporaryFolder()], /start the stack first/)
 })
 
@@ -57,8 +57,8 @@ it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
   async (option) => {
     const taken = await silentPort()
     const other = option === '--port' ? '--admin-port' : '--port'
-    const places = [option, String(taken), other, '0', '--data-dir', await temporaryFolder()]
-    const program = startProgram(['dev', ...places])
+    const locations = [option, String(taken), other, '0', '--data-dir', await temporaryFolder()]
+    const program = startProgram(['dev', ...locations])
     const [catalog] = await eventually(async () => {
       const children = await childrenOf(program.pid)
       if (children.length === 0) throw new Error('the catalog was not started yet')
@@ -78,14 +78,14 @@ it.for(everyInTheLongForm(['--admin-port', '--port'], 2))(
 
 it('a second dev on the same data folder, and the first goes on', async () => {
   const dataFolder = await temporaryFolder()
-  const places = ['--port', '0', '--admin-port', '0', '--data-dir', dataFolder]
-  const first = startProgram(['dev', ...places])
+  const locations = ['--port', '0', '--admin-port', '0', '--data-dir', dataFolder]
+  const first = startProgram(['dev', ...locations])
   onTestFinished(async () => {
     first.signal('SIGTERM')
     expect((await first.ended).status).toBe(0)
   })
   const adminUrl = await first.announced(/^admin on (http:\S+)$/m)
-  await expectFailure(['dev', ...places], /does another process use the same data folder\?/)
+  await expectFailure(['dev', ...locations], /does another process use the same data folder\?/)
   expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200)
 })
 

@@ -43,7 +43,7 @@ it('--version prints the version', async () => {
   expect({ status, output }).toEqual({ status: 0, output: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
 })
 
-const mistakes: [line: string, message: RegExp][] = [
+const errors: [line: string, message: RegExp][] = [
   ['', /Usage/],
   ['bogus', /unknown command 'bogus'/],
   ['--bogus', /unknown option '--bogus'/],
@@ -71,14 +71,11 @@ const mistakes: [line: string, message: RegExp][] = [
   ['audit verify', /missing required argument 'dir'/],
 ]
 
-it.concurrent.for(everyInTheLongForm(mistakes, 4))(
-  '"%s" is bad usage',
-  async ([line, message], { expect }) => {
-    const { status, output, messages } = await runProgram(words(line))
-    expect({ status, output }).toEqual({ status: 2, output: '' })
-    expect(messages).toMatch(message)
-  },
-)
+it.concurrent.for(everyInTheLongForm(errors, 4))('"%s" is bad usage', async ([line, message], { expect }) => {
+  const { status, output, messages } = await runProgram(words(line))
+  expect({ status, output }).toEqual({ status: 2, output: '' })
+  expect(messages).toMatch(message)
+})
 
 function words(line: string): string[] {
   return line.split(' ').filter((word) => word !== '')

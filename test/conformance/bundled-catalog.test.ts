@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { runningBackend } from '../backend/running-backend.ts'
 import { runConformance } from './conformance.ts'
-import { faultsOf } from './faults.ts'
+import { errorsOf } from './faults.ts'
 
 const patience = 180_000
 
@@ -9,7 +9,7 @@ it('the bundled catalog does what the interface says', { timeout: patience }, as
   const accessToken = 'correct-horse-battery-staple'
   const { url, get } = await runningBackend({ accessToken })
   const authorization = `Bearer ${accessToken}`
-  expect(faultsOf(await runConformance({ url: url(), credentials: { authorization } }))).toEqual([])
+  expect(errorsOf(await runConformance({ url: url(), credentials: { authorization } }))).toEqual([])
   const left = await get('/v1/namespace/$/list', { authorization })
   expect(left.json).toEqual({ namespaces: [] })
 })

@@ -4,7 +4,7 @@ import { errorCodes, type ErrorName } from '../../src/interface/errors.ts'
 import { arrowFileType, arrowStreamType } from '../../src/interface/headers.ts'
 import type { Identifier } from '../../src/interface/identifiers.ts'
 import { documentedCodes } from './interface-document.ts'
-import { operationNamed, type Operation, type OperationName } from '../../src/interface/operations.ts'
+import { getOperation, type Operation, type OperationName } from '../../src/interface/operations.ts'
 import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
 
 /** A catalog that is already running, whoever started it, and the headers that let the caller in. */
@@ -75,7 +75,7 @@ const schemas = operationSchemas as Partial<Record<string, { readonly response?:
 /** A client of that catalog. */
 export function connectTo(target: ConformanceTarget): CatalogClient {
   const call: CatalogClient['call'] = async (name, id, parts = {}) => {
-    const operation = operationNamed(name)
+    const operation = getOperation(name)
     const response = await fetch(target.url.replace(/\/$/, '') + routeOf(operation, id, parts), {
       method: parts.method ?? operation.method,
       headers: headersOf(parts, target),
@@ -158,9 +158,9 @@ function checkError(operation: Operation, { status, headers, json }: Answer): vo
 function checkSuccess(operation: Operation, { status, headers, bytes, json }: Answer): void {
   equal(status, operation.status)
   const type = headers.get('content-type') ?? ''
-  if (operation.answer === 'empty') {
+  if (operation.response === 'empty') {
     equal(bytes.length, 0, 'the answer has no body')
-  } else if (operation.answer === 'arrow') {
+  } else if (operation.response === 'arrow') {
     equal(type, arrowFileType)
     deepEqual(Buffer.from(bytes.subarray(0, 6)).toString(), 'ARROW1')
   } else {

@@ -4,7 +4,7 @@ import type { Outcome } from './conformance.ts'
 const notThere = ['AlterTableBackfillColumns', 'CreateMaterializedView', 'RefreshMaterializedView']
 
 /** What failed of the bundled catalog, and what was skipped of operations that it has. */
-export function faultsOf(outcomes: readonly Outcome[]): string[] {
+export function errorsOf(outcomes: readonly Outcome[]): string[] {
   return outcomes
     .filter(({ result, operation }) =>
       result === 'skipped' ? !notThere.includes(operation) : result === 'failed',

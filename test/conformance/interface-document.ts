@@ -1,7 +1,7 @@
-import { openApiText } from '../../src/interface/openapi.ts'
+import { getOpenApiDocument } from '../../src/interface/openapi.ts'
 import type { Operation, OperationName } from '../../src/interface/operations.ts'
 
-interface ErrorAnswer {
+interface ErrorResponse {
   readonly content: {
     readonly 'application/json': {
       readonly schema: { readonly allOf?: readonly [unknown, { properties: { code: { enum: number[] } } }] }
@@ -12,19 +12,19 @@ interface ErrorAnswer {
 interface Document {
   readonly paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
   readonly components: {
-    readonly responses: Record<string, ErrorAnswer>
+    readonly responses: Record<string, ErrorResponse>
     readonly schemas: Record<string, { readonly required?: readonly string[] }>
   }
 }
 
-const document = JSON.parse(openApiText()) as Document
+const document = JSON.parse(getOpenApiDocument()) as Document
 
 /** The codes of the errors that the document of the interface gives to an operation. */
 export function documentedCodes({ path, method }: Operation): readonly number[] {
   const responses = document.paths[path]?.[method.toLowerCase()]?.responses ?? {}
   return Object.values(responses).flatMap(({ $ref }) => {
-    const answer = document.components.responses[$ref?.split('/').at(-1) ?? '']
-    return answer?.content['application/json'].schema.allOf?.[1].properties.code.enum ?? []
+    const response = document.components.responses[$ref?.split('/').at(-1) ?? '']
+    return response?.content['application/json'].schema.allOf?.[1].properties.code.enum ?? []
   })
 }
 

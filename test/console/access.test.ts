@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { accessTo, namespacesBeneath } from '../../src/console/access.ts'
+import { createAccessReport, listNamespaces } from '../../src/console/access.ts'
 import { permissionNames } from '../../src/interface/permissions.ts'
-import { kindOf } from '../../src/policy/object-kind.ts'
+import { objectKindOfPermission } from '../../src/policy/object-kind.ts'
 import { whoCan } from '../../src/policy/who-can.ts'
-import { documentsOf } from '../policy/documents-of.ts'
+import { parseDocuments } from '../policy/documents-of.ts'
 
-const documents = documentsOf([
+const documents = parseDocuments([
   {
     name: 'root',
     namespace: [],
@@ -38,20 +38,20 @@ it.for([
   ['prod', 'raw', 't'],
   ['other', 't'],
 ])('of a table it tells what who-can tells of each operation: %j', (id) => {
-  const { callers } = accessTo(documents, 'table', id)
+  const { callers } = createAccessReport(documents, 'table', id)
   for (const permission of permissionNames) {
-    const kind = kindOf(permission)
+    const kind = objectKindOfPermission(permission)
     if (kind === 'namespace' || kind === 'none') continue
-    const told = callers
+    const reported = callers
       .filter(({ grants }) => grants.some(({ operation }) => operation === permission))
       .map(({ subject }) => subject)
     const expected = whoCan(documents, permission, kind, id).allowed.map(({ subject }) => subject)
-    expect(new Set(told)).toEqual(new Set(expected))
+    expect(new Set(reported)).toEqual(new Set(expected))
   }
 })
 
 it('of a namespace it tells rules for tables apart, and conditions with the grants', () => {
-  const { callers, forTables } = accessTo(documents, 'namespace', ['prod', 'sales'])
+  const { callers, forTables } = createAccessReport(documents, 'namespace', ['prod', 'sales'])
   expect(forTables).toMatchObject([{ rule: { policy: 'sales', rule: 'secret' }, tables: ['secret_*'] }])
   const writer = callers.find(({ subject }) => subject.name === 'etl')
   expect(writer?.grants.length).toBeGreaterThan(0)
@@ -59,13 +59,13 @@ it('of a namespace it tells rules for tables apart, and conditions with the gran
 })
 
 it('the tree has the namespaces that policies speak of, level by level', () => {
-  expect(namespacesBeneath(documents, [])).toEqual({
+  expect(listNamespaces(documents, [])).toEqual({
     nodes: [{ name: 'prod', policies: [], leadsOn: true }],
     leftOut: 0,
   })
-  expect(namespacesBeneath(documents, ['prod']).nodes).toEqual([
+  expect(listNamespaces(documents, ['prod']).nodes).toEqual([
     { name: 'raw', policies: ['raw'], leadsOn: false },
     { name: 'sales', policies: ['sales'], leadsOn: false },
   ])
-  expect(namespacesBeneath(documents, ['prod', 'sales']).nodes).toEqual([])
+  expect(listNamespaces(documents, ['prod', 'sales']).nodes).toEqual([])
 })

@@ -1,8 +1,8 @@
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { everything, openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
-import { answers, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
+import { allowEverything, openGateway, type TestedGateway } from '../gateway/open-gateway.ts'
+import { respondWith, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
 import { hasBrowser, startBrowser } from './browser.ts'
 
 const isThere = hasBrowser()
@@ -18,16 +18,16 @@ let browser: Browser
 let gateway: TestedGateway
 let upstream: RecordingUpstream
 let page: Page
-const trouble: string[] = []
+const problem: string[] = []
 
 beforeAll(async () => {
   if (!isThere) return
   upstream = await startRecordingUpstream()
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   gateway = await openGateway(upstream.url, {
     users: ['alice'],
     policies: [
-      everything,
+      allowEverything,
       {
         name: 'sales',
         namespace: ['prod', 'sales'],
@@ -60,12 +60,12 @@ afterAll(async () => {
 
 beforeEach(async () => {
   if (!isThere) return
-  trouble.length = 0
+  problem.length = 0
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
   page = await context.newPage()
   page.setDefaultTimeout(20_000)
-  page.on('console', (message) => trouble.push(message.text()))
-  page.on('pageerror', ({ message }) => trouble.push(message))
+  page.on('console', (message) => problem.push(message.text()))
+  page.on('pageerror', ({ message }) => problem.push(message))
   await page.goto(`${gateway.adminUrl}/console`)
   await page
     .getByRole('status')
@@ -89,7 +89,7 @@ inBrowser('what happens is seen while it happens, and no name becomes markup', a
   await page.getByText('1 denied by a policy').waitFor()
   expect(await page.locator('img[src="x"]').count()).toBe(0)
   expect(await page.title()).toBe('catalog-gateway console')
-  expect(trouble).toEqual([])
+  expect(problem).toEqual([])
 })
 
 inBrowser('the tree and the matrix tell who may do what, and why', async () => {
@@ -106,7 +106,7 @@ inBrowser('the tree and the matrix tell who may do what, and why', async () => {
   await page.getByLabel('Object').fill('prod//sales')
   await page.getByLabel('Object').press('Enter')
   await page.getByText(/empty/).waitFor()
-  expect(trouble.filter((text) => !text.includes('400'))).toEqual([])
+  expect(problem.filter((text) => !text.includes('400'))).toEqual([])
 })
 
 inBrowser.for([

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 
 /** Expects that nothing of the console was told. */
-export function expectClosedConsole(answer: { readonly status: number; readonly text: string }): void {
-  expect(answer.status).toBe(403)
-  expect(JSON.parse(answer.text)).toEqual({ error: expect.stringContaining('the console') })
+export function expectClosedConsole(response: { readonly status: number; readonly text: string }): void {
+  expect(response.status).toBe(403)
+  expect(JSON.parse(response.text)).toEqual({ error: expect.stringContaining('the console') })
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { openAuditLog, type AuditLog } from '../../src/audit/log.ts'
-import { followNewestChanges, type RecordedChange } from '../../src/console/newest-changes.ts'
+import { createNewestChangesReader, type RecordedChange } from '../../src/console/newest-changes.ts'
 import {
   anIntent,
   aRefusal,
@@ -20,15 +20,15 @@ const requests = (changes: readonly RecordedChange[]) => changes.map(({ requestI
 it('a change is told with the places and hashes of its records, as they stand in the log', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder)
-  const newest = followNewestChanges(folder, () => log.durableEnd())
-  log.refusal(aRefusal('refused'))
-  const receipt = await log.intent(anIntent('one'))
+  const newest = createNewestChangesReader(folder, () => log.durableEnd())
+  log.recordRefusal(aRefusal('refused'))
+  const receipt = await log.recordIntent(anIntent('one'))
   expect((await newest()).changes).toMatchObject([
     { requestId: 'one', isCommit: true, id: ['production', 'orders'] },
   ])
   expect((await newest()).changes[0]?.outcome).toBeUndefined()
-  await log.outcome(receipt, committed)
-  await log.intent({ ...anIntent('read'), operation: 'ListTables', effect: 'read' })
+  await log.recordOutcome(receipt, committed)
+  await log.recordIntent({ ...anIntent('read'), operation: 'ListTables', effect: 'read' })
   const [change, ...others] = (await newest()).changes
   await log.close()
   expect(others).toEqual([])
@@ -51,10 +51,10 @@ it('a change is told with the places and hashes of its records, as they stand in
 it('the newest 50 are kept over all segments of a chain, however seldom somebody looks', async () => {
   const folder = await temporaryFolder()
   const log = await openLog(folder, { segmentBytes: 64 * 1024 })
-  const newest = followNewestChanges(folder, () => log.durableEnd())
+  const newest = createNewestChangesReader(folder, () => log.durableEnd())
   await newest()
   for (let n = 0; n < 300; n += 1) {
-    await log.outcome(await log.intent(anIntent(`${n}`)), committed)
+    await log.recordOutcome(await log.recordIntent(anIntent(`${n}`)), committed)
     if (n % 20 === 0) await newest()
   }
   const { changes } = await newest()
@@ -66,11 +66,11 @@ it('the newest 50 are kept over all segments of a chain, however seldom somebody
 it('after a start, what was before is told, with what became of it', async () => {
   const folder = await temporaryFolder()
   const before = await openLog(folder)
-  await before.outcome(await before.intent(anIntent('done')), committed)
-  await before.intent(anIntent('broken off'))
+  await before.recordOutcome(await before.recordIntent(anIntent('done')), committed)
+  await before.recordIntent(anIntent('broken off'))
   await before.close()
   const log = await openLog(folder)
-  const { changes, seal } = await followNewestChanges(folder, () => log.durableEnd())()
+  const { changes, seal } = await createNewestChangesReader(folder, () => log.durableEnd())()
   await log.close()
   expect(changes).toMatchObject([
     { requestId: 'broken off', outcome: { result: 'unknown' } },

@@ -1,10 +1,10 @@
 import { request } from 'undici'
 import { expect, it } from 'vitest'
 import { startDev } from '../e2e/running-dev.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 
 it('a gateway has no console unless its settings say so', async () => {
-  const { gateway } = await gatewayAndUpstream()
+  const { gateway } = await startGatewayAndUpstream()
   const { statusCode, body } = await request(`${gateway.adminUrl}/console`)
   await body.dump()
   expect(statusCode).toBe(404)

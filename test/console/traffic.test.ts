@@ -25,12 +25,12 @@ it('it tells of the last 120 seconds what all requests together say', () => {
       const traffic = createTraffic(() => now)
       const all = requests.map((request) => {
         now += request.afterMs
-        traffic.ended(request.operation, request.status, request.decision, request.durationMs)
+        traffic.addRequest(request.operation, request.status, request.decision, request.durationMs)
         return { ...request, second: Math.floor(now / 1000) }
       })
       now += pauseMs
       const first = Math.floor(now / 1000) - 120
-      const { seconds, statuses, operations, sampledRequests } = traffic.summary()
+      const { seconds, statuses, operations, sampledRequests } = traffic.getSummary()
       const count = (matches: (request: (typeof all)[number]) => boolean) => all.filter(matches).length
       const expected = seconds.map((_, index) => {
         const own = all.filter(({ second }) => second === first + index)
@@ -58,10 +58,10 @@ it('it tells of the last 120 seconds what all requests together say', () => {
 it('it keeps the newest requests and refusals, and no more', () => {
   const traffic = createTraffic()
   for (let index = 0; index < 10_000; index += 1) {
-    traffic.ended(index < 5_000 ? 'Old' : 'New', 200, 'allow', index)
-    traffic.refused(refusal(index))
+    traffic.addRequest(index < 5_000 ? 'Old' : 'New', 200, 'allow', index)
+    traffic.addRefusal(refusal(index))
   }
-  const { operations, sampledRequests, refusals } = traffic.summary()
+  const { operations, sampledRequests, refusals } = traffic.getSummary()
   expect(operations).toMatchObject([{ operation: 'New', count: 4_096 }])
   expect(sampledRequests).toBe(4_096)
   expect(refusals.counts).toEqual([{ stage: 'authorize', reason: 'no_rule', count: 10_000 }])

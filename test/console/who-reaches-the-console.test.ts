@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { request } from 'undici'
 import { expectClosedConsole } from './expect-closed-console.ts'
-import { sharedGateway } from '../gateway/running-gateway.ts'
+import { useSharedGateway } from '../gateway/running-gateway.ts'
 
-const suite = sharedGateway({
+const suite = useSharedGateway({
   adjust: (settings) => ({ ...settings, admin: { ...settings.admin, console: true } }),
 })
 

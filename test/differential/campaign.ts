@@ -1,9 +1,9 @@
 import { readAuditLog, type StoredRecord } from '../../src/audit/read.ts'
 import { attack, type Outcome } from './attacker.ts'
 import { authorizedIn, type Authorized } from './differences.ts'
-import { hostileExchange } from './hostile-exchanges.ts'
-import { faultsOf, faultsOfLines } from './judged-answers.ts'
-import type { RawAnswer } from './raw-answers.ts'
+import { hostileCall } from './hostile-exchanges.ts'
+import { errorsOf, errorsOfLines } from './judged-answers.ts'
+import type { RawResponse } from './raw-answers.ts'
 import { spawnProcess } from './spawned-process.ts'
 
 /** Many hostile requests to one gateway. */
@@ -34,44 +34,44 @@ const connections = 24
 export async function runCampaign({ upstreamUrl, seed, count }: Campaign): Promise<CampaignResult> {
   const gateway = await spawnProcess(new URL('attacked-gateway-process.ts', import.meta.url), [upstreamUrl])
   const { url, auditFolder, key } = JSON.parse(gateway.firstLine) as GatewayFacts
-  const faults: string[] = []
+  const errors: string[] = []
   const statuses: Record<number, number> = {}
-  const answered: { readonly number: number; readonly answer: RawAnswer; readonly isHead: boolean }[] = []
-  const exchange = (number: number) => hostileExchange(seed, number, key)
-  const blame = (number: number, fault: string): void => {
-    const bytes = Buffer.concat(exchange(number).parts).toString('latin1').replaceAll(key, 'KEY')
-    faults.push(`${fault}\n    sent as number ${number}: ${JSON.stringify(bytes).slice(0, 1_500)}`)
+  const responded: { readonly number: number; readonly answer: RawResponse; readonly isHead: boolean }[] = []
+  const call = (number: number) => hostileCall(seed, number, key)
+  const blame = (number: number, error: string): void => {
+    const bytes = Buffer.concat(call(number).parts).toString('latin1').replaceAll(key, 'KEY')
+    errors.push(`${error}\n    sent as number ${number}: ${JSON.stringify(bytes).slice(0, 1_500)}`)
   }
-  const ended = (number: number, { answers, fault }: Outcome): void => {
-    if (fault !== undefined) blame(number, fault)
-    const { methods } = exchange(number)
-    for (const [index, answer] of answers.entries()) {
-      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+  const ended = (number: number, { answers: responses, fault: error }: Outcome): void => {
+    if (error !== undefined) blame(number, error)
+    const { methods } = call(number)
+    for (const [index, response] of responses.entries()) {
+      statuses[response.status] = (statuses[response.status] ?? 0) + 1
       const isHead = methods[index] === 'HEAD'
-      for (const found of faultsOf(answer, isHead)) blame(number, found)
-      answered.push({ number, answer, isHead })
+      for (const found of errorsOf(response, isHead)) blame(number, found)
+      responded.push({ number, answer: response, isHead })
     }
   }
   try {
-    await attack({ url, connections, exchange, count, probe: probeWith(key), ended })
+    await attack({ url, connections, exchange: call, count, probe: probeWith(key), ended })
   } catch (error) {
     await gateway.end('at once')
     throw error
   }
   const records: StoredRecord[] = []
   for await (const record of readAuditLog(auditFolder)) records.push(record)
-  if ((await gateway.end('politely')) !== 0) faults.push('the gateway did not end well')
-  faults.push(
+  if ((await gateway.end('politely')) !== 0) errors.push('the gateway did not end well')
+  errors.push(
     ...gateway.log
       .filter((line) => 'garbage' in line)
       .map((line) => `the gateway printed ${String(line['garbage'])}`),
   )
   const authorized = authorizedIn(gateway.log, records)
-  for (const { number, answer, isHead } of answered) {
-    const lines = authorized.lines.get(answer.header('x-request-id') ?? '')
-    for (const found of faultsOfLines(answer, isHead, lines)) blame(number, found)
+  for (const { number, answer: response, isHead } of responded) {
+    const lines = authorized.lines.get(response.header('x-request-id') ?? '')
+    for (const found of errorsOfLines(response, isHead, lines)) blame(number, found)
   }
-  return { authorized, faults, statuses }
+  return { authorized, faults: errors, statuses }
 }
 
 /** A request that is good. */

@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../../src/audit/read.ts'
-import { operationNamed, type OperationName } from '../../src/interface/operations.ts'
+import { getOperation, type OperationName } from '../../src/interface/operations.ts'
 import type { Arrival } from './lenient-catalog.ts'
 import { allowedNamespace } from './places.ts'
 import { textOf, type Reading } from './readings.ts'
@@ -30,7 +30,7 @@ export function differencesOf(arrival: Arrival, { lines, intents }: Authorized):
   const own = { operation: String(line['operation']), id: line['id'] as string[] }
   const recorded = intents.get(arrival.requestId) ?? []
   const objects = recorded.flatMap(({ objects = [] }) => objects)
-  const isChange = operationNamed(own.operation as OperationName).effect !== 'read'
+  const isChange = getOperation(own.operation as OperationName).effect !== 'read'
   const isRecorded = recorded.length === 1 && recorded.every((intent) => textOf(intent) === textOf(own))
   const known = new Set([own, ...objects].map(textOf))
   return [

@@ -30,8 +30,8 @@ export function soundFraming(body: Buffer | undefined, random: Random): Framing 
 }
 
 /** A framing that is wrong, or that two servers read differently. */
-export function hostileFraming(given: Buffer | undefined, random: Random): Framing {
-  const body = given ?? Buffer.from('{}')
+export function hostileFraming(stated: Buffer | undefined, random: Random): Framing {
+  const body = stated ?? Buffer.from('{}')
   const length = `content-length: ${body.length}`
   const chunks = chunked(body, random, end)
   return random.pick<Framing>([

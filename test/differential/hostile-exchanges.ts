@@ -7,7 +7,7 @@ import type { RequestDraft } from './request-draft.ts'
 import { validRequest } from './valid-requests.ts'
 
 /** What is sent over a connection before the answers are looked at. */
-export interface HostileExchange {
+export interface HostileCall {
   /** Written one after the other. */
   readonly parts: readonly Buffer[]
   /** The methods of the requests that it should be; fewer answers come where the connection ends before. */
@@ -20,7 +20,7 @@ export interface HostileExchange {
 }
 
 /** The exchange of that number: the same for the same seed and keys. */
-export function hostileExchange(seed: number, number: number, key: string): HostileExchange {
+export function hostileCall(seed: number, number: number, key: string): HostileCall {
   const random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b))
   const isPair = random.chance(0.06)
   const requests = Array.from({ length: isPair ? 2 : 1 }, (_, index) =>

@@ -40,7 +40,7 @@ export const forbiddenTails = [
   'namespace/production/drop',
 ]
 /** What could stand in a path, and should not. */
-export const oddPieces = [
+export const oddChunks = [
   ';x=y',
   ';',
   '?',

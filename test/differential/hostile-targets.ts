@@ -2,7 +2,7 @@ import {
   separators,
   dots,
   forbiddenTails,
-  oddPieces,
+  oddChunks,
   delimiters,
   methods,
   versions,
@@ -41,7 +41,7 @@ const mutations: readonly Mutation[] = [
       const way = random.pick(separators) + random.pick(dots) + random.pick(separators)
       return `x${way}${random.pick(forbiddenTails)}${random.pick(separators)}${rest}`
     }),
-  ({ path }, random) => edit(path, random, (character) => character + random.pick(oddPieces)),
+  ({ path }, random) => edit(path, random, (character) => character + random.pick(oddChunks)),
   ({ path }, random) => ({
     path: path + random.pick(['/', '//', '/.', '/..', '%2F', '\\', ';', '/;a=b', '?', '.json', '%20', '/x']),
   }),

@@ -35,7 +35,7 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
     }
     const answer = (body: Buffer | undefined): void => {
       arrivals.push(arrivalOf(request, body))
-      response.setHeader('content-type', 'application/json').end(emptyAnswer)
+      response.setHeader('content-type', 'application/json').end(emptyResponse)
     }
     wholeBody(request).then(answer, () => answer(undefined))
   })
@@ -52,7 +52,7 @@ export async function startLenientCatalog(): Promise<LenientCatalog> {
 }
 
 /** Of all that an answer may have to hold, nothing. */
-const emptyAnswer = JSON.stringify({ namespaces: [], tables: [], versions: [] })
+const emptyResponse = JSON.stringify({ namespaces: [], tables: [], versions: [] })
 
 async function wholeBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []

@@ -106,9 +106,9 @@ function matches(methods: ReadonlySet<string>, path: string, parameters: Paramet
       pattern.every((part, index) => part.startsWith('{') || part === segments[index]?.toLowerCase())
     // All of them that are read with POST are also read with GET by somebody, and none the other way round.
     if (!fits || !(methods.has(operation.method) || methods.has('GET'))) return []
-    const place = pattern.indexOf('{id}')
-    const texts = place === -1 ? [] : [segments[place] ?? '', ...parameters.get('id')]
-    const ids = place === -1 ? [[]] : texts.flatMap((text) => idsIn(text, parameters.get('delimiter')))
+    const location = pattern.indexOf('{id}')
+    const texts = location === -1 ? [] : [segments[location] ?? '', ...parameters.get('id')]
+    const ids = location === -1 ? [[]] : texts.flatMap((text) => idsIn(text, parameters.get('delimiter')))
     return ids.map((id) => ({ operation: operation.name, id }))
   })
 }

@@ -1,5 +1,5 @@
 /** An answer as it came over the wire. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number
   /** The value of a header, by its name in lower case. */
   header(name: string): string | undefined
@@ -7,18 +7,18 @@ export interface RawAnswer {
 }
 
 /** Answers that are whole, and how many bytes of what came they take. */
-export interface RawAnswers {
-  readonly answers: readonly RawAnswer[]
+export interface RawResponses {
+  readonly answers: readonly RawResponse[]
   readonly length: number
 }
 
 /** The whole answers at the start of these bytes, to requests of these methods. Throws for what is no HTTP. */
-export function readAnswers(bytes: Buffer, methods: readonly string[]): RawAnswers {
-  const answers: RawAnswer[] = []
+export function readResponses(bytes: Buffer, methods: readonly string[]): RawResponses {
+  const responses: RawResponse[] = []
   let at = 0
   for (;;) {
     const end = bytes.indexOf('\r\n\r\n', at)
-    if (end === -1) return { answers, length: at }
+    if (end === -1) return { answers: responses, length: at }
     const [first = '', ...lines] = bytes.toString('latin1', at, end).split('\r\n')
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1] ?? Number.NaN)
     if (Number.isNaN(status)) throw new Error(`no answer begins with ${JSON.stringify(first)}`)
@@ -28,10 +28,10 @@ export function readAnswers(bytes: Buffer, methods: readonly string[]): RawAnswe
         line.slice(line.indexOf(':') + 1).trim(),
       ]),
     )
-    const isBare = status < 200 || status === 204 || methods[answers.length] === 'HEAD'
+    const isBare = status < 200 || status === 204 || methods[responses.length] === 'HEAD'
     const body = isBare ? { bytes: Buffer.alloc(0), next: end + 4 } : bodyAt(bytes, end + 4, headers)
-    if (body === undefined) return { answers, length: at }
-    if (status >= 200) answers.push({ status, header: (name) => headers.get(name), body: body.bytes })
+    if (body === undefined) return { answers: responses, length: at }
+    if (status >= 200) responses.push({ status, header: (name) => headers.get(name), body: body.bytes })
     at = body.next
   }
 }

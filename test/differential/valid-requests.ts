@@ -1,5 +1,5 @@
 import {
-  operationNamed,
+  getOperation,
   operationNames,
   type Operation,
   type OperationName,
@@ -14,7 +14,7 @@ const arrowBody = Buffer.from(rows(3))
 
 /** A request by the grammar of the interface, for any of its operations, mostly for what the caller may use. */
 export function validRequest(random: Random, key: string, requestId: string): RequestDraft {
-  const operation = operationNamed(pickOperation(random))
+  const operation = getOperation(pickOperation(random))
   const id = random.chance(0.8) ? allowedId(random, operation.object) : forbiddenId(random, operation.object)
   const body = bodyOf(random, operation, id)
   return {
@@ -38,7 +38,7 @@ export function validRequest(random: Random, key: string, requestId: string): Re
 function pickOperation(random: Random): OperationName {
   if (random.chance(0.15)) return random.pick(['CreateTable', 'CreateTable', 'CreateNamespace'])
   const name = random.pick(operationNames)
-  return operationNamed(name).group === 'drop' && random.chance(0.8) ? pickOperation(random) : name
+  return getOperation(name).group === 'drop' && random.chance(0.8) ? pickOperation(random) : name
 }
 
 /** An id as it stands in a path. */

@@ -7,8 +7,8 @@ import { Pool } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { createKey } from '../../src/identity/api-key-store.ts'
-import { everything } from '../gateway/open-gateway.ts'
-import { textOf } from '../policy/written-policy.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
+import { formatPolicies } from '../policy/written-policy.ts'
 import { isThorough } from '../thorough.ts'
 import {
   makeTemporaryFolder,
@@ -65,7 +65,7 @@ async function writeSettings(upstreamUrl: string): Promise<string> {
   })
   key = created.text
   await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'everything.yaml'), textOf([everything]))
+  await writeFile(join(folder, 'policies', 'everything.yaml'), formatPolicies([allowEverything]))
   const settings = {
     listen: { port: 0 },
     admin: { port: 0 },
@@ -92,22 +92,22 @@ async function send(
   })
   let bytes = 0
   let text = ''
-  for await (const piece of body as AsyncIterable<Buffer>) {
-    bytes += piece.length
-    if (bytes < 1000) text += String(piece)
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes < 1000) text += String(chunk)
   }
   return { statusCode, bytes, text }
 }
 
 /** As many bytes, in pieces: first, then the same piece again and again, then last. */
-function upload(bytes: number, first = '', piece = 'ARROW', last = ''): Readable {
-  const filler = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)))
-  function* pieces(): Generator<Buffer> {
+function upload(bytes: number, first = '', chunk = 'ARROW', last = ''): Readable {
+  const filler = Buffer.from(chunk.repeat(Math.ceil(65_536 / chunk.length)))
+  function* chunks(): Generator<Buffer> {
     if (first !== '') yield Buffer.from(first)
     for (let sent = first.length; sent < bytes; sent += filler.length) yield filler
     if (last !== '') yield Buffer.from(last)
   }
-  return Readable.from(pieces(), { objectMode: false, highWaterMark: 256 * 1024 })
+  return Readable.from(chunks(), { objectMode: false, highWaterMark: 256 * 1024 })
 }
 
 /** Bytes of memory that the gateway has now. */
@@ -150,7 +150,7 @@ it.each(works)(
   async (_what, work) => {
     const idle = await residentBytes()
     let ended: Ended | undefined
-    const peak = await peakDuring(work(size).then((answer) => (ended = answer)))
+    const peak = await peakDuring(work(size).then((response) => (ended = response)))
     expect(ended?.statusCode).toBe(200)
     const received = /^\{"received":(\d+)\}$/.exec(ended?.text ?? '')?.[1]
     expect(Number(received ?? ended?.bytes)).toBeGreaterThanOrEqual(size)

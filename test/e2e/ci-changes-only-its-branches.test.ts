@@ -1,12 +1,12 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { operationNamed, operationNames, type OperationName } from '../../src/interface/operations.ts'
+import { getOperation, operationNames, type OperationName } from '../../src/interface/operations.ts'
 import { committer } from '../backend/staged-manifests.ts'
 import { runningBackend } from '../backend/running-backend.ts'
 import { rows } from '../conformance/sample-rows.ts'
-import { everything } from '../gateway/open-gateway.ts'
-import { gatewayBefore } from '../gateway/running-gateway.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
+import { startGatewayBefore } from '../gateway/running-gateway.ts'
 import { isThorough } from '../thorough.ts'
 import { documentedFacts, unknownBranches } from '../interface/documented-facts.ts'
 
@@ -24,7 +24,7 @@ type Caller = (typeof callers)[number]
 const atATime = 8
 
 const policies = [
-  everything,
+  allowEverything,
   {
     name: 'lake',
     namespace: ['lake'],
@@ -218,28 +218,30 @@ function entriesOf(path: string, body: Batch, members: readonly object[]): Form[
 
 /** The form as a change of a branch, by the places of the interface document; undefined if it cannot be one. */
 function onBranch(operation: OperationName, { path, body }: Form, branch: string): Form | undefined {
-  const [place] = documentedFacts[operation].branch ?? []
-  if (place === undefined || unknownBranches[operation] === 'always') return undefined
+  const [location] = documentedFacts[operation].branch ?? []
+  if (location === undefined || unknownBranches[operation] === 'always') return undefined
   if (notOnBranches.has(operation)) return undefined
   // Tags of all branches share their names.
   if (operation === 'CreateTableTag')
     return { path, body: { tag: branch.replace('/', '-'), version: 1, branch } }
   if (operation === 'CreateTableBranch') return { path, body: { name: madeBy(branch), from_branch: branch } }
   if (body !== undefined && 'properties' in body) return undefined
-  if (place === 'query.branch') {
+  if (location === 'query.branch') {
     return {
       path: `${path}${path.includes('?') ? '&' : '?'}branch=${encodeURIComponent(branch)}`,
       ...(body && { body }),
     }
   }
-  return Buffer.isBuffer(body) ? undefined : { path, body: { ...body, [place.replace('body.', '')]: branch } }
+  return Buffer.isBuffer(body)
+    ? undefined
+    : { path, body: { ...body, [location.replace('body.', '')]: branch } }
 }
 
 function madeBy(branch: string): string {
   return `${branch}-made`
 }
 
-const changing = operationNames.filter((name) => operationNamed(name).effect !== 'read')
+const changing = operationNames.filter((name) => getOperation(name).effect !== 'read')
 
 it('every operation that changes something has its forms', () => {
   expect(Object.keys(forms).toSorted()).toEqual([...changing].toSorted())
@@ -247,7 +249,7 @@ it('every operation that changes something has its forms', () => {
 
 it('CI changes only its branches, whatever it sends', async () => {
   const catalog = await runningBackend()
-  const gateway = await gatewayBefore(catalog.url(), { users: ['required', 'allowed'], policies })
+  const gateway = await startGatewayBefore(catalog.url(), { users: ['required', 'allowed'], policies })
   const send = async ({ path, ...parts }: Form, as = 'dev') => {
     const { status, bytes } = await gateway.post(path, { as, ...parts })
     const isJson = /^[{[\d]/.test(String(bytes))
@@ -279,11 +281,11 @@ it('CI changes only its branches, whatever it sends', async () => {
     if (operation === 'RegisterTable') {
       await cp(location, join(catalog.dataFolder, 'tables', `other_${name}.lance`), { recursive: true })
     }
-    if (operationNamed(operation).object === 'namespace') {
+    if (getOperation(operation).object === 'namespace') {
       await good(`/v1/namespace/lake$of_${name}/create`, {})
       await good(`/v1/table/lake$of_${name}$t/create`, Buffer.from(rows(1)))
     }
-    const commits = operationNamed(operation).group === 'commit'
+    const commits = getOperation(operation).group === 'commit'
     return { name, staged: commits ? await (await committer(location)).stage() : {} }
   }
 
@@ -315,8 +317,8 @@ it('CI changes only its branches, whatever it sends', async () => {
   }
 
   await good('/v1/namespace/lake/create', {})
-  async function faultsOf(operation: OperationName, form: (subject: Subject) => Form, round: number) {
-    const faults: string[] = []
+  async function errorsOf(operation: OperationName, form: (subject: Subject) => Form, round: number) {
+    const errors: string[] = []
     const tried = isThorough ? callers : callers.filter((_, index) => index === round % 2)
     const table = await subject(operation, round, tried)
     const plain = form(table)
@@ -328,26 +330,26 @@ it('CI changes only its branches, whatever it sends', async () => {
       const own = onBranch(operation, plain, branch)
       const made = own && (await send(own, as))
       const isChanged = JSON.stringify(await stateOf(table, changed)) !== ofBranch
-      if (isChanged !== (own !== undefined)) faults.push(`${what} of ${branch}: ${String(made?.bytes)}`)
+      if (isChanged !== (own !== undefined)) errors.push(`${what} of ${branch}: ${String(made?.bytes)}`)
       for (const attempt of placements(plain, branch)) await send(attempt, as)
     }
     const after = JSON.stringify(await wholeOf(table))
-    if (after !== before) faults.push(`${what} changed more: ${before} ${after}`)
+    if (after !== before) errors.push(`${what} changed more: ${before} ${after}`)
     // The same request does change the table for a caller whom nothing forbids it.
     const { bytes } = await send(operation === 'CreateTableTag' ? { ...plain, body: anotherTag } : plain)
     const isSame = JSON.stringify(await wholeOf(table)) === before
-    if (isSame !== withoutEffect.has(operation)) faults.push(`${what} for anybody: ${String(bytes)}`)
-    return faults
+    if (isSame !== withoutEffect.has(operation)) errors.push(`${what} for anybody: ${String(bytes)}`)
+    return errors
   }
 
   const all = changing.flatMap((operation) => (forms[operation] ?? []).map((form) => ({ operation, form })))
-  const faults: string[] = []
+  const errors: string[] = []
   for (let first = 0; first < all.length; first += atATime) {
     const some = all.slice(first, first + atATime)
-    const found = some.map(({ operation, form }, index) => faultsOf(operation, form, first + index))
-    faults.push(...(await Promise.all(found)).flat())
+    const found = some.map(({ operation, form }, index) => errorsOf(operation, form, first + index))
+    errors.push(...(await Promise.all(found)).flat())
   }
-  expect(faults).toEqual([])
+  expect(errors).toEqual([])
 })
 
 /** Errors name the request, which is another each time. */

@@ -37,10 +37,10 @@ export function startCommitLoad(
     for (let item = 0; left > 0; item += 1) {
       left -= 1
       sent.add(String(item))
-      const answer = await send(item)
-      await answer.arrayBuffer()
-      if (answer.status !== 200) throw new Error(`${object} ${item}: ${answer.status}`)
-      const request = answer.headers.get('x-request-id') ?? ''
+      const response = await send(item)
+      await response.arrayBuffer()
+      if (response.status !== 200) throw new Error(`${object} ${item}: ${response.status}`)
+      const request = response.headers.get('x-request-id') ?? ''
       acknowledged.push({ object, item: String(item), request })
       if (acknowledged.length === milestone) reach?.()
     }
@@ -65,9 +65,9 @@ function insertRow(dev: RunningDev, table: string, number: number): Promise<Resp
 export async function createLoadedTables(dev: RunningDev, tables: readonly string[]): Promise<void> {
   const empty = tableToIPC(new Table({ number: vectorFromArray([-1], new Int32()) }), 'stream')
   for (const table of tables) {
-    const answer = await dev.send('POST', `/v1/table/${loadedNamespace}$${table}/create`, empty, {
+    const response = await dev.send('POST', `/v1/table/${loadedNamespace}$${table}/create`, empty, {
       'content-type': 'application/vnd.apache.arrow.stream',
     })
-    if (!answer.ok) throw new Error(await answer.text())
+    if (!response.ok) throw new Error(await response.text())
   }
 }

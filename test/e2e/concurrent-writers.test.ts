@@ -50,8 +50,8 @@ async function versionsOfAudit(table: string): Promise<unknown[]> {
 }
 
 async function manifestsOf(table: string): Promise<string[]> {
-  const answer = await dev.send('POST', `/v1/table/lake$${table}/describe`, {})
-  const { location } = (await answer.json()) as { location: string }
+  const response = await dev.send('POST', `/v1/table/lake$${table}/describe`, {})
+  const { location } = (await response.json()) as { location: string }
   const files = await readdir(join(location.replace(/^file:\/\//, ''), '_versions'))
   return files.filter((file) => file !== 'latest_version_hint.json')
 }

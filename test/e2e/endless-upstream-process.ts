@@ -8,7 +8,7 @@ const chunk = Buffer.alloc(256 * 1024, 'arrow')
 
 const server = createServer((request, response) => {
   let received = 0
-  request.on('data', (piece: Buffer) => (received += piece.length))
+  request.on('data', (chunk: Buffer) => (received += chunk.length))
   request.once('end', () => {
     let left = Number(request.headers['x-catalog-ctx-bytes'] ?? 0)
     if (left === 0) {

@@ -74,9 +74,9 @@ async function startProvider(): Promise<IdentityProvider> {
 
 async function statusOf(url: string, token: string, route = '/v1/namespace/staging/exists'): Promise<number> {
   const headers = { authorization: `Bearer ${token}` }
-  const answer = await fetch(url + route, { method: 'POST', headers })
-  await answer.arrayBuffer()
-  return answer.status
+  const response = await fetch(url + route, { method: 'POST', headers })
+  await response.arrayBuffer()
+  return response.status
 }
 
 it('who has a token of the provider may do what the policies grant, and no more', async () => {

@@ -71,8 +71,8 @@ async function createTables(gateway: KillableGateway): Promise<string> {
 /** Sends until the gateway is gone. */
 async function untilKilled(send: () => Promise<Response>): Promise<void> {
   for (;;) {
-    const answer = await send().catch(() => undefined)
-    if ((await answer?.arrayBuffer().catch(() => undefined)) === undefined) return
+    const response = await send().catch(() => undefined)
+    if ((await response?.arrayBuffer().catch(() => undefined)) === undefined) return
   }
 }
 
@@ -82,9 +82,12 @@ function insertRows(gateway: KillableGateway, { rows, acknowledged }: Clients, t
     const request = `insert-${number}`
     rows.set(request, { table, number })
     const row = tableToIPC(new Table({ number: vectorFromArray([number], new Int32()) }), 'stream')
-    const answer = await gateway.send(`/v1/table/${table}/insert`, row, { ...arrow, 'x-request-id': request })
-    if (answer.status === 200) acknowledged.add(request)
-    return answer
+    const response = await gateway.send(`/v1/table/${table}/insert`, row, {
+      ...arrow,
+      'x-request-id': request,
+    })
+    if (response.status === 200) acknowledged.add(request)
+    return response
   })
 }
 
@@ -99,9 +102,11 @@ async function versionCommitter(location: string) {
       const { inode, body } = await restaged(staged)
       const request = `commit-${manifests.size}`
       manifests.set(request, inode)
-      const answer = await gateway.send('/v1/table/managed/version/create', body, { 'x-request-id': request })
-      if (answer.status === 200) acknowledged.add(request)
-      return answer
+      const response = await gateway.send('/v1/table/managed/version/create', body, {
+        'x-request-id': request,
+      })
+      if (response.status === 200) acknowledged.add(request)
+      return response
     })
 }
 
@@ -116,8 +121,8 @@ async function restaged(staged: VersionRequest) {
 }
 
 async function newestVersion(gateway: KillableGateway): Promise<{ version: number }> {
-  const answer = await gateway.send('/v1/table/managed/version/describe', {})
-  return ((await answer.json()) as { version: { version: number } }).version
+  const response = await gateway.send('/v1/table/managed/version/describe', {})
+  return ((await response.json()) as { version: { version: number } }).version
 }
 
 /** Compares what the log says with what is in storage. */
@@ -163,12 +168,12 @@ async function requestsThatHappened(
   for (const [request, inode] of clients.manifests) if (inodes.has(inode)) found.add(request)
   expect(finals).toHaveLength(found.size + 1)
   for (const table of insertedTables) {
-    const answer = await gateway.send(`/v1/table/${table}/query`, {
+    const response = await gateway.send(`/v1/table/${table}/query`, {
       columns: ['number'],
       k: 1_000_000,
       vector: [],
     })
-    const numbers = tableFromIPC(Buffer.from(await answer.arrayBuffer()))
+    const numbers = tableFromIPC(Buffer.from(await response.arrayBuffer()))
       .getChild('number')
       ?.toArray() as Int32Array
     expect(new Set(numbers).size).toBe(numbers.length)

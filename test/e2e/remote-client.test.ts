@@ -172,8 +172,8 @@ it('a table that is there is kept, unless it is to be replaced', async () => {
   await expect(client.createTable('people', people('Grace'), namespace)).rejects.toThrow(
     /^Table 'people' already exists/,
   )
-  const kept = await client.createTable('people', people('Grace'), namespace, { existOk: true })
-  expect(await namesIn(kept)).toEqual(['Ada'])
+  const retained = await client.createTable('people', people('Grace'), namespace, { existOk: true })
+  expect(await namesIn(retained)).toEqual(['Ada'])
   const replaced = await client.createTable('people', people('Alan'), namespace, { mode: 'overwrite' })
   expect(await namesIn(replaced)).toEqual(['Alan'])
 })

@@ -10,7 +10,7 @@ import {
   type TestCertificate,
 } from '../identity/certificates.ts'
 import type { GatewaySetup } from './open-gateway.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 const loader = 'spiffe://cluster.example/loader'
 
@@ -77,7 +77,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
   const orders = '/v1/table/prod$orders/describe'
 
   it('who has one may do what the policies grant, and no more', async () => {
-    const { gateway, upstream } = await gatewayAndUpstream(setup('optional'))
+    const { gateway, upstream } = await startGatewayAndUpstream(setup('optional'))
     expect(await ask(gateway.url, orders, good)).toBe(200)
     // What a caller may not see is not there.
     expect(await ask(gateway.url, '/v1/table/test$orders/describe', good)).toBe(404)
@@ -85,14 +85,14 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
     expect(await ask(gateway.url, orders)).toBe(401)
     expect(await ask(gateway.url, orders, undefined, { 'x-api-key': gateway.key('dev') })).toBe(404)
     expect(await ask(gateway.url, orders, good, { 'x-api-key': gateway.key('dev') })).toBe(401)
-    expect(upstream.arrivals).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(1)
   })
 
   it.each(['optional', 'required'] as const)('where it is %s, TLS refuses a bad one', async (mode) => {
     const revoked = await authority.issue('revoked', `URI:${loader}`)
     const list = join(folder, 'revoked.pem')
     await writeFile(list, await authority.revocationList([revoked]))
-    const { gateway, upstream } = await gatewayAndUpstream(setup(mode, list))
+    const { gateway, upstream } = await startGatewayAndUpstream(setup(mode, list))
     const foreign = await makeAuthority(folder, 'foreign')
     const bad = [
       revoked,
@@ -100,7 +100,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
       await authority.issue('expired', `URI:${loader}`, { days: -1 }),
     ]
     for (const certificate of bad) await expect(ask(gateway.url, orders, certificate)).rejects.toThrow()
-    expect(upstream.arrivals).toEqual([])
+    expect(upstream.requests).toEqual([])
     expect(await ask(gateway.url, orders, good)).toBe(200)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { cacheRoutes, routesTo, type FindRoute } from '../../src/gateway/stages/match.ts'
+import { cacheRoutes, createRouteFinder, type FindRoute } from '../../src/gateway/stages/match.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { buildTarget } from '../../src/interface/target.ts'
@@ -18,13 +18,13 @@ function counted() {
     })),
   )
   onTestFinished(() => upstreams.close())
-  const find = routesTo(upstreams)
-  const asked: string[] = []
+  const find = createRouteFinder(upstreams)
+  const requested: string[] = []
   const findAndCount: FindRoute = (method, target) => {
-    asked.push(`${method} ${target}`)
+    requested.push(`${method} ${target}`)
     return find(method, target)
   }
-  return { find, findAndCount, asked }
+  return { find, findAndCount, asked: requested }
 }
 
 function outcomeOf(find: FindRoute, method: string, target: string): unknown {
@@ -53,8 +53,8 @@ it('what is remembered is what would be read, whatever was asked before', () => 
     { maxLength: 30 },
   )
   fc.assert(
-    fc.property(pool, asks, (targets, questions) => {
-      for (const [method, which, more] of questions) {
+    fc.property(pool, asks, (targets, requests) => {
+      for (const [method, which, more] of requests) {
         const target = `${targets[which % targets.length] ?? ''}${more}`
         expect(outcomeOf(remembering, method, target)).toEqual(outcomeOf(find, method, target))
       }
@@ -63,31 +63,31 @@ it('what is remembered is what would be read, whatever was asked before', () => 
 })
 
 it('a target is read once, whoever asks, and each of its spellings and methods by itself', () => {
-  const { findAndCount, asked } = counted()
+  const { findAndCount, asked: requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   for (const _ of [1, 2, 3]) {
     remembering('POST', '/v1/table/a$b/describe')
     remembering('POST', '/v1/table/a%24b/describe')
     outcomeOf(remembering, 'GET', '/v1/table/a$b/describe')
   }
-  expect(asked.filter((ask) => ask.startsWith('POST'))).toEqual([
+  expect(requested.filter((ask) => ask.startsWith('POST'))).toEqual([
     'POST /v1/table/a$b/describe',
     'POST /v1/table/a%24b/describe',
   ])
   // What is refused is refused anew.
-  expect(asked.filter((ask) => ask.startsWith('GET'))).toHaveLength(3)
+  expect(requested.filter((ask) => ask.startsWith('GET'))).toHaveLength(3)
 })
 
 it('who asks for ever more targets, or for long ones, takes no more memory', () => {
-  const { findAndCount, asked } = counted()
+  const { findAndCount, asked: requested } = counted()
   const remembering = cacheRoutes(findAndCount)
   const long = `/v1/table/${'a'.repeat(600)}/describe`
   for (const _ of [1, 2]) remembering('POST', long)
-  expect(asked).toHaveLength(2)
+  expect(requested).toHaveLength(2)
   const others = Array.from({ length: 5_000 }, (_, number) => `/v1/table/t${number}/describe`)
   for (const other of others) remembering('POST', other)
   remembering('POST', others[4_999] ?? '')
-  expect(asked).toHaveLength(5_002)
+  expect(requested).toHaveLength(5_002)
   remembering('POST', others[0] ?? '')
-  expect(asked).toHaveLength(5_003)
+  expect(requested).toHaveLength(5_003)
 })

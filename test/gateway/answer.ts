@@ -1,5 +1,5 @@
 /** An answer of the gateway. */
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   /** By their names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -9,7 +9,11 @@ export interface Answer {
 }
 
 /** An answer that was read to its end. */
-export function answerOf(status: number, headers: Answer['headers'], bytes: Buffer): Answer {
+export function createTestResponse(
+  status: number,
+  headers: TestResponse['headers'],
+  bytes: Buffer,
+): TestResponse {
   const isJson = bytes.length > 0 && headers['content-type'] === 'application/json'
   return { status, headers, bytes, json: isJson ? JSON.parse(bytes.toString()) : undefined }
 }

@@ -27,12 +27,12 @@ function meter(bytes: Buffer, ends: readonly number[] = []) {
   let begin = 0
   for (const end of [...ends.toSorted((a, b) => a - b), bytes.length]) {
     // A buffer of its own, and written over: the meter must not hold on to it.
-    const piece = Buffer.from(bytes.subarray(begin, end))
-    meter.push(piece)
-    piece.fill(0xff)
+    const chunk = Buffer.from(bytes.subarray(begin, end))
+    meter.push(chunk)
+    chunk.fill(0xff)
     begin = end
   }
-  return meter.facts()
+  return meter.getFacts()
 }
 
 function streamOf(rows: readonly number[], schemaMetadata = new Map<string, string>()): Buffer {
@@ -123,7 +123,7 @@ it.each<[what: string, bytes: Buffer, unread: string]>([
 })
 
 it('nothing at all is cut short of nothing', () => {
-  expect(new ArrowMeter().facts()).toEqual({ bytes: 0, batches: 0, rows: 0 })
+  expect(new ArrowMeter().getFacts()).toEqual({ bytes: 0, batches: 0, rows: 0 })
 })
 
 it('no damage makes it throw, loop or forget a byte', () => {

@@ -1,8 +1,8 @@
 import { Int32, Table, tableToIPC, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
-import { answers } from './recording-upstream.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { respondWith } from './recording-upstream.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 const commit = '/v1/table/sales$orders/version/create'
@@ -13,8 +13,8 @@ const staged = { version: 7, manifest_path: `${manifest_path}-x`, e_tag: 's', me
 const final = { version: 7, manifest_path, manifest_size: 9, e_tag: 'f', metadata: { author: 'ann' } }
 
 it('a commit is recorded with the version before and after, and both manifests', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  upstream.answering = answers(200, { version: final })
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = respondWith(200, { version: final })
   await gateway.post(commit, { body: staged })
   const records = await recordsOf(gateway.auditFolder)
   expect(ofKind(records, 'intent')).toMatchObject([
@@ -31,13 +31,13 @@ it('a commit is recorded with the version before and after, and both manifests',
 })
 
 it('an upload is recorded with its bytes, rows and schema, and with the version that was last recorded', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  upstream.answering = answers(200, { version: 7 })
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = respondWith(200, { version: 7 })
   await gateway.post(commit, { body: staged })
-  upstream.answering = answers(200, { version: 8 })
+  upstream.answering = respondWith(200, { version: 8 })
   const body = Buffer.from(tableToIPC(new Table({ a: vectorFromArray([1, 2, 3], new Int32()) }), 'stream'))
   await gateway.post(insert, { body })
-  expect(await upstream.arrivals[1]?.body).toEqual(body)
+  expect(await upstream.requests[1]?.body).toEqual(body)
   const records = await recordsOf(gateway.auditFolder)
   expect(ofKind(records, 'intent')[1]).toMatchObject({ operation: 'InsertIntoTable', before: 7 })
   expect(ofKind(records, 'outcome')[1]).toMatchObject({
@@ -47,21 +47,21 @@ it('an upload is recorded with its bytes, rows and schema, and with the version 
 })
 
 it('an upload that is no Arrow stream passes as it is, and is recorded as such', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   expect(await gateway.post(insert, { body: 'no Arrow at all' })).toMatchObject({ status: 200 })
-  expect(String(await upstream.arrivals[0]?.body)).toBe('no Arrow at all')
+  expect(String(await upstream.requests[0]?.body)).toBe('no Arrow at all')
   expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
     { upload: { bytes: 15, rows: 0, unread: 'not an Arrow stream' } },
   ])
 })
 
 it('the versions of a batch are recorded table by table', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   const operations = [
     { deregister_table: { id: ['a', 'gone'] } },
     { create_table_version: { id: ['a', 'one'], ...staged, branch: 'dev' } },
   ]
-  upstream.answering = answers(200, {
+  upstream.answering = respondWith(200, {
     results: [{ deregister_table: {} }, { create_table_version: { version: final } }],
   })
   await gateway.post('/v1/table/batch-commit', { body: { operations } })
@@ -71,11 +71,11 @@ it('the versions of a batch are recorded table by table', async () => {
 })
 
 async function afterAGap(continuity: 'off' | 'warn') {
-  const { gateway, upstream } = await gatewayAndUpstream({
+  const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity } }),
   })
   for (const version of [3, 4, 7]) {
-    upstream.answering = answers(200, { version })
+    upstream.answering = respondWith(200, { version })
     await gateway.post(insert, { body: 'ARROW' })
   }
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
@@ -96,19 +96,19 @@ it('where others may commit too, nothing is flagged', async () => {
 })
 
 it('what is known of the tables outlives a restart', async () => {
-  const first = await gatewayAndUpstream({
+  const first = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity: 'warn' } }),
   })
-  first.upstream.answering = answers(200, { version: 4 })
+  first.upstream.answering = respondWith(200, { version: 4 })
   await first.gateway.post(insert, { body: 'ARROW' })
   await first.gateway.stop()
-  const second = await gatewayAndUpstream({
+  const second = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
       audit: { ...settings.audit, continuity: 'warn', folder: first.gateway.auditFolder },
     }),
   })
-  second.upstream.answering = answers(200, { version: 6 })
+  second.upstream.answering = respondWith(200, { version: 6 })
   await second.gateway.post(insert, { body: 'ARROW' })
   const records = await recordsOf(first.gateway.auditFolder)
   expect(ofKind(records, 'intent')[1]).toMatchObject({ before: 4 })
@@ -116,7 +116,7 @@ it('what is known of the tables outlives a restart', async () => {
 })
 
 it('who is not let in is recorded once, and then counted', async () => {
-  const { gateway } = await gatewayAndUpstream()
+  const { gateway } = await startGatewayAndUpstream()
   for (let attempt = 0; attempt < 5; attempt += 1) {
     await gateway.post(insert, { as: null, headers: { 'x-api-key': 'secret' } })
   }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Details } from '../../src/audit/records.ts'
 import { ofKind, recordsOf } from '../audit/entries.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 const properties = { env: 'prod', token: 'a-secret' }
 const arrow = 'ARROW'
@@ -72,7 +72,7 @@ it.each<
   'the record of %s holds the facts that were judged, and nothing that the operation lacks',
   async (...row) => {
     const [, target, body, headers, details] = row
-    const { gateway } = await gatewayAndUpstream()
+    const { gateway } = await startGatewayAndUpstream()
     expect(await gateway.post(`/v1/table/orders/${target}`, { body, headers })).toMatchObject({ status: 200 })
     const [intent] = ofKind(await recordsOf(gateway.auditFolder), 'intent')
     expect(intent?.details ?? {}).toEqual(details)

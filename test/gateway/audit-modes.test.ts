@@ -2,11 +2,11 @@ import { expect, it } from 'vitest'
 import type { AuditModes } from '../../src/audit/modes.ts'
 import { defaultModes } from '../../src/audit/modes.ts'
 import { ofKind, recordsOf } from '../audit/entries.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 /** What is in the log after a commit, an insert, a change of a tag, a read and a denial. */
 async function recordedWith(modes: Partial<AuditModes>): Promise<string[]> {
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     users: ['stranger'],
     adjust: (settings) => ({
       ...settings,

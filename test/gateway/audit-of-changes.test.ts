@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AuditRecord } from '../../src/audit/records.ts'
 import { verifyAuditLog } from '../../src/audit/verify.ts'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 import { ofKind, recordsOf } from '../audit/entries.ts'
-import { answers, valuesOf } from './recording-upstream.ts'
-import { everything } from './open-gateway.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { respondWith, getHeaderValues } from './recording-upstream.ts'
+import { allowEverything } from './open-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 const commit = '/v1/table/sales$orders/version/create'
@@ -28,11 +28,11 @@ function withoutSeals(records: readonly AuditRecord[]): AuditRecord[] {
 }
 
 it('the intent of a change is on disk before the upstream hears of it, the outcome before the client', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   let seen: string[] = []
   upstream.answering = (arrival, response, request) => {
     seen = onDisk(gateway.auditFolder)
-    return answers(200, { version: { version: 7 } })(arrival, response, request)
+    return respondWith(200, { version: { version: 7 } })(arrival, response, request)
   }
   const headers = { 'x-request-id': 'r1' }
   expect(await gateway.post(commit, { body: manifest, headers })).toMatchObject({ status: 200 })
@@ -59,7 +59,7 @@ it('the intent of a change is on disk before the upstream hears of it, the outco
 })
 
 it('the intent of an upload is on disk before its first byte goes upstream', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   let seen: string[] = []
   upstream.answering = (_arrival, response) => {
     seen = onDisk(gateway.auditFolder)
@@ -79,8 +79,8 @@ it.each<[status: number, body: object, outcome: { result: string; version?: numb
   [500, {}, { result: 'unknown' }],
   [503, {}, { result: 'unknown' }],
 ])('a change that is answered %i %j has the outcome %j', async (status, body, outcome) => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  upstream.answering = answers(status, body)
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = respondWith(status, body)
   await gateway.post(commit, { body: manifest })
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
   expect(outcomes).toMatchObject([{ status, ...outcome }])
@@ -88,7 +88,7 @@ it.each<[status: number, body: object, outcome: { result: string; version?: numb
 })
 
 it('a change that never got an answer may have happened; one that was never sent has failed', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => response.socket?.destroy()
   await gateway.post(commit, { body: manifest })
   await upstream.close()
@@ -101,7 +101,7 @@ it('a change that never got an answer may have happened; one that was never sent
 })
 
 it('a batch is one intent that names all it does', async () => {
-  const { gateway } = await gatewayAndUpstream()
+  const { gateway } = await startGatewayAndUpstream()
   const operations = [
     { create_table_version: { id: ['a', 'one'], ...manifest } },
     { deregister_table: { id: ['a', 'two'] } },
@@ -119,10 +119,10 @@ it('a batch is one intent that names all it does', async () => {
 })
 
 it('a denied change leaves a refusal and no intent, with the rule that denied it', async () => {
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     users: ['reader'],
     policies: [
-      everything,
+      allowEverything,
       {
         name: 'readers',
         namespace: ['sales'],
@@ -160,11 +160,11 @@ it('a denied change leaves a refusal and no intent, with the rule that denied it
 })
 
 it('reads leave nothing in the log, however they end', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const reads = operationNames.map(operationNamed).filter(({ effect }) => effect === 'read')
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const reads = operationNames.map(getOperation).filter(({ effect }) => effect === 'read')
   for (const status of [200, 404, 500]) {
     // What lists is read by the gateway.
-    upstream.answering = answers(status, { namespaces: [], tables: [] })
+    upstream.answering = respondWith(status, { namespaces: [], tables: [] })
     for (const { method, path } of reads) {
       const target = path.replace('{id}', 'orders').replace('{index_name}', 'i')
       expect(await gateway.send(method, target)).toMatchObject({ status })
@@ -179,12 +179,12 @@ it('reads leave nothing in the log, however they end', async () => {
 })
 
 it('no credential and no data ever reach the log', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   const identity = { api_key: 'secret-of-the-body', auth_token: 'secret-token' }
   await gateway.post(commit, { body: { ...manifest, identity, metadata: { a: 'secret-data' } } })
   await gateway.post('/v1/table/orders/update', { body: { updates: [['a', 'secret-data']], identity } })
   await gateway.post('/v1/table/orders/insert', { body: 'secret-data' })
-  expect(upstream.arrivals.flatMap((arrival) => valuesOf(arrival, 'x-api-key'))).toEqual([])
+  expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x-api-key'))).toEqual([])
   const text = JSON.stringify(await recordsOf(gateway.auditFolder))
   expect(text).not.toContain('secret')
   expect(text).not.toContain(gateway.key('dev'))

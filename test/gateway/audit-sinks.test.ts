@@ -3,8 +3,8 @@ import { redactionSchema } from '../../src/audit/redaction.ts'
 import { sinksSchema } from '../../src/audit/sinks/sink-settings.ts'
 import { httpSettings, linesInLog } from '../audit/sinks/log-with-sinks.ts'
 import { distinct, linesOf, stalls, startReceiver, takes } from '../audit/sinks/receiver.ts'
-import { answers } from './recording-upstream.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { respondWith } from './recording-upstream.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 async function metricsOf(adminUrl: string): Promise<string> {
@@ -15,16 +15,16 @@ it('a sink that stalls stops no change, shows in the metrics, and gets all of it
   const receiver = await startReceiver()
   receiver.receiving = stalls
   const sinks = sinksSchema.parse([httpSettings(receiver.url, { timeoutMs: 200 })])
-  const { gateway, upstream } = await gatewayAndUpstream({
+  const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, sinks } }),
   })
-  upstream.answering = answers(200, { version: 3 })
+  upstream.answering = respondWith(200, { version: 3 })
   for (const name of ['one', 'two', 'three']) {
-    const answer = await gateway.post(`/v1/table/${name}/delete`, {
+    const response = await gateway.post(`/v1/table/${name}/delete`, {
       headers: { 'x-catalog-ctx-tenant': 'acme' },
       body: { predicate: "name = 'planted'" },
     })
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
   }
   await eventually(async () => {
     const metrics = await metricsOf(gateway.adminUrl)
@@ -49,7 +49,7 @@ it('a sink that stalls stops no change, shows in the metrics, and gets all of it
 
 it('context entries and filters are recorded where the settings ask for them', async () => {
   const redaction = redactionSchema.parse({ recordedContextKeys: ['tenant'], filters: 'plain' })
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, redaction } }),
   })
   const merge = '/v1/table/one/merge_insert?on=id&when_matched_update_all_filt=a%20%3E%201'

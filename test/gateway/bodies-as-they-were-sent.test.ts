@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { valuesOf } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { getHeaderValues } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const target = '/v1/table/sales$orders/query'
 
 it.each([
@@ -18,22 +18,22 @@ it.each([
   const { gateway, upstream } = shared
   const json = { 'content-type': 'application/json' }
   expect(await gateway.post(target, { body, headers: json })).toMatchObject({ status: 200 })
-  expect(String(await upstream.arrivals[0]?.body)).toBe(body)
+  expect(String(await upstream.requests[0]?.body)).toBe(body)
 })
 
 it('a body in chunks is forwarded with its length', async () => {
   const { gateway, upstream } = shared
   await gateway.post(target, { body: Readable.from(['{"k"', ':', '1}'], { objectMode: false }) })
-  const [arrival = { rawHeaders: [], body: undefined }] = upstream.arrivals
-  expect([String(await arrival.body), valuesOf(arrival, 'content-length')]).toEqual(['{"k":1}', ['7']])
+  const [arrival = { rawHeaders: [], body: undefined }] = upstream.requests
+  expect([String(await arrival.body), getHeaderValues(arrival, 'content-length')]).toEqual(['{"k":1}', ['7']])
 })
 
 it('a namespace named "id" in a bare map of metadata contradicts nothing', async () => {
   const { gateway, upstream } = shared
   const body = '{"id":"7","identity":"the team","context":"x","Id":"8"}'
-  const answer = await gateway.post('/v1/table/orders/schema_metadata/update', { body })
-  expect(answer).toMatchObject({ status: 200 })
-  expect(String(await upstream.arrivals[0]?.body)).toBe(body)
+  const response = await gateway.post('/v1/table/orders/schema_metadata/update', { body })
+  expect(response).toMatchObject({ status: 200 })
+  expect(String(await upstream.requests[0]?.body)).toBe(body)
 })
 
 it.each([
@@ -46,7 +46,9 @@ it.each([
   const { gateway, upstream } = shared
   const headers = type === undefined ? {} : { 'content-type': type }
   expect(await gateway.post(target, { body: '{"k":1}', headers })).toMatchObject({ status: 200 })
-  expect(valuesOf(upstream.arrivals[0] ?? { rawHeaders: [] }, 'content-type')).toEqual(['application/json'])
+  expect(getHeaderValues(upstream.requests[0] ?? { rawHeaders: [] }, 'content-type')).toEqual([
+    'application/json',
+  ])
 })
 
 it.each([undefined, 'application/octet-stream', 'application/vnd.apache.arrow.stream'])(
@@ -57,8 +59,8 @@ it.each([undefined, 'application/octet-stream', 'application/vnd.apache.arrow.st
     expect(await gateway.post('/v1/table/orders/insert', { body: 'ARROW', headers })).toMatchObject({
       status: 200,
     })
-    const [arrival = { rawHeaders: [], body: undefined }] = upstream.arrivals
-    expect(valuesOf(arrival, 'content-type')).toEqual(['application/vnd.apache.arrow.stream'])
+    const [arrival = { rawHeaders: [], body: undefined }] = upstream.requests
+    expect(getHeaderValues(arrival, 'content-type')).toEqual(['application/vnd.apache.arrow.stream'])
     expect(String(await arrival.body)).toBe('ARROW')
   },
 )

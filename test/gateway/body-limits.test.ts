@@ -3,13 +3,13 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
 import type { GatewaySetup } from './open-gateway.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
 const limits = { maxJsonBytes: 10_000, maxStreamedJsonBytes: 600_000, maxArrowBytes: 800_000 }
 const setup: GatewaySetup = {
   adjust: (settings) => ({ ...settings, limits: { ...settings.limits, ...limits } }),
 }
-const shared = sharedGateway(setup)
+const shared = useSharedGateway(setup)
 
 const cases: [what: string, target: string, limit: number][] = [
   ['JSON that decides', '/v1/table/orders/describe', limits.maxJsonBytes],
@@ -31,10 +31,10 @@ it.each(cases)('%s may be as large as its limit, and no larger', async (_what, t
   const { gateway, upstream } = shared
   for (const send of [(body: Buffer) => body, inChunks]) {
     expect(await gateway.post(target, { body: send(bodyOf(limit)) })).toMatchObject({ status: 200 })
-    expect(await upstream.arrivals.splice(0)[0]?.body).toHaveLength(limit)
-    const answer = await gateway.post(target, { body: send(bodyOf(limit + 1)) })
-    expectError(answer, { kind: 'InvalidInput', status: 413, says: `larger than the ${limit} bytes` })
-    const [arrival] = upstream.arrivals.splice(0)
+    expect(await upstream.requests.splice(0)[0]?.body).toHaveLength(limit)
+    const response = await gateway.post(target, { body: send(bodyOf(limit + 1)) })
+    expectError(response, { kind: 'InvalidInput', status: 413, says: `larger than the ${limit} bytes` })
+    const [arrival] = upstream.requests.splice(0)
     // One that says how large it is goes nowhere; one that does not may have begun to.
     if (arrival !== undefined) await expect(arrival.body).rejects.toThrow('aborted')
   }

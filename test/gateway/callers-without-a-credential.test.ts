@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
 const policies = [
   {
@@ -19,8 +19,8 @@ const policies = [
   { name: 'hidden', namespace: ['hidden'], onDeny: 404 as const, rules: [] },
   { name: 'told', namespace: ['told'], onDeny: 403 as const, rules: [] },
 ]
-const closed = sharedGateway({ policies })
-const open = sharedGateway({
+const closed = useSharedGateway({ policies })
+const open = useSharedGateway({
   policies,
   adjust: (settings) => ({ ...settings, identity: { ...settings.identity, anonymous: true } }),
 })
@@ -28,20 +28,20 @@ const nobody = { as: null }
 const challenge = { 'www-authenticate': expect.stringContaining('Bearer realm=') }
 
 it('are refused with a challenge unless the settings let them in, whatever the policies say', async () => {
-  const answer = await closed.gateway.post('/v1/table/public$rivers/describe', nobody)
-  expectError(answer, { kind: 'Unauthenticated', says: '^no credential was sent; expected the header' })
-  expect(answer.headers).toMatchObject(challenge)
-  expect(closed.upstream.arrivals).toEqual([])
+  const response = await closed.gateway.post('/v1/table/public$rivers/describe', nobody)
+  expectError(response, { kind: 'Unauthenticated', says: '^no credential was sent; expected the header' })
+  expect(response.headers).toMatchObject(challenge)
+  expect(closed.upstream.requests).toEqual([])
 })
 
 it('may do what is for them, and leave records of their own', async () => {
-  const answer = await open.gateway.post('/v1/table/public$rivers/insert', {
+  const response = await open.gateway.post('/v1/table/public$rivers/insert', {
     ...nobody,
     headers: { 'content-type': 'application/vnd.apache.arrow.stream' },
     body: 'x',
   })
-  expect(answer).toMatchObject({ status: 200 })
-  const [arrival] = open.upstream.arrivals.splice(0)
+  expect(response).toMatchObject({ status: 200 })
+  const [arrival] = open.upstream.requests.splice(0)
   expect(arrival?.rawHeaders.join().toLowerCase()).not.toContain('anonymous')
   const intents = ofKind(await recordsOf(open.gateway.auditFolder), 'intent')
   expect(intents).toMatchObject([{ principal: { name: 'anonymous', method: 'anonymous', credentialId: '' } }])
@@ -52,9 +52,9 @@ it.each([
   // Whether it is there, they are not told: the answer is the same.
   ['public$nothing'],
 ])('are asked for a credential where they are denied something in %s', async (namespace) => {
-  const answer = await open.gateway.post(`/v1/table/${namespace}$rivers/drop`, nobody)
-  expectError(answer, { kind: 'Unauthenticated', says: 'without one you are not allowed DropTable' })
-  expect(answer.headers).toMatchObject(challenge)
+  const response = await open.gateway.post(`/v1/table/${namespace}$rivers/drop`, nobody)
+  expectError(response, { kind: 'Unauthenticated', says: 'without one you are not allowed DropTable' })
+  expect(response.headers).toMatchObject(challenge)
 })
 
 it('see nothing of what policies hide', async () => {

@@ -1,26 +1,26 @@
 import { expect, it } from 'vitest'
-import { operationNamed, operationNames, type OperationName } from '../../src/interface/operations.ts'
-import { leastRequest } from './least-request.ts'
+import { getOperation, operationNames, type OperationName } from '../../src/interface/operations.ts'
+import { createMinimalRequest } from './least-request.ts'
 import { withUpstream } from './open-gateway.ts'
-import { answers, valuesOf } from './recording-upstream.ts'
-import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'
+import { respondWith, getHeaderValues } from './recording-upstream.ts'
+import { startGatewayAndUpstream, useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 
 const queries: Partial<Record<OperationName, string>> = { MergeInsertIntoTable: 'on=order%20id&on=line' }
 
 it('every operation reaches the upstream under its one target, without the credentials of the client', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = answers(200, { fine: true })
+  upstream.answering = respondWith(200, { fine: true })
   for (const name of operationNames) {
-    const { method, path, body, object, lists } = operationNamed(name)
+    const { method, path, body, object, lists } = getOperation(name)
     // What the gateway puts together itself: listings-*.test.ts.
     if (lists !== undefined) continue
     // What a route without an id says about delimiters is about the names in the answer.
     const query = object === 'none' ? 'delimiter=.' : queries[name]
     const sent = path.replace('{id}', 'sales.orders').replace('{index_name}', 'by%5Fday')
-    const json = body === 'arrow' || method === 'GET' ? undefined : leastRequest(name).members
-    const answer = await gateway.send(
+    const json = body === 'arrow' || method === 'GET' ? undefined : createMinimalRequest(name).members
+    const response = await gateway.send(
       method,
       `${sent}/?delimiter=.${queries[name] ? `&${queries[name]}` : ''}`,
       {
@@ -29,24 +29,24 @@ it('every operation reaches the upstream under its one target, without the crede
         ...(json && { body: json }),
       },
     )
-    expect({ name, status: answer.status, json: answer.json }).toEqual({
+    expect({ name, status: response.status, json: response.json }).toEqual({
       name,
       status: 200,
       json: { fine: true },
     })
     const canonical = path.replace('{id}', 'sales%24orders').replace('{index_name}', 'by_day')
-    const arrival = upstream.arrivals.pop()
+    const arrival = upstream.requests.pop()
     expect(arrival).toMatchObject({ method, target: query ? `${canonical}?${query}` : canonical })
-    expect(upstream.arrivals.splice(0)).toEqual([])
+    expect(upstream.requests.splice(0)).toEqual([])
     const rest = arrival ?? { rawHeaders: [] }
-    expect(valuesOf(rest, 'content-type')).toEqual(
+    expect(getHeaderValues(rest, 'content-type')).toEqual(
       body === 'arrow' ? ['application/vnd.apache.arrow.stream'] : json ? ['application/json'] : [],
     )
-    expect(valuesOf(rest, 'host')).toEqual([new URL(upstream.url).host])
-    expect(valuesOf(rest, 'x-request-id')).toEqual([answer.headers['x-request-id']])
-    expect(valuesOf(rest, 'x-catalog-ctx-a')).toEqual(['d'])
+    expect(getHeaderValues(rest, 'host')).toEqual([new URL(upstream.url).host])
+    expect(getHeaderValues(rest, 'x-request-id')).toEqual([response.headers['x-request-id']])
+    expect(getHeaderValues(rest, 'x-catalog-ctx-a')).toEqual(['d'])
     for (const stripped of ['x-api-key', 'authorization', 'cookie']) {
-      expect(valuesOf(rest, stripped)).toEqual([])
+      expect(getHeaderValues(rest, stripped)).toEqual([])
     }
     expect(String(await arrival?.body)).toBe(body === 'arrow' ? 'ARROW' : json ? JSON.stringify(json) : '')
   }
@@ -66,16 +66,16 @@ it.each([
 ] as const)('%s %s is forwarded as %s %s', async (method, target, canonicalMethod, canonical) => {
   const { gateway, upstream } = shared
   expect(await gateway.send(method, target)).toMatchObject({ status: 200 })
-  expect(upstream.arrivals).toMatchObject([{ method: canonicalMethod, target: canonical }])
+  expect(upstream.requests).toMatchObject([{ method: canonicalMethod, target: canonical }])
 })
 
 it('an upstream may have a path of its own and another delimiter', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ url }) => ({ url: `${url}/catalog/`, delimiter: '::' })),
   )
   await gateway.post('/v1/table/sales$orders/describe')
   await gateway.post('/v1/namespace/$/describe')
-  expect(upstream.arrivals.map(({ target }) => target)).toEqual([
+  expect(upstream.requests.map(({ target }) => target)).toEqual([
     '/catalog/v1/table/sales%3A%3Aorders/describe?delimiter=%3A%3A',
     '/catalog/v1/namespace/%3A%3A/describe?delimiter=%3A%3A',
   ])
@@ -85,5 +85,5 @@ it('an id of 4 KiB is not too long for any part of the way', async () => {
   const { gateway, upstream } = shared
   const name = 'n'.repeat(4_096)
   expect(await gateway.post(`/v1/table/${name}/describe`)).toMatchObject({ status: 200 })
-  expect(upstream.arrivals).toMatchObject([{ target: `/v1/table/${name}/describe` }])
+  expect(upstream.requests).toMatchObject([{ target: `/v1/table/${name}/describe` }])
 })

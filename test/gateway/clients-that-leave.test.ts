@@ -3,22 +3,22 @@ import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { withUpstream, type TestedGateway } from './open-gateway.ts'
-import { answers, type RecordingUpstream } from './recording-upstream.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
-import { deferred, eventually, type Deferred } from './waiting.ts'
+import { respondWith, type RecordingUpstream } from './recording-upstream.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
+import { createDeferred, eventually, type Deferred } from './waiting.ts'
 
 it('an upload whose client leaves is cut off upstream, and its outcome is on record', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = () => undefined
   const leave = new AbortController()
   const body = new PassThrough()
   body.on('error', () => undefined)
   body.write(Buffer.alloc(64 * 1024))
-  const answer = gateway.post('/v1/table/orders/insert', { body, signal: leave.signal })
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  const response = gateway.post('/v1/table/orders/insert', { body, signal: leave.signal })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   leave.abort()
-  await expect(answer).rejects.toThrow()
-  await expect(upstream.arrivals[0]?.body).rejects.toThrow('aborted')
+  await expect(response).rejects.toThrow()
+  await expect(upstream.requests[0]?.body).rejects.toThrow('aborted')
   await eventually(async () => {
     const records = await recordsOf(gateway.auditFolder)
     expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'unknown' }])
@@ -26,11 +26,11 @@ it('an upload whose client leaves is cut off upstream, and its outcome is on rec
 })
 
 it('a change goes on when its client leaves, and its outcome is on record', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const clientHasLeft = deferred()
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const clientHasLeft = createDeferred()
   upstream.answering = async (arrival, response, request) => {
     await clientHasLeft.promise
-    return answers(200, { version: 7 })(arrival, response, request)
+    return respondWith(200, { version: 7 })(arrival, response, request)
   }
   await isCommittedWithoutItsClient(gateway, upstream, clientHasLeft)
 })
@@ -42,10 +42,10 @@ async function isCommittedWithoutItsClient(
   clientHasLeft: Deferred<undefined>,
 ): Promise<void> {
   const leave = new AbortController()
-  const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  const response = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   leave.abort()
-  await expect(answer).rejects.toThrow()
+  await expect(response).rejects.toThrow()
   clientHasLeft.resolve(undefined)
   await eventually(async () => {
     const records = await recordsOf(gateway.auditFolder)
@@ -54,8 +54,8 @@ async function isCommittedWithoutItsClient(
 }
 
 it('a change whose client leaves in the middle of the answer is read to its end, and its outcome is on record', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const clientHasLeft = deferred()
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const clientHasLeft = createDeferred()
   upstream.answering = async (_arrival, response) => {
     response.writeHead(200).write('{"version":')
     await clientHasLeft.promise
@@ -67,15 +67,15 @@ it('a change whose client leaves in the middle of the answer is read to its end,
 it.each(['before the answer', 'in the middle of it'])(
   'a read whose client leaves %s is given up upstream, and not sent again',
   async (when) => {
-    const { gateway, upstream } = await gatewayAndUpstream()
-    const abandoned = deferred()
+    const { gateway, upstream } = await startGatewayAndUpstream()
+    const abandoned = createDeferred()
     upstream.answering = (_arrival, response) => {
       response.once('close', () => abandoned.resolve(undefined))
       if (when !== 'before the answer') response.writeHead(200).write('half of it')
     }
     const leave = new AbortController()
     const answer = gateway.open('POST', '/v1/table/orders/query', { body: {}, signal: leave.signal })
-    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
     if (when === 'before the answer') {
       leave.abort()
       await expect(answer).rejects.toThrow()
@@ -86,9 +86,9 @@ it.each(['before the answer', 'in the middle of it'])(
       leave.abort()
     }
     await abandoned.promise
-    upstream.answering = answers(200, {})
+    upstream.answering = respondWith(200, {})
     await gateway.get('/v1/table/o/tags/list')
-    expect(upstream.arrivals.map(({ target }) => target)).toEqual([
+    expect(upstream.requests.map(({ target }) => target)).toEqual([
       '/v1/table/orders/query',
       '/v1/table/o/tags/list',
     ])
@@ -96,15 +96,15 @@ it.each(['before the answer', 'in the middle of it'])(
 )
 
 it('clients that leave take no connection to the upstream with them', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(withUpstream(() => ({ maxConnections: 2 })))
+  const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ maxConnections: 2 })))
   const good = upstream.answering
   upstream.answering = () => undefined
   for (let count = 0; count < 10; count += 1) {
     const leave = new AbortController()
-    const answer = gateway.get('/v1/table/o/tags/list', { signal: leave.signal })
-    await eventually(() => expect(upstream.arrivals).toHaveLength(count + 1))
+    const response = gateway.get('/v1/table/o/tags/list', { signal: leave.signal })
+    await eventually(() => expect(upstream.requests).toHaveLength(count + 1))
     leave.abort()
-    await expect(answer).rejects.toThrow()
+    await expect(response).rejects.toThrow()
   }
   upstream.answering = good
   expect(await gateway.get('/v1/table/o/tags/list')).toMatchObject({ status: 200 })

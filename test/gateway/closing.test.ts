@@ -3,32 +3,32 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
-import { openRaw } from './raw-connection.ts'
-import { exchangeRaw, rawRequest } from './raw-exchange.ts'
-import { answers } from './recording-upstream.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
-import { deferred, eventually } from './waiting.ts'
+import { openRawConnection } from './raw-connection.ts'
+import { sendRaw, rawRequest } from './raw-exchange.ts'
+import { respondWith } from './recording-upstream.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
+import { createDeferred, eventually } from './waiting.ts'
 
 /**
  * Less than the gateway waits for connections that hold it up, which is half a minute. It takes half a second, but it
  * also seals the audit log, and a busy disk has been seen to take more than five seconds for one write.
  */
-const patienceMs = 20_000
+const timeoutMs = 20_000
 
 /** `closed`, or `held up` where it takes too long. */
 function outcomeOf(stopped: Promise<void>): Promise<string> {
-  return Promise.race([stopped.then(() => 'closed'), pause(patienceMs, 'held up')])
+  return Promise.race([stopped.then(() => 'closed'), pause(timeoutMs, 'held up')])
 }
 
 it('requests under way are finished before the gateway is closed', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const finish = deferred()
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
   upstream.answering = async (arrival, response, request) => {
     await finish.promise
-    return answers(200, { version: 4 })(arrival, response, request)
+    return respondWith(200, { version: 4 })(arrival, response, request)
   }
   const answer = gateway.post('/v1/table/orders/update', { body: {} })
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   const stopped = gateway.stop()
   finish.resolve(undefined)
   expect(await answer).toMatchObject({ status: 200, json: { version: 4 } })
@@ -37,12 +37,12 @@ it('requests under way are finished before the gateway is closed', async () => {
 })
 
 it('who closes it again waits for the same end', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const finish = deferred()
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => answers(200, {})(arrival, response, request))
+    finish.promise.then(() => respondWith(200, {})(arrival, response, request))
   const answer = gateway.post('/v1/table/orders/describe', { body: {} })
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   const ends: string[] = []
   const stopped = [gateway.stop(), gateway.stop()].map((stop) => stop.then(() => ends.push('closed')))
   await pause(100)
@@ -58,7 +58,7 @@ it.each([
   ['is idle', 'GET /v1/nothing HTTP/1.1\r\nhost: g\r\n\r\n'],
   ['sent no HTTP', 'nonsense\r\n\r\n'],
 ])('a client that keeps a connection that %s does not hold up the end', async (_what, bytes) => {
-  const { gateway } = await gatewayAndUpstream()
+  const { gateway } = await startGatewayAndUpstream()
   const { hostname, port } = new URL(gateway.url)
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())
@@ -72,35 +72,35 @@ it.each([
 })
 
 it('a request that comes while the gateway closes stands behind an answer that closes its connection', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const finish = deferred()
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => answers(200, { tables: [] })(arrival, response, request))
+    finish.promise.then(() => respondWith(200, { tables: [] })(arrival, response, request))
   const lines = ['GET /v1/table HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
   async function* requests(): AsyncGenerator<string> {
     yield rawRequest(lines)
-    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
     void gateway.stop()
     await eventually(() => expect(fetch(gateway.url)).rejects.toThrow())
     yield rawRequest([...lines, 'connection: close'])
     finish.resolve(undefined)
   }
-  const found = await exchangeRaw(gateway.url, requests())
+  const found = await sendRaw(gateway.url, requests())
   expect(found).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
 })
 
 it('the end is announced before connections are refused, and the admin port tells of it', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
+  const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainDelayMs: 1_500 } }),
   })
-  const finish = deferred()
-  const hung = answers(200, { tables: [] })
+  const finish = createDeferred()
+  const hung = respondWith(200, { tables: [] })
   upstream.answering = (arrival, response, request) =>
     finish.promise.then(() => hung(arrival, response, request))
-  const connection = openRaw(gateway.url)
+  const connection = openRawConnection(gateway.url)
   const lines = ['GET /v1/table HTTP/1.1', 'host: g', `x-api-key: ${gateway.key('dev')}`]
   connection.write(rawRequest(lines))
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   const stopped = gateway.stop()
   const ready = await fetch(`${gateway.adminUrl}/readyz`)
   expect([ready.status, await ready.json()]).toMatchObject([
@@ -108,24 +108,24 @@ it('the end is announced before connections are refused, and the admin port tell
     { problems: { gateway: 'the gateway is shutting down' } },
   ])
   upstream.answering = hung
-  const late = openRaw(gateway.url)
+  const late = openRawConnection(gateway.url)
   late.write(rawRequest(lines))
-  expect(await late.end()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
+  expect(await late.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
   finish.resolve(undefined)
-  expect(await connection.end()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nconnection: close\r\n/i)
   expect(await outcomeOf(stopped)).toBe('closed')
   await expect(fetch(gateway.adminUrl)).rejects.toThrow()
 })
 
 it('what takes longer than the grace is cut off, and the outcome of a change is on record', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
+  const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, timeouts: { ...settings.timeouts, drainTimeoutMs: 300 } }),
   })
   upstream.answering = () => undefined
   const update = gateway.post('/v1/table/orders/update', { body: {} })
   const query = gateway.post('/v1/table/orders/query', { body: {} })
   const key = `x-api-key: ${gateway.key('dev')}`
-  const upload = openRaw(gateway.url)
+  const upload = openRawConnection(gateway.url)
   const lines = ['POST /v1/table/orders/insert HTTP/1.1', 'host: g', key]
   upload.write(
     rawRequest(
@@ -133,15 +133,15 @@ it('what takes longer than the grace is cut off, and the outcome of a change is 
       `4000\r\n${'ARROW'.repeat(4_000).slice(0, 0x4000)}\r\n`,
     ),
   )
-  const stalled = openRaw(gateway.url)
+  const stalled = openRawConnection(gateway.url)
   stalled.write(
     rawRequest(['POST /v1/table/orders/describe HTTP/1.1', 'host: g', key, 'content-length: 9'], '{'),
   )
-  await eventually(() => expect(upstream.arrivals).toHaveLength(3))
+  await eventually(() => expect(upstream.requests).toHaveLength(3))
   const ends = Promise.allSettled([update, query])
   expect(await outcomeOf(gateway.stop())).toBe('closed')
   expect(await ends).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }])
-  await Promise.all([upload.end(), stalled.end()])
+  await Promise.all([upload.waitForEnd(), stalled.waitForEnd()])
   expect(ofKind(await recordsOf(gateway.auditFolder), 'outcome')).toMatchObject([
     { result: 'unknown' },
     { result: 'unknown' },
@@ -149,13 +149,13 @@ it('what takes longer than the grace is cut off, and the outcome of a change is 
 })
 
 it('a change whose client has left is finished before the gateway is closed', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const finish = deferred()
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
   upstream.answering = (arrival, response, request) =>
-    finish.promise.then(() => answers(200, { version: 9 })(arrival, response, request))
+    finish.promise.then(() => respondWith(200, { version: 9 })(arrival, response, request))
   const leave = new AbortController()
   const answer = gateway.post('/v1/table/orders/update', { body: {}, signal: leave.signal })
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   leave.abort()
   await expect(answer).rejects.toThrow()
   const stopped = gateway.stop()

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { runningBackend } from '../backend/running-backend.ts'
-import type { Parts } from './open-gateway.ts'
-import { gatewayBefore } from './running-gateway.ts'
+import type { RequestOptions } from './open-gateway.ts'
+import { startGatewayBefore } from './running-gateway.ts'
 
 // In front of the real catalog, which states no version in its responses to these changes.
 const table = '/v1/table/t'
@@ -13,14 +13,14 @@ const rows = { body: Buffer.from(streamOf(orders(3))) }
 
 async function gatewayAndCatalog() {
   const catalog = await runningBackend()
-  const gateway = await gatewayBefore(catalog.url(), {
+  const gateway = await startGatewayBefore(catalog.url(), {
     adjust: (settings) => ({ ...settings, audit: { ...settings.audit, continuity: 'warn' } }),
   })
   const { location } = JSON.parse(String((await gateway.post(`${table}/create`, rows)).bytes)) as {
     location: string
   }
   await cp(location, join(catalog.dataFolder, 'tables', 'other.lance'), { recursive: true })
-  const change = async (name: string, parts: Parts = rows) =>
+  const change = async (name: string, parts: RequestOptions = rows) =>
     expect(await gateway.post(`${table}/${name}`, parts)).toMatchObject({ status: 200 })
   const pastTheGateway = async () =>
     expect(await catalog.post(`${table}/insert`, streamOf(orders(1)))).toMatchObject({ status: 200 })

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
 /** `ann` may list `open` and read it, but not the table `vault`; beneath lies `hr`, of which she knows nothing. */
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['ann'],
   policies: [
     {
@@ -60,7 +60,7 @@ it.each([
   ['/v1/namespace/$/describe', refused('DescribeNamespace on the root')],
 ] as const)('conceals what the caller cannot see, and nothing else: %s', async (target, expected) => {
   expectError(await shared.gateway.post(target, { as: 'ann', body: {} }), expected)
-  expect(shared.upstream.arrivals).toEqual([])
+  expect(shared.upstream.requests).toEqual([])
 })
 
 it('a table in a batch, and the destination of a rename, are concealed as by themselves', async () => {
@@ -73,8 +73,8 @@ it('a table in a batch, and the destination of a rename, are concealed as by the
 })
 
 it('the audit record tells what really was refused', async () => {
-  const answer = await shared.gateway.post('/v1/table/open$vault/drop', { as: 'ann' })
-  const id = answer.headers['x-request-id']
+  const response = await shared.gateway.post('/v1/table/open$vault/drop', { as: 'ann' })
+  const id = response.headers['x-request-id']
   await expect
     .poll(async () => ofKind(await recordsOf(shared.gateway.auditFolder), 'refusal'))
     .toContainEqual(

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
 import { beforeEach, expect, it } from 'vitest'
 import { expectError } from './expect-error.ts'
-import { everything, type Parts } from './open-gateway.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { allowEverything, type RequestOptions } from './open-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['ci', 'stager', 'clerk'],
   policies: [
-    everything,
+    allowEverything,
     {
       name: 'lake',
       namespace: ['lake'],
@@ -46,7 +46,7 @@ const shared = sharedGateway({
   ],
 })
 
-beforeEach(() => shared.upstream.arrivals.splice(0))
+beforeEach(() => shared.upstream.requests.splice(0))
 
 const commit = { version: 2, manifest_path: 'warehouse/lake/orders/_versions/staging' }
 const ticket = { metadata: { ticket: 'T-1' } }
@@ -55,7 +55,7 @@ type Row = [
   what: string,
   who: string,
   target: string,
-  body: Exclude<Parts['body'], undefined>,
+  body: Exclude<RequestOptions['body'], undefined>,
   refused?: RegExp,
 ]
 
@@ -108,13 +108,13 @@ it.each(
 )('%s %s', async (_what, _expected, as, target, body, refused) => {
   const isJson = typeof body === 'object'
   const headers = isJson || body === '' ? {} : { 'content-type': 'application/vnd.apache.arrow.stream' }
-  const answer = await shared.gateway.post(`/v1/table/lake$${target}`, { as, body, headers })
+  const response = await shared.gateway.post(`/v1/table/lake$${target}`, { as, body, headers })
   if (refused === undefined) {
-    expect(answer).toMatchObject({ status: 200 })
-    expect(shared.upstream.arrivals).toHaveLength(1)
+    expect(response).toMatchObject({ status: 200 })
+    expect(shared.upstream.requests).toHaveLength(1)
   } else {
-    expectError(answer, { kind: 'PermissionDenied', says: refused })
-    expect(shared.upstream.arrivals).toEqual([])
+    expectError(response, { kind: 'PermissionDenied', says: refused })
+    expect(shared.upstream.requests).toEqual([])
   }
 })
 
@@ -131,16 +131,16 @@ it('each entry of a batch is held to what it says itself', async () => {
     kind: 'InvalidInput',
     says: 'BatchCreateTableVersions does not accept member "branch" of the body; omit it',
   })
-  expect(shared.upstream.arrivals).toHaveLength(1)
+  expect(shared.upstream.requests).toHaveLength(1)
 })
 
 it('what no body could get allowed is refused before the body is read', async () => {
-  const answer = await shared.gateway.post('/v1/table/lake$orders/drop_columns', {
+  const response = await shared.gateway.post('/v1/table/lake$orders/drop_columns', {
     as: 'ci',
     body: Readable.from(unfinished()),
     headers: { 'content-type': 'application/json' },
   })
-  expect(answer).toMatchObject({ status: 403 })
+  expect(response).toMatchObject({ status: 403 })
 })
 
 it('a large body is read whole where a condition asks for what stands in it', async () => {
@@ -152,7 +152,7 @@ it('a large body is read whole where a condition asks for what stands in it', as
     kind: 'PermissionDenied',
     says: /DescribeTable/,
   })
-  expect(shared.upstream.arrivals).toHaveLength(1)
+  expect(shared.upstream.requests).toHaveLength(1)
 })
 
 async function* unfinished(): AsyncGenerator<string> {

@@ -1,23 +1,23 @@
 import { expect, it } from 'vitest'
 import { expectError } from './expect-error.ts'
-import { valuesOf } from './recording-upstream.ts'
+import { getHeaderValues } from './recording-upstream.ts'
 import type { GatewaySetup } from './open-gateway.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 const withLance: GatewaySetup = { adjust: (settings) => ({ ...settings, dialects: ['lance'] }) }
 const create = { body: 'ARROW' }
 
 it('context, location and properties pass in the dialect of the interface', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   const headers = {
     'X-Catalog-Ctx-Trace_Id': '7',
     'x-catalog-table-location': 's3://bucket/orders',
     'x-catalog-table-properties': '{"owner":"sales"}',
   }
   expect(await gateway.post('/v1/table/orders/create', { ...create, headers })).toMatchObject({ status: 200 })
-  const [arrival = { rawHeaders: [] }] = upstream.arrivals
+  const [arrival = { rawHeaders: [] }] = upstream.requests
   for (const [name, value] of Object.entries(headers)) {
-    expect(valuesOf(arrival, name.toLowerCase())).toEqual([value])
+    expect(getHeaderValues(arrival, name.toLowerCase())).toEqual([value])
   }
 })
 
@@ -26,15 +26,15 @@ it.each([
   ['x-lance-table-location', 'x-catalog-table-location'],
   ['x-lance-table-properties', 'x-catalog-table-properties'],
 ])('where it is enabled, %s is the alias of %s', async (alias, name) => {
-  const { gateway, upstream } = await gatewayAndUpstream(withLance)
+  const { gateway, upstream } = await startGatewayAndUpstream(withLance)
   const headers = { [alias]: '{"a":"b"}' }
   expect(await gateway.post('/v1/table/orders/create', { ...create, headers })).toMatchObject({ status: 200 })
-  const [arrival = { rawHeaders: [] }] = upstream.arrivals
-  expect([valuesOf(arrival, alias), valuesOf(arrival, name)]).toEqual([[], ['{"a":"b"}']])
+  const [arrival = { rawHeaders: [] }] = upstream.requests
+  expect([getHeaderValues(arrival, alias), getHeaderValues(arrival, name)]).toEqual([[], ['{"a":"b"}']])
 })
 
 it('the other dialect is refused where it is not enabled', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   const headers = { 'x-lance-ctx-trace': '7' }
   expectError(await gateway.post('/v1/table/orders/describe', { headers }), {
     kind: 'InvalidInput',
@@ -44,7 +44,7 @@ it('the other dialect is refused where it is not enabled', async () => {
 })
 
 it('both dialects at once are refused: they could differ', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(withLance)
+  const { gateway, upstream } = await startGatewayAndUpstream(withLance)
   const headers = { 'x-lance-ctx-trace': '7', 'x-catalog-ctx-trace': '8' }
   expectError(await gateway.post('/v1/table/orders/describe', { headers }), {
     kind: 'InvalidInput',

@@ -1,7 +1,7 @@
 import type { TestedGateway } from './open-gateway.ts'
 
 /** How many refusals with that reason the gateway has counted, at whatever stage. */
-export async function refusalsCounted(gateway: TestedGateway, reason: string): Promise<number> {
+export async function countRefusals(gateway: TestedGateway, reason: string): Promise<number> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const lines = [
     ...metrics.matchAll(/^catalog_gateway_refusals_total\{stage="\w+",reason="(\w+)"\} (\d+)$/gm),

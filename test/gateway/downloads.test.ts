@@ -3,8 +3,8 @@ import { pipeline } from 'node:stream/promises'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { withUpstream } from './open-gateway.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
-import { deferred, standstill } from './waiting.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
+import { createDeferred, waitUntilStable } from './waiting.ts'
 
 const query = '/v1/table/orders/query'
 const mebibyte = 1024 * 1024
@@ -26,22 +26,22 @@ function table(see: (bytes: number) => void): Readable {
 
 it('an answer waits for a slow client, longer than the upstream may be silent, and is then whole', async () => {
   const responseBodyTimeoutMs = 300
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts }) => ({
       timeouts: { ...timeouts, responseBodyTimeoutMs: responseBodyTimeoutMs },
     })),
   )
-  let given = 0
+  let stated = 0
   upstream.answering = (_arrival, response) => {
     response.writeHead(200, arrow)
     return pipeline(
-      table((bytes) => (given += bytes)),
+      table((bytes) => (stated += bytes)),
       response,
     )
   }
   const rssBefore = process.memoryUsage().rss
   const answer = await gateway.open('POST', query, { body: {} })
-  expect(await standstill(() => given, 3 * responseBodyTimeoutMs)).toBeLessThan(32 * mebibyte)
+  expect(await waitUntilStable(() => stated, 3 * responseBodyTimeoutMs)).toBeLessThan(32 * mebibyte)
   const received = createHash('sha256')
   for await (const part of answer.body) received.update(part as Buffer)
   const expected = createHash('sha256')
@@ -52,8 +52,8 @@ it('an answer waits for a slow client, longer than the upstream may be silent, a
 })
 
 it('an answer reaches the client as it comes, not only when it is complete', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const finish = deferred()
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const finish = createDeferred()
   upstream.answering = async (_arrival, response) => {
     response.writeHead(200, arrow).write('first')
     await finish.promise

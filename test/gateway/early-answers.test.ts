@@ -3,11 +3,11 @@ import { createServer, type AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import { expectError } from './expect-error.ts'
-import { exchangeRaw, rawRequest } from './raw-exchange.ts'
-import { answers, type Answering } from './recording-upstream.ts'
-import { gatewayBefore, sharedGateway } from './running-gateway.ts'
+import { sendRaw, rawRequest } from './raw-exchange.ts'
+import { respondWith, type RequestHandler } from './recording-upstream.ts'
+import { startGatewayBefore, useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const insert = '/v1/table/orders/insert'
 const tooLarge = { 'content-type': 'text/plain', 'content-length': 9 }
 
@@ -22,7 +22,7 @@ function endless(): Readable {
 }
 
 /** Both ways of an upstream that has heard enough, short of cutting the connection. */
-const polite: [what: string, Answering][] = [
+const polite: [what: string, RequestHandler][] = [
   [
     'reads no further',
     (_arrival, response, request) => {
@@ -40,13 +40,13 @@ it.each(polite)('an upstream that answers in mid-upload and %s is heard', async 
     const body = endless()
     expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
     body.destroy()
-    upstream.answering = answers(200, {})
+    upstream.answering = respondWith(200, {})
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
   }
 })
 
 it('an upstream that answers in mid-upload and then resets the connection is heard', async () => {
-  const gateway = await gatewayBefore(await resettingUpstream())
+  const gateway = await startGatewayBefore(await resettingUpstream())
   for (let count = 0; count < 50; count += 1) {
     const body = endless()
     expectError(await gateway.post(insert, { body }), { kind: 'InvalidInput', status: 413, says: '413' })
@@ -60,9 +60,9 @@ async function resettingUpstream(): Promise<string> {
     socket.on('error', () => undefined)
     socket.once('data', (chunk) => {
       const text = chunk.toString('latin1')
-      const answer = text.startsWith('GET') ? 'HTTP/1.1 204 No Content' : 'HTTP/1.1 413 Content Too Large'
+      const response = text.startsWith('GET') ? 'HTTP/1.1 204 No Content' : 'HTTP/1.1 413 Content Too Large'
       socket.pause()
-      socket.write(`${answer}\r\nconnection: close\r\n\r\n`, () => socket.destroy())
+      socket.write(`${response}\r\nconnection: close\r\n\r\n`, () => socket.destroy())
     })
   })
   server.listen(0, '127.0.0.1')
@@ -77,7 +77,7 @@ it('the rest of an upload that was answered early is not taken for the next requ
   const head = ['host: g', `x-api-key: ${gateway.key('dev')}`]
   const length = 1024 * 1024
   upstream.answering = (_arrival, response) => response.writeHead(413, tooLarge).end('too large')
-  const found = await exchangeRaw(
+  const found = await sendRaw(
     gateway.url,
     rawRequest(
       [`POST ${insert} HTTP/1.1`, ...head, `content-length: ${length}`],
@@ -86,6 +86,6 @@ it('the rest of an upload that was answered early is not taken for the next requ
   )
   expectError(found[0], { kind: 'InvalidInput', status: 413, says: '413' })
   // Either the connection is closed, or it goes on with what stands behind the upload.
-  const targets = upstream.arrivals.map(({ target }) => target)
+  const targets = upstream.requests.map(({ target }) => target)
   expect(targets).toEqual(found.length === 1 ? [insert] : [insert, '/v1/table/o/tags/list'])
 })

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { arrowStreamType } from '../../src/interface/headers.ts'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
-import { everything } from './open-gateway.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { allowEverything } from './open-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
 // What counts as not sent is cut, and everything else arrives byte for byte.
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['stays'],
   policies: [
-    everything,
+    allowEverything,
     {
       name: 'stays',
       namespace: ['lake'],
@@ -26,8 +26,8 @@ const batch = (entry: string): string => `{"operations":[${entry}]}`
 async function arrivalOf(target: string, body?: string, headers = {}) {
   const response = await shared.gateway.post(target, { ...(body !== undefined && { body }), headers })
   expect(response.status, String(response.bytes)).toBe(200)
-  expect(shared.upstream.arrivals).toHaveLength(1)
-  const [arrival] = shared.upstream.arrivals
+  expect(shared.upstream.requests).toHaveLength(1)
+  const [arrival] = shared.upstream.requests
   return { target: arrival?.target ?? '', body: String(await arrival?.body) }
 }
 
@@ -146,7 +146,7 @@ describe('emptiness is a value', () => {
     [`${table}/schema_metadata/update`, '{"metadata":{},"id":[]}', /"id" is \[\] in the body/],
   ])('%s %s is refused', async (target, body, says) => {
     expectError(await shared.gateway.post(target, { body }), { kind: 'InvalidInput', says })
-    expect(shared.upstream.arrivals).toEqual([])
+    expect(shared.upstream.requests).toEqual([])
   })
 })
 
@@ -188,7 +188,7 @@ describe('an empty query parameter', () => {
       kind: 'InvalidInput',
       says,
     })
-    expect(shared.upstream.arrivals).toEqual([])
+    expect(shared.upstream.requests).toEqual([])
   })
 
   it.each([
@@ -199,7 +199,7 @@ describe('an empty query parameter', () => {
   ])('%s is refused', async (target) => {
     const says = 'is empty; omit it'
     expectError(await shared.gateway.post(target, { body: '{}' }), { kind: 'InvalidInput', says })
-    expect(shared.upstream.arrivals).toEqual([])
+    expect(shared.upstream.requests).toEqual([])
   })
 
   it.each([
@@ -226,7 +226,7 @@ describe('an empty list of a rename', () => {
     const body = `{"new_table_name":"u","${name}":[]}`
     const denied = await shared.gateway.post(`${table}/rename`, { body, as: 'stays' })
     expectError(denied, { kind: 'PermissionDenied', says: /CreateTable \(the destination\) on "u"/ })
-    expect(shared.upstream.arrivals).toEqual([])
+    expect(shared.upstream.requests).toEqual([])
     const { body: arrived } = await arrivalOf(`${table}/rename`, body)
     expect(JSON.parse(arrived)).toEqual({ new_table_name: 'u', new_namespace_id: [], new_namespace: [] })
   })
@@ -251,7 +251,7 @@ describe('the flags of DescribeTable', () => {
       body: `{"${flag}":true}`,
     })
     expectError(response, { kind: 'InvalidInput', says: 'they must not differ' })
-    expect(shared.upstream.arrivals).toEqual([])
+    expect(shared.upstream.requests).toEqual([])
   })
 
   it.each(flags)('%s: no other value in the body is a default', async (flag) => {
@@ -261,7 +261,7 @@ describe('the flags of DescribeTable', () => {
       })
       expectError(response, { kind: 'InvalidInput', says: 'they must not differ' })
     }
-    expect(shared.upstream.arrivals).toEqual([])
+    expect(shared.upstream.requests).toEqual([])
   })
 
   it('no query wins for another flag, or in another operation', async () => {

@@ -3,10 +3,10 @@ import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { errorCodes } from '../../src/interface/errors.ts'
 import { expectError, type ExpectedError } from './expect-error.ts'
-import { answers, type Answering } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { respondWith, type RequestHandler } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const trace = 'Traceback: at Catalog.describe (/srv/catalog/server.ts:10)'
 
 it.each<[what: string, status: number, body: string | object, ExpectedError]>([
@@ -70,17 +70,17 @@ it.each<[what: string, status: number, body: string | object, ExpectedError]>([
 ])('%s (%i)', async (_what, status, body, expected) => {
   const { gateway, upstream } = shared
   const headers = { 'content-type': 'text/plain', location: 'http://inside.example/', 'x-inside': '1' }
-  upstream.answering = answers(status, body, headers)
+  upstream.answering = respondWith(status, body, headers)
   for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
-    const answer = await gateway.post(target)
-    expectError(answer, expected)
-    expect(answer.headers).not.toHaveProperty('location')
-    expect(answer.headers).not.toHaveProperty('x-inside')
+    const response = await gateway.post(target)
+    expectError(response, expected)
+    expect(response.headers).not.toHaveProperty('location')
+    expect(response.headers).not.toHaveProperty('x-inside')
   }
 })
 
 /** Sends the head of a 413 and this much of its body, of which more is promised. */
-function brokenOff(text: string): Answering {
+function brokenOff(text: string): RequestHandler {
   return (_arrival, response) => {
     response.writeHead(413, { 'content-length': 100_000, 'content-type': 'application/json' })
     response.write(text, () => response.destroy())
@@ -89,10 +89,10 @@ function brokenOff(text: string): Answering {
 
 const compressed = gzipSync(JSON.stringify({ error: trace, code: 4 }))
 
-it.each<[what: string, Answering, ExpectedError]>([
+it.each<[what: string, RequestHandler, ExpectedError]>([
   [
     'larger than anybody reads',
-    answers(413, 'x'.repeat(1024 * 1024)),
+    respondWith(413, 'x'.repeat(1024 * 1024)),
     { kind: 'InvalidInput', status: 413, says: 'status 413' },
   ],
   ['endless', endlessly(413), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
@@ -100,26 +100,26 @@ it.each<[what: string, Answering, ExpectedError]>([
   ['broken off at once', brokenOff(''), { kind: 'InvalidInput', status: 413, says: 'status 413' }],
   [
     'compressed, though nobody asked for that',
-    answers(404, compressed, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
+    respondWith(404, compressed, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
     { kind: 'Unsupported', status: 404, says: 'status 404' },
   ],
   [
     'JSON under another name',
-    answers(404, '{"error":"no table","code":4}', { 'content-type': 'text/html' }),
+    respondWith(404, '{"error":"no table","code":4}', { 'content-type': 'text/html' }),
     { kind: 'TableNotFound', says: /^no table$/ },
   ],
   [
     'in no encoding there is',
-    answers(400, Buffer.from([0xff, 0xfe, 0x00])),
+    respondWith(400, Buffer.from([0xff, 0xfe, 0x00])),
     { kind: 'InvalidInput', says: 'status 400' },
   ],
 ])('an error whose body is %s', async (_what, answering, expected) => {
   const { gateway, upstream } = shared
   upstream.answering = answering
   for (const target of ['/v1/table/orders/describe', '/v1/table/orders/drop']) {
-    const answer = await gateway.post(target)
-    expectError(answer, expected)
-    expect(answer.headers).not.toHaveProperty('content-encoding')
+    const response = await gateway.post(target)
+    expectError(response, expected)
+    expect(response.headers).not.toHaveProperty('content-encoding')
   }
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
   expect(outcomes.at(-1)).toMatchObject({
@@ -128,7 +128,7 @@ it.each<[what: string, Answering, ExpectedError]>([
   })
 })
 
-function endlessly(status: number): Answering {
+function endlessly(status: number): RequestHandler {
   return (_arrival, response) => {
     response.writeHead(status)
     const push = (): void => {
@@ -144,7 +144,7 @@ it('hints before the answer are no answer', async () => {
   upstream.answering = (arrival, response, request) => {
     response.writeProcessing()
     response.writeEarlyHints({ link: '</x>; rel=preload' })
-    return answers(404, { error: 'no table', code: 4 })(arrival, response, request)
+    return respondWith(404, { error: 'no table', code: 4 })(arrival, response, request)
   }
   expectError(await gateway.post('/v1/table/orders/drop'), { kind: 'TableNotFound', says: 'no table' })
 })
@@ -162,6 +162,6 @@ it('an answer without content has no length, also where it is held back', async 
 
 it('when to come again is passed on', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = answers(503, '', { 'retry-after': '7' })
+  upstream.answering = respondWith(503, '', { 'retry-after': '7' })
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ headers: { 'retry-after': '7' } })
 })

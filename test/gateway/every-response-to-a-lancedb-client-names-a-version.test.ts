@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
 import { withUpstream } from './open-gateway.ts'
-import { answers } from './recording-upstream.ts'
-import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'
+import { respondWith } from './recording-upstream.ts'
+import { startGatewayAndUpstream, useSharedGateway } from './running-gateway.ts'
 
 // A client takes the first response, errors included, as the version of its server, and asks an old one in an old way.
-const shared = sharedGateway({ users: ['nobody'] })
+const shared = useSharedGateway({ users: ['nobody'] })
 const lancedb = { 'x-lancedb-database': 'any' }
 const describeTable = '/v1/table/t/describe'
 
@@ -22,7 +22,7 @@ it.each([
   [405, 'DELETE', describeTable, {}],
 ] as const)('a response %i to %s %s %j', async (status, method, target, parts) => {
   const { gateway, upstream } = shared
-  upstream.answering = answers(200, { tables: [] })
+  upstream.answering = respondWith(200, { tables: [] })
   const plain = await gateway.send(method, target, parts)
   expect(plain.status).toBe(status)
   expect(plain.headers).not.toHaveProperty('phalanx-version')
@@ -33,7 +33,7 @@ it.each([
 
 it.each([400, 404, 409, 429, 500, 503])('an error %i of the upstream', async (status) => {
   const { gateway, upstream } = shared
-  upstream.answering = answers(status, {})
+  upstream.answering = respondWith(status, {})
   for (const target of [describeTable, '/v1/table/t/drop']) {
     const response = await gateway.post(target, { headers: lancedb })
     expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.3.0' } })
@@ -44,7 +44,7 @@ it.each([200, 404, 503])(
   'the version that the upstream itself names counts more, with %i',
   async (status) => {
     const { gateway, upstream } = shared
-    upstream.answering = answers(status, {}, { 'phalanx-version': '0.5.0' })
+    upstream.answering = respondWith(status, {}, { 'phalanx-version': '0.5.0' })
     for (const target of [describeTable, '/v1/table/t/drop']) {
       const response = await gateway.post(target, { headers: lancedb })
       expect(response).toMatchObject({ status, headers: { 'phalanx-version': '0.5.0' } })
@@ -53,7 +53,7 @@ it.each([200, 404, 503])(
 )
 
 it('an upstream that is not there', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream((usual) => ({ circuitBreaker: { ...usual.circuitBreaker, consecutiveFailures: 1 } })),
   )
   await upstream.close()
@@ -65,7 +65,7 @@ it('an upstream that is not there', async () => {
 
 it('a rate', async () => {
   const rates = [{ name: 'asking', per: 'principal' as const, perSecond: 0.001, burst: 1 }]
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, limits: limitsSchema.parse({ rates }) }),
   })
   for (const status of [200, 429]) {
@@ -75,7 +75,7 @@ it('a rate', async () => {
 })
 
 it('too many headers', async () => {
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     adjust: (settings) => ({ ...settings, limits: { ...settings.limits, maxHeaderCount: 3 } }),
   })
   const headers = { ...lancedb, a: '1', b: '2', c: '3' }

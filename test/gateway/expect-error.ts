@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { expect } from 'vitest'
 import { errorCodes, type ErrorName } from '../../src/interface/errors.ts'
-import type { Answer } from './answer.ts'
+import type { TestResponse } from './answer.ts'
 
 /** Which error an answer should be. */
 export interface ExpectedError {
@@ -16,14 +16,14 @@ export interface ExpectedError {
 const inside = /\n|\(\S+:\d+\)|\.[jt]s\b|node:|node_modules|ECONN|UND_ERR|HPE_|cgk_/
 
 /** Holds an error to the shape of the interface and to what it should say; it must not show our inside. */
-export function expectError(answer: Answer | undefined, { kind, status, says }: ExpectedError): void {
-  const requestId = answer?.headers['x-request-id']
-  expect(answer).toMatchObject({
+export function expectError(response: TestResponse | undefined, { kind, status, says }: ExpectedError): void {
+  const requestId = response?.headers['x-request-id']
+  expect(response).toMatchObject({
     status: status ?? errorCodes[kind].status,
     headers: { 'content-type': 'application/json' },
   })
   expect(requestId).toMatch(/^[A-Za-z0-9._-]{1,128}$/)
-  const { detail = '', ...body } = { ...(answer?.json as { error: string; detail?: string }) }
+  const { detail = '', ...body } = { ...(response?.json as { error: string; detail?: string }) }
   expect(body).toEqual({
     error: expect.stringMatching(says),
     code: errorCodes[kind].code,

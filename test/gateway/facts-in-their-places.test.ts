@@ -1,11 +1,17 @@
 import { expect, it } from 'vitest'
-import type { FactName, Place } from '../../src/interface/facts.ts'
+import type { FactName, FactSourcePath } from '../../src/interface/facts.ts'
 import { operationNames, type OperationName } from '../../src/interface/operations.ts'
 import { documentedFacts, unknownBranches } from '../interface/documented-facts.ts'
 import type { WrittenRule } from '../policy/written-policy.ts'
-import { everything } from './open-gateway.ts'
-import { sharedGateway } from './running-gateway.ts'
-import { asText, requestStating, statedIn, type StatedRequest, type Statement } from './stated-request.ts'
+import { allowEverything } from './open-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
+import {
+  toText,
+  createStatingRequest,
+  readStatedValue,
+  type StatedRequest,
+  type Statement,
+} from './stated-request.ts'
 
 // For every operation, every fact of it, and every place of that fact, by the interface document: a caller whose rule
 // depends on the fact.
@@ -70,10 +76,10 @@ const allow = (
   ...more,
 })
 
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: [...names, 'limited'],
   policies: [
-    everything,
+    allowEverything,
     {
       name: 'sales',
       namespace: ['sales'],
@@ -111,13 +117,13 @@ interface Case {
   readonly request: StatedRequest
   readonly status: 200 | 400 | 403
   /** What arrives, and in which places. */
-  readonly arrives?: Readonly<{ value: unknown; places: readonly Place[] }>
+  readonly arrives?: Readonly<{ value: unknown; places: readonly FactSourcePath[] }>
 }
 
 /** Every set of places, but the empty one. */
-function subsets(places: readonly Place[]): Place[][] {
-  return places.reduce<Place[][]>(
-    (sets, place) => [...sets, ...sets.map((set) => [...set, place]), [place]],
+function subsets(locations: readonly FactSourcePath[]): FactSourcePath[][] {
+  return locations.reduce<FactSourcePath[][]>(
+    (sets, location) => [...sets, ...sets.map((set) => [...set, location]), [location]],
     [],
   )
 }
@@ -130,22 +136,22 @@ function besides(name: OperationName, fact: FactName): Statement[] {
 }
 
 function request(name: OperationName, statements: readonly Statement[]): StatedRequest {
-  return requestStating(name, statements, name === 'CreateTableBranch' ? 'forked' : 'orders')
+  return createStatingRequest(name, statements, name === 'CreateTableBranch' ? 'forked' : 'orders')
 }
 
-function casesOf(name: OperationName, fact: FactName, places: readonly Place[]): Case[] {
+function casesOf(name: OperationName, fact: FactName, locations: readonly FactSourcePath[]): Case[] {
   const [right, wrong] = valuesOf(name, fact)
-  const say = (value: unknown, at: readonly Place[]): Statement[] => [
+  const say = (value: unknown, at: readonly FactSourcePath[]): Statement[] => [
     ...besides(name, fact),
-    ...at.map((place) => ({ place, value })),
+    ...at.map((location) => ({ place: location, value })),
   ]
   const asks = fact in asking
   const as = asks ? 'limited' : fact
   const isUnknown =
     fact === 'branch' && (unknownBranches[name] === 'always' || unknownBranches[name] === 'branch')
-  const cases = subsets(places).flatMap((at): Case[] => {
+  const cases = subsets(locations).flatMap((at): Case[] => {
     const stating = request(name, say(right, at))
-    const arrives = { value: right, places: placesOf(stating, fact, at, places) }
+    const arrives = { value: right, places: locationsOf(stating, fact, at, locations) }
     if (asks) {
       return [
         { what: `${at.join()} asks`, as, request: stating, status: 403 },
@@ -159,8 +165,8 @@ function casesOf(name: OperationName, fact: FactName, places: readonly Place[]):
     ]
   })
   cases.push(unstated(name, fact, as, asks))
-  for (const one of asks ? [] : places) {
-    for (const other of places.filter((place) => place !== one)) {
+  for (const one of asks ? [] : locations) {
+    for (const other of locations.filter((location) => location !== one)) {
       const statements = [...say(right, [one]), { place: other, value: wrong }]
       cases.push({
         what: `${one} against ${other}`,
@@ -191,22 +197,22 @@ function unstated(name: OperationName, fact: FactName, as: string, asks: boolean
 }
 
 /** Every place that the request has gets the fact; a location stays where it is. */
-function placesOf(
+function locationsOf(
   { members }: StatedRequest,
   fact: FactName,
-  stated: readonly Place[],
-  places: readonly Place[],
-): readonly Place[] {
+  stated: readonly FactSourcePath[],
+  locations: readonly FactSourcePath[],
+): readonly FactSourcePath[] {
   if (fact === 'location') return stated
-  return places.filter((place) => {
-    if (place.startsWith('body.query.')) return members !== undefined && 'query' in members
+  return locations.filter((location) => {
+    if (location.startsWith('body.query.')) return members !== undefined && 'query' in members
     // The members of a bare map are data.
-    if (place.startsWith('body.')) return members !== undefined && !('owner' in members)
+    if (location.startsWith('body.')) return members !== undefined && !('owner' in members)
     return true
   })
 }
 
-async function faultOf({ what, as, request, status, arrives }: Case): Promise<string | undefined> {
+async function errorOf({ what, as, request, status, arrives }: Case): Promise<string | undefined> {
   const { method, target, headers, members } = request
   const body = members ?? (method === 'GET' ? undefined : 'arrow')
   const response = await shared.gateway.send(method, target, {
@@ -214,14 +220,14 @@ async function faultOf({ what, as, request, status, arrives }: Case): Promise<st
     headers,
     ...(body !== undefined && { body }),
   })
-  const arrivals = shared.upstream.arrivals.splice(0)
+  const arrivals = shared.upstream.requests.splice(0)
   const [arrival] = arrivals
   const found = `${what} for ${as}: ${response.status} ${String(response.bytes).slice(0, 200)}`
   if (response.status !== status || arrivals.length !== (status === 200 ? 1 : 0)) return found
   if (arrival === undefined || arrives === undefined) return undefined
-  for (const place of arrives.places) {
-    const there = await statedIn(arrival, place)
-    if (there !== asText(arrives.value)) return `${what}: ${place} arrived as ${there}`
+  for (const location of arrives.places) {
+    const there = await readStatedValue(arrival, location)
+    if (there !== toText(arrives.value)) return `${what}: ${location} arrived as ${there}`
   }
   return undefined
 }
@@ -229,12 +235,12 @@ async function faultOf({ what, as, request, status, arrives }: Case): Promise<st
 const withFacts = operationNames.filter((name) => Object.keys(documentedFacts[name]).length > 0)
 
 it.each(withFacts)('the facts of %s count in their places', async (name) => {
-  const facts = Object.entries(documentedFacts[name]) as [FactName, readonly Place[]][]
-  const cases = facts.flatMap(([fact, places]) => casesOf(name, fact, places))
-  const faults: string[] = []
-  for (const one of cases) faults.push(...[await faultOf(one)].filter((fault) => fault !== undefined))
+  const facts = Object.entries(documentedFacts[name]) as [FactName, readonly FactSourcePath[]][]
+  const cases = facts.flatMap(([fact, locations]) => casesOf(name, fact, locations))
+  const errors: string[] = []
+  for (const one of cases) errors.push(...[await errorOf(one)].filter((error) => error !== undefined))
   expect(cases.length).toBeGreaterThan(2)
-  expect(faults).toEqual([])
+  expect(errors).toEqual([])
 })
 
 it('every fact is looked at', () => {

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
-import type { FactName, Place } from '../../src/interface/facts.ts'
+import type { FactName, FactSourcePath } from '../../src/interface/facts.ts'
 import { operationNames, type OperationName } from '../../src/interface/operations.ts'
 import { documentedEntries, documentedFacts, type DocumentedFacts } from '../interface/documented-facts.ts'
 import { everyInTheLongForm } from '../thorough.ts'
-import { leastRequest } from './least-request.ts'
-import { answers } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
-import { requestStating } from './stated-request.ts'
+import { createMinimalRequest } from './least-request.ts'
+import { respondWith } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
+import { createStatingRequest } from './stated-request.ts'
 
 // For every operation, every name that states a fact somewhere, and every place of a request that is none of the
 // operation, by the interface document.
-const shared = sharedGateway()
+const shared = useSharedGateway()
 
 /** A name that states a fact in some operation. */
 interface Decisive {
@@ -37,13 +37,15 @@ const values: Readonly<Record<string, unknown>> = {
   new_table_name: 'archive',
 }
 
-const allPlaces = operationNames.flatMap((name) =>
-  Object.entries(documentedFacts[name]).flatMap(([fact, places]) =>
-    places.map((place) => ({ fact: fact as FactName, name: nameIn(place) })),
+const allLocations = operationNames.flatMap((name) =>
+  Object.entries(documentedFacts[name]).flatMap(([fact, locations]) =>
+    locations.map((location) => ({ fact: fact as FactName, name: nameIn(location) })),
   ),
 )
 /** An index has a name, too, which is no fact. */
-const decisive: readonly Decisive[] = [...new Map(allPlaces.map((place) => [place.name, place])).values()]
+const decisive: readonly Decisive[] = [
+  ...new Map(allLocations.map((location) => [location.name, location])).values(),
+]
   .filter(({ name }) => name !== 'name')
   .map(({ name, fact }) => ({ name, fact, value: values[name] }))
 
@@ -56,7 +58,7 @@ interface Case {
   readonly says: string | RegExp
 }
 
-const withJson = operationNames.filter((name) => leastRequest(name).members !== undefined)
+const withJson = operationNames.filter((name) => createMinimalRequest(name).members !== undefined)
 const inWords: Readonly<Record<string, (name: string) => string>> = {
   query: (name) => `query parameter "${name}"`,
   header: (name) => `header "x-catalog-table-${name}"`,
@@ -65,20 +67,22 @@ const inWords: Readonly<Record<string, (name: string) => string>> = {
   properties: (name) => `"${name}" among the properties`,
 }
 
-function nameIn(place: string): string {
-  return place.slice(place.lastIndexOf('.') + 1)
+function nameIn(location: string): string {
+  return location.slice(location.lastIndexOf('.') + 1)
 }
 
-function placeInWords(place: string): string {
-  return inWords[place.slice(0, place.lastIndexOf('.'))]?.(nameIn(place)) ?? ''
+function locationInWords(location: string): string {
+  return inWords[location.slice(0, location.lastIndexOf('.'))]?.(nameIn(location)) ?? ''
 }
 
 /** What the gateway should say of a place that is none of an operation. */
-function refusal(operation: OperationName, { fact }: Decisive, place: string): string {
+function refusal(operation: OperationName, { fact }: Decisive, location: string): string {
   const [belongs] = documentedFacts[operation][fact] ?? []
   const where =
-    belongs?.startsWith('properties.') === true ? placeInWords(belongs) : `the ${placeInWords(belongs ?? '')}`
-  return `${operation} does not accept ${placeInWords(place)}; ${belongs === undefined ? 'omit it' : `send it as ${where}`}`
+    belongs?.startsWith('properties.') === true
+      ? locationInWords(belongs)
+      : `the ${locationInWords(belongs ?? '')}`
+  return `${operation} does not accept ${locationInWords(location)}; ${belongs === undefined ? 'omit it' : `send it as ${where}`}`
 }
 
 /** A JSON text whose names may be repeated. */
@@ -86,19 +90,19 @@ function objectOf(members: readonly (readonly [name: string, value: unknown])[])
   return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
 }
 
-function has(facts: DocumentedFacts, place: string): boolean {
-  return Object.values(facts).some((places) => places.includes(place as Place))
+function has(facts: DocumentedFacts, location: string): boolean {
+  return Object.values(facts).some((locations) => locations.includes(location as FactSourcePath))
 }
 
 function withText(operation: OperationName, what: string, says: Case['says'], text: string): Case {
-  const { method, target, headers } = requestStating(operation, [])
+  const { method, target, headers } = createStatingRequest(operation, [])
   return { what, method, target, headers, body: text, says }
 }
 
 /** The members of the least body, in an envelope if a bare map would be data. */
 function leastMembers(operation: OperationName): readonly (readonly [string, unknown])[] {
   const isMap = operation === 'UpdateTableSchemaMetadata'
-  const { members } = requestStating(operation, isMap ? [{ place: 'body.version', value: 1 }] : [])
+  const { members } = createStatingRequest(operation, isMap ? [{ place: 'body.version', value: 1 }] : [])
   return Object.entries(members ?? {}).filter(([name]) => name !== 'version')
 }
 
@@ -107,30 +111,34 @@ function misplaced(operation: OperationName): Case[] {
   const { body } = bodyOf(operation)
   const cases: Case[] = []
   for (const one of decisive) {
-    const places = [
+    const locations = [
       `query.${one.name}`,
       ...(body === undefined ? [] : [`body.${one.name}`, `body.query.${one.name}`]),
     ]
     const headers = one.name === 'location' || one.name === 'properties' ? [`header.${one.name}`] : []
-    for (const place of [...places, ...headers].filter((place) => !has(documentedFacts[operation], place))) {
-      const isData = operation === 'UpdateTableSchemaMetadata' && place === 'body.metadata'
-      if (!isData) cases.push(misplacedAt(operation, one, place as Place))
+    for (const location of [...locations, ...headers].filter(
+      (location) => !has(documentedFacts[operation], location),
+    )) {
+      const isData = operation === 'UpdateTableSchemaMetadata' && location === 'body.metadata'
+      if (!isData) cases.push(misplacedAt(operation, one, location as FactSourcePath))
     }
   }
   return cases
 }
 
-function misplacedAt(operation: OperationName, one: Decisive, place: Place): Case {
-  const { method, target, headers, members } = requestStating(operation, [{ place, value: one.value }])
+function misplacedAt(operation: OperationName, one: Decisive, location: FactSourcePath): Case {
+  const { method, target, headers, members } = createStatingRequest(operation, [
+    { place: location, value: one.value },
+  ])
   const body = members === undefined ? bodyOf(operation).arrow : JSON.stringify(members)
-  return { what: place, method, target, headers, body, says: refusal(operation, one, place) }
+  return { what: location, method, target, headers, body, says: refusal(operation, one, location) }
 }
 
 function bodyOf(operation: OperationName): {
   readonly body: object | undefined
   readonly arrow: string | undefined
 } {
-  const { method, members } = leastRequest(operation)
+  const { method, members } = createMinimalRequest(operation)
   return { body: members, arrow: method === 'GET' ? undefined : 'arrow' }
 }
 
@@ -220,8 +228,8 @@ function misplacedInEntries(operation: keyof typeof documentedEntries): Case[] {
   })
 }
 
-async function faultsOf(cases: readonly Case[]): Promise<string[]> {
-  const faults: string[] = []
+async function errorsOf(cases: readonly Case[]): Promise<string[]> {
+  const errors: string[] = []
   for (const { what, method, target, headers, body, says } of cases) {
     const response = await shared.gateway.send(method, target, {
       headers,
@@ -229,45 +237,45 @@ async function faultsOf(cases: readonly Case[]): Promise<string[]> {
     })
     const { error } = { error: String(response.bytes), ...(response.json as { error?: string } | undefined) }
     const isSaid = typeof says === 'string' ? error.includes(says) : says.test(error)
-    const arrived = shared.upstream.arrivals.splice(0).length
+    const arrived = shared.upstream.requests.splice(0).length
     if (response.status !== 400 || arrived > 0 || !isSaid) {
-      faults.push(`${what}: ${response.status} ${error}, ${arrived} arrived; expected ${String(says)}`)
+      errors.push(`${what}: ${response.status} ${error}, ${arrived} arrived; expected ${String(says)}`)
     }
   }
-  return faults
+  return errors
 }
 
 it.each(operationNames)('%s takes no fact where it has no place for it', async (operation) => {
   const cases = misplaced(operation)
   expect(cases.length).toBeGreaterThan(10)
-  expect(await faultsOf(cases)).toEqual([])
+  expect(await errorsOf(cases)).toEqual([])
 })
 
 it.each(withJson)('%s takes no name in other letters, and none twice', async (operation) => {
-  expect(await faultsOf(everyInTheLongForm(twofold(operation), 13))).toEqual([])
+  expect(await errorsOf(everyInTheLongForm(twofold(operation), 13))).toEqual([])
 })
 
 it.each(Object.keys(documentedEntries) as (keyof typeof documentedEntries)[])(
   'the entries of %s take no fact that theirs is not',
   async (operation) => {
-    expect(await faultsOf(everyInTheLongForm(misplacedInEntries(operation), 3))).toEqual([])
+    expect(await errorsOf(everyInTheLongForm(misplacedInEntries(operation), 3))).toEqual([])
   },
 )
 
 it.each(operationNames)('%s passes on what decides nothing', async (operation) => {
   const unknown = '"zone":"eu","nested":{"branch":"ci/7","mode":["Append"]},"Zone":{"properties":{}}'
-  const { method, target, headers, members } = requestStating(operation, [])
+  const { method, target, headers, members } = createStatingRequest(operation, [])
   const text = members && JSON.stringify({ ...members, name: 'n' })
   const isMap = operation === 'UpdateTableSchemaMetadata'
   const sent = isMap ? '{"metadata":{"branch":"ci/7"},"zone":"eu"}' : text?.replace(/\}$/, `,${unknown}}`)
   const body = sent ?? (method === 'GET' ? undefined : 'arrow')
-  shared.upstream.answering = answers(200, { namespaces: [], tables: [] })
+  shared.upstream.answering = respondWith(200, { namespaces: [], tables: [] })
   const response = await shared.gateway.send(method, target, {
     headers: { ...headers, 'x-lancedb-min-version': '7' },
     ...(body !== undefined && { body }),
   })
   expect(response.status).toBe(200)
-  const [arrival] = shared.upstream.arrivals
+  const [arrival] = shared.upstream.requests
   expect(arrival?.rawHeaders).toContain('x-lancedb-min-version')
   expect(String(await arrival?.body)).toBe(body ?? '')
 })

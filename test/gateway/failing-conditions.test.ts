@@ -1,12 +1,12 @@
 import { request } from 'undici'
 import { expect, it } from 'vitest'
-import { everything } from './open-gateway.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { allowEverything } from './open-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['ann'],
   policies: [
-    everything,
+    allowEverything,
     {
       name: 'open',
       namespace: ['open'],

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { hopByHopHeaders } from '../../src/interface/headers.ts'
-import { valuesOf } from './recording-upstream.ts'
-import { exchangeRaw, rawRequest } from './raw-exchange.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { getHeaderValues } from './recording-upstream.ts'
+import { sendRaw, rawRequest } from './raw-exchange.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 it('headers of the connection to the client do not reach the upstream, nor do those it lists', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const [answer] = await exchangeRaw(
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const [response] = await sendRaw(
     gateway.url,
     rawRequest([
       'POST /v1/table/orders/describe HTTP/1.1',
@@ -26,15 +26,15 @@ it('headers of the connection to the client do not reach the upstream, nor do th
       'Content-Length: 0',
     ]),
   )
-  expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } })
-  const [arrival] = upstream.arrivals
+  expect(response).toMatchObject({ status: 200, headers: { connection: 'close' } })
+  const [arrival] = upstream.requests
   const names = arrival?.rawHeaders.filter((_, index) => index % 2 === 0).toSorted()
   expect(names).toEqual(['connection', 'content-length', 'host', 'user-agent', 'x-request-id'])
-  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'connection')).toEqual(['keep-alive'])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'connection')).toEqual(['keep-alive'])
 })
 
 it('headers of the connection to the upstream do not reach the client, nor do those it lists', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => {
     response.socket?.end(
       rawRequest(

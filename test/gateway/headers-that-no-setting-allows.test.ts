@@ -3,7 +3,7 @@ import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 
 const url = 'http://catalog.example'
 
-function mistakes(settings: object): string[] {
+function errors(settings: object): string[] {
   const { error } = upstreamSchema.safeParse({ url, ...settings })
   return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 }
@@ -37,7 +37,7 @@ it.each([
   ['x tenant', 'expected the name of a header'],
   ['user-agent', 'it passes always'],
 ])('of callers: %s', (name, says) => {
-  const found = mistakes({ allowedRequestHeaders: ['x-tenant', name] })
+  const found = errors({ allowedRequestHeaders: ['x-tenant', name] })
   expect(found).toHaveLength(1)
   expect(found[0]).toMatch(/^allowedRequestHeaders\.1: /)
   expect(found[0]).toContain(says)
@@ -51,7 +51,7 @@ it.each([
   ['connection', 'it is a hop-by-hop header'],
   ['content-type', 'it passes always'],
 ])('of upstreams: %s', (name, says) => {
-  const found = mistakes({ allowedResponseHeaders: [name] })
+  const found = errors({ allowedResponseHeaders: [name] })
   expect(found).toHaveLength(1)
   expect(found[0]).toContain(says)
 })
@@ -69,7 +69,7 @@ it('others are allowed, in lower case', () => {
 })
 
 it.each(['', '/sales', 'sales/', 'sales//eu', 'sa les', 'sälès'])('"%s" is no database', (database) => {
-  expect(mistakes({ database })).toEqual([
+  expect(errors({ database })).toEqual([
     'database: expected the name of a database, and its prefix if it has one: "sales/eu"',
   ])
 })

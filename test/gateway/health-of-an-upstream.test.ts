@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { withUpstream, type TestedGateway } from './open-gateway.ts'
-import { startRecordingUpstream, valuesOf } from './recording-upstream.ts'
-import { gatewayAndUpstream, gatewayBefore } from './running-gateway.ts'
+import { startRecordingUpstream, getHeaderValues } from './recording-upstream.ts'
+import { startGatewayAndUpstream, startGatewayBefore } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 const read = '/v1/table/orders/describe'
@@ -18,7 +18,7 @@ async function gaugeOfHealth(gateway: TestedGateway): Promise<string | undefined
 it.each([200, 204, 401, 403, 404, 406, 500, 501])(
   'an upstream whose check is answered %i is well',
   async (status) => {
-    const { gateway, upstream } = await gatewayAndUpstream(watched)
+    const { gateway, upstream } = await startGatewayAndUpstream(watched)
     upstream.healthStatus = 503
     await eventually(async () => expect(await gaugeOfHealth(gateway)).toBe('0'))
     upstream.healthStatus = status
@@ -30,7 +30,7 @@ it.each([200, 204, 401, 403, 404, 406, 500, 501])(
 it.each([502, 503, 504, undefined])(
   'an upstream whose check is answered %s is sick: requests are refused at once until it is well',
   async (status) => {
-    const { gateway, upstream } = await gatewayAndUpstream(watched)
+    const { gateway, upstream } = await startGatewayAndUpstream(watched)
     expect(await gateway.post(read)).toMatchObject({ status: 200 })
     upstream.healthStatus = status
     await eventually(async () => expect(await gateway.post(read)).toMatchObject({ status: 503 }))
@@ -46,7 +46,7 @@ it('a gateway that starts before its upstream is not ready, and lets requests tr
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
   upstream.healthStatus = 503
-  const gateway = await gatewayBefore(upstream.url)
+  const gateway = await startGatewayBefore(upstream.url)
   expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503)
   expect(await gateway.post(read)).toMatchObject({ status: 200 })
 })
@@ -54,7 +54,7 @@ it('a gateway that starts before its upstream is not ready, and lets requests tr
 it('the upstream is asked for one name of its root, as the gateway, unless told otherwise', async () => {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
-  await gatewayBefore(
+  await startGatewayBefore(
     upstream.url,
     withUpstream(({ healthCheck: { path: _path, ...health }, url }) => ({
       url: `${url}/base`,
@@ -64,9 +64,9 @@ it('the upstream is asked for one name of its root, as the gateway, unless told 
     })),
   )
   const [arrival] = await eventually(() => {
-    expect(upstream.arrivals).not.toEqual([])
-    return upstream.arrivals
+    expect(upstream.requests).not.toEqual([])
+    return upstream.requests
   })
   expect(arrival).toMatchObject({ method: 'GET', target: '/base/v1/namespace/./list?delimiter=.&limit=1' })
-  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual(['Bearer of-the-gateway'])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual(['Bearer of-the-gateway'])
 })

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { withUpstream } from './open-gateway.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 it('the gateway lives on without its upstream, but is not ready', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ healthCheck }) => ({ healthCheck: { ...healthCheck, intervalMs: 50 } })),
   )
   const ask = async (path: string) => {
@@ -24,7 +24,7 @@ it('the gateway lives on without its upstream, but is not ready', async () => {
 })
 
 it('health and metrics are no business of the main port, nor operations of the admin port', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   for (const path of ['/livez', '/readyz', '/metrics']) {
     expect(await gateway.get(path)).toMatchObject({ status: 404 })
   }
@@ -32,5 +32,5 @@ it('health and metrics are no business of the main port, nor operations of the a
     headers: { 'x-api-key': gateway.key('dev') },
   })
   expect(response.status).toBe(404)
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
 })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { shareOfAWhole } from '../share-of-a-whole.ts'
+import { capacityOfAWhole } from '../share-of-a-whole.ts'
 
 /** A JSON text that may be good or not, as bytes. */
 export interface JsonCase {
@@ -64,7 +64,7 @@ const { object } = fc.letrec<{ object: string; value: string }>((tie) => ({
     ),
 }))
 
-const cuts = fc.array(shareOfAWhole, { maxLength: 6 })
+const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
 
 /** Objects, some with a name twice. */
 export const jsonObjects: fc.Arbitrary<JsonCase> = fc.record({
@@ -78,7 +78,7 @@ export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
     jsonObjects,
     fc.array(
       fc.record({
-        at: shareOfAWhole,
+        at: capacityOfAWhole,
         removed: fc.integer({ min: 0, max: 2 }),
         added: fc.oneof(
           fc.uint8Array({ maxLength: 2 }),
@@ -97,16 +97,16 @@ export const mutatedObjects: fc.Arbitrary<JsonCase> = fc
   }))
 
 /** The bytes in the pieces that the case says. */
-export function piecesOf({ bytes, cuts }: JsonCase): Buffer[] {
-  const places = [
+export function splitIntoChunks({ bytes, cuts }: JsonCase): Buffer[] {
+  const locations = [
     0,
     ...cuts.map((cut) => Math.floor(cut * bytes.length)).toSorted((a, b) => a - b),
     bytes.length,
   ]
-  return places.slice(1).map((end, index) => bytes.subarray(places[index], end))
+  return locations.slice(1).map((end, index) => bytes.subarray(locations[index], end))
 }
 
 /** The bytes one by one. */
-export function byteByByte(bytes: Buffer): Buffer[] {
+export function splitIntoBytes(bytes: Buffer): Buffer[] {
   return Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
 }

@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { WatchedJson, type Interest, type MemberTarget } from '../../src/gateway/body/json-watch.ts'
-import { shareOfAWhole } from '../share-of-a-whole.ts'
+import {
+  JsonTransformer,
+  type MemberInterest,
+  type OpenObjectReference,
+} from '../../src/gateway/body/json-watch.ts'
+import { capacityOfAWhole } from '../share-of-a-whole.ts'
 import { isThorough } from '../thorough.ts'
-import { byteByByte, piecesOf } from './json-documents.ts'
+import { splitIntoBytes, splitIntoChunks } from './json-documents.ts'
 
 // Edits of a text in chunks, against a document that is known in its parts and edited by writing it again.
 
@@ -149,12 +153,12 @@ function edited(value: unknown, toAdd: readonly Added[], ofQuery: readonly Added
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => edited(item, []))
   const entries = Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
-    const isGone =
+    const isClosed =
       typeof member === 'object' &&
       member !== null &&
       Object.keys(member).length === 0 &&
       absentIfEmpty.has(name)
-    if (removed.has(name) || isGone) return []
+    if (removed.has(name) || isClosed) return []
     if (name === 'flag') return [[name, JSON.parse(replacement)] as const]
     return [[name, wanted.has(name) ? member : edited(member, name === 'query' ? ofQuery : [])] as const]
   })
@@ -171,7 +175,7 @@ function valuesIn(node: Node): [name: string, value: unknown][] {
   })
 }
 
-function interestIn(name: string): Interest {
+function interestIn(name: string): MemberInterest {
   if (removed.has(name)) return 'removal'
   return wanted.has(name) ? 'value' : 'members'
 }
@@ -180,17 +184,17 @@ function interestIn(name: string): Interest {
 function passed(chunks: readonly Buffer[], additions: Additions) {
   const values: [name: string, value: unknown][] = []
   const path: string[] = []
-  let query: MemberTarget | undefined
-  const text = new WatchedJson(
+  let query: OpenObjectReference | undefined
+  const text = new JsonTransformer(
     {
-      name(name, depth, object) {
+      visitName(name, depth, object) {
         path.length = depth
         path[depth] = name
         if (depth === 2 && path[1] === 'query') query = object
         return interestIn(name)
       },
-      emptyIsAbsent: (name) => absentIfEmpty.has(name),
-      value(text, name) {
+      isAbsentIfEmpty: (name) => absentIfEmpty.has(name),
+      visitValue(text, name) {
         values.push([name, JSON.parse(text)])
         return name === 'flag' ? replacement : undefined
       },
@@ -200,10 +204,10 @@ function passed(chunks: readonly Buffer[], additions: Additions) {
   const isStreamed = additions === none
   const out = chunks.flatMap((chunk) => {
     text.push(chunk)
-    return isStreamed ? text.takeBeforeLast() : []
+    return isStreamed ? text.takeReady() : []
   })
   expect(text.end()).toBe(true)
-  const add = (object: MemberTarget | undefined, members: readonly Added[]): void => {
+  const add = (object: OpenObjectReference | undefined, members: readonly Added[]): void => {
     // The last one comes to stand in front of the others.
     for (const { name, value } of object ? members.toReversed() : []) {
       if (object !== undefined) text.addMember(object, name, value)
@@ -218,10 +222,10 @@ function passed(chunks: readonly Buffer[], additions: Additions) {
 /** The whole text, in random chunks, and byte by byte. */
 function inChunks(text: string, cuts: readonly number[]): Buffer[][] {
   const bytes = Buffer.from(text)
-  return [[bytes], piecesOf({ bytes, cuts }), byteByByte(bytes)]
+  return [[bytes], splitIntoChunks({ bytes, cuts }), splitIntoBytes(bytes)]
 }
 
-const cuts = fc.array(shareOfAWhole, { maxLength: 6 })
+const cuts = fc.array(capacityOfAWhole, { maxLength: 6 })
 const documents = fc.record({ document: object, around: space, cuts })
 
 it('members are cut and replaced, and every other byte is as it was', () => {
@@ -267,19 +271,19 @@ it('nothing is given back that is still to be cut', () => {
       const original = Buffer.from(write(document))
       const expected = Buffer.from(writeEdited(document))
       for (const chunks of inChunks(String(original), cuts)) {
-        const text = new WatchedJson(
+        const text = new JsonTransformer(
           {
-            name: interestIn,
-            emptyIsAbsent: (name) => absentIfEmpty.has(name),
-            value: (_text, name) => (name === 'flag' ? replacement : undefined),
+            visitName: interestIn,
+            isAbsentIfEmpty: (name) => absentIfEmpty.has(name),
+            visitValue: (_text, name) => (name === 'flag' ? replacement : undefined),
           },
           1_000_000,
         )
-        let given = Buffer.alloc(0)
+        let stated = Buffer.alloc(0)
         for (const chunk of chunks) {
           text.push(chunk)
-          given = Buffer.concat([given, ...text.takeBeforeLast()])
-          expect(given.equals(expected.subarray(0, given.length))).toBe(true)
+          stated = Buffer.concat([stated, ...text.takeReady()])
+          expect(stated.equals(expected.subarray(0, stated.length))).toBe(true)
         }
       }
     }),

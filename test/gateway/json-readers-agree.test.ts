@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { InterfaceError } from '../../src/interface/errors.ts'
-import { WatchedJson, type Interest } from '../../src/gateway/body/json-watch.ts'
-import { byteByByte, jsonObjects, mutatedObjects, piecesOf, type JsonCase } from './json-documents.ts'
+import { CatalogError } from '../../src/interface/errors.ts'
+import { JsonTransformer, type MemberInterest } from '../../src/gateway/body/json-watch.ts'
+import {
+  splitIntoBytes,
+  jsonObjects,
+  mutatedObjects,
+  splitIntoChunks,
+  type JsonCase,
+} from './json-documents.ts'
 
 // The scanner against JSON.parse, which is slow for this purpose and obvious: what one takes, the other takes.
 
@@ -45,12 +51,12 @@ function asMap(value: object): Members {
 }
 
 /** By the scanner, piece by piece. */
-function scanned(pieces: readonly Buffer[]): Reading {
+function scanned(chunks: readonly Buffer[]): Reading {
   const members: Members = new Map()
-  const text = new WatchedJson(
+  const text = new JsonTransformer(
     {
-      name: () => 'value',
-      value(value, name) {
+      visitName: () => 'value',
+      visitValue(value, name) {
         members.set(name, JSON.parse(value) as Json)
         return undefined
       },
@@ -58,17 +64,17 @@ function scanned(pieces: readonly Buffer[]): Reading {
     1_000_000,
   )
   try {
-    const out = pieces.flatMap((piece) => {
-      text.push(piece)
-      return text.takeBeforeLast()
+    const out = chunks.flatMap((chunk) => {
+      text.push(chunk)
+      return text.takeReady()
     })
     const isObject = text.end()
     // What nobody wants removed comes out as it went in.
-    if (!Buffer.concat([...out, ...text.takeRest()]).equals(Buffer.concat(pieces)))
+    if (!Buffer.concat([...out, ...text.takeRest()]).equals(Buffer.concat(chunks)))
       throw new Error('other bytes')
     return { members: isObject ? members : undefined }
   } catch (error) {
-    if (error instanceof InterfaceError && error.status === 400) return 'refused'
+    if (error instanceof CatalogError && error.status === 400) return 'refused'
     throw error
   }
 }
@@ -82,8 +88,8 @@ it.each<[what: string, documents: fc.Arbitrary<JsonCase>, runs: number]>([
     fc.property(documents, (document) => {
       const expected = obviously(document.bytes)
       if (expected === 'refused') refused += 1
-      const inPieces = [[document.bytes], piecesOf(document), byteByByte(document.bytes)]
-      expect(inPieces.map(scanned)).toEqual([expected, expected, expected])
+      const inChunks = [[document.bytes], splitIntoChunks(document), splitIntoBytes(document.bytes)]
+      expect(inChunks.map(scanned)).toEqual([expected, expected, expected])
     }),
     { numRuns: runs },
   )
@@ -126,26 +132,28 @@ function without(value: Json | object, names: ReadonlySet<string>): unknown {
 
 it('a removed member is gone, and every other one is as it was', () => {
   const names = new Set(['id', 'identity', 'a', ''])
-  const watcher = { name: (name: string): Interest => (names.has(name) ? 'removal' : 'members') }
+  const watcher = { visitName: (name: string): MemberInterest => (names.has(name) ? 'removal' : 'members') }
   let removed = 0
   fc.assert(
     fc.property(jsonObjects, (document) => {
       if (obviously(document.bytes) === 'refused') return
-      const inPieces = [[document.bytes], piecesOf(document), byteByByte(document.bytes)].map((pieces) => {
-        const text = new WatchedJson(watcher, 0)
-        const out = pieces.flatMap((piece) => {
-          text.push(piece)
-          return text.takeBeforeLast()
-        })
-        text.end()
-        return Buffer.concat([...out, ...text.takeRest()]).toString()
-      })
-      const [whole = ''] = inPieces
+      const inChunks = [[document.bytes], splitIntoChunks(document), splitIntoBytes(document.bytes)].map(
+        (chunks) => {
+          const text = new JsonTransformer(watcher, 0)
+          const out = chunks.flatMap((chunk) => {
+            text.push(chunk)
+            return text.takeReady()
+          })
+          text.end()
+          return Buffer.concat([...out, ...text.takeRest()]).toString()
+        },
+      )
+      const [whole = ''] = inChunks
       if (whole.length < document.bytes.length) removed += 1
       expect(without(JSON.parse(whole) as Json, new Set())).toEqual(
         without(JSON.parse(document.bytes.toString()) as Json, names),
       )
-      expect(inPieces).toEqual([whole, whole, whole])
+      expect(inChunks).toEqual([whole, whole, whole])
     }),
     { numRuns: 1_000 },
   )
@@ -155,19 +163,19 @@ it('a removed member is gone, and every other one is as it was', () => {
 it('no last piece is given back before the text is at its end', () => {
   fc.assert(
     fc.property(jsonObjects, (document) => {
-      const pieces = piecesOf(document).filter(({ length }) => length > 0)
-      const text = new WatchedJson({ name: () => 'nothing' }, 0)
-      let given = 0
+      const chunks = splitIntoChunks(document).filter(({ length }) => length > 0)
+      const text = new JsonTransformer({ visitName: () => 'nothing' }, 0)
+      let stated = 0
       let before = 0
-      for (const piece of pieces) {
+      for (const chunk of chunks) {
         try {
-          text.push(piece)
+          text.push(chunk)
         } catch {
           return
         }
-        for (const { length } of text.takeBeforeLast()) given += length
-        expect(given).toBeLessThanOrEqual(before)
-        before += piece.length
+        for (const { length } of text.takeReady()) stated += length
+        expect(stated).toBeLessThanOrEqual(before)
+        before += chunk.length
       }
     }),
     { numRuns: 1_000 },
@@ -188,7 +196,7 @@ it.each<[what: string, says: RegExp, document: Buffer]>([
   ],
 ])('%s is held in bounded memory, however it comes', (_what, says, document) => {
   for (const size of [document.length, 1000, 64]) {
-    const text = new WatchedJson({ name: (name) => (name === 'a' ? 'value' : 'nothing') }, 100)
+    const text = new JsonTransformer({ visitName: (name) => (name === 'a' ? 'value' : 'nothing') }, 100)
     expect(() => {
       for (let at = 0; at < document.length; at += size) text.push(document.subarray(at, at + size))
     }).toThrow(says)

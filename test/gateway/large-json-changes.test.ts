@@ -3,7 +3,7 @@ import { orders, streamOf } from '../backend/engine/sample-tables.ts'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { runningBackend } from '../backend/running-backend.ts'
 import { expectError } from './expect-error.ts'
-import { gatewayBefore } from './running-gateway.ts'
+import { startGatewayBefore } from './running-gateway.ts'
 
 // A change whose body is too large to be held, in front of the real catalog.
 const remove = '/v1/table/orders/delete'
@@ -13,7 +13,7 @@ async function catalogWithRows() {
   const { url, post } = await runningBackend()
   await post('/v1/table/orders/create', streamOf(orders(5)))
   const count = async () => (await post('/v1/table/orders/count_rows', {})).json
-  return { gateway: await gatewayBefore(url()), count }
+  return { gateway: await startGatewayBefore(url()), count }
 }
 
 it.each([
@@ -22,8 +22,8 @@ it.each([
   ['no end', '', 'not valid JSON', 'malformed_body'],
 ])('with %s at the end changes no row, and is recorded as failed', async (_what, end, says, reason) => {
   const { gateway, count } = await catalogWithRows()
-  const answer = await gateway.post(remove, { body: `{${predicate}${end}` })
-  expectError(answer, { kind: 'InvalidInput', says: says.replaceAll(/[[\]]/g, '.') })
+  const response = await gateway.post(remove, { body: `{${predicate}${end}` })
+  expectError(response, { kind: 'InvalidInput', says: says.replaceAll(/[[\]]/g, '.') })
   expect(await count()).toBe(5)
   const records = await recordsOf(gateway.auditFolder)
   expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'failed', details: { reason } }])
@@ -32,8 +32,8 @@ it.each([
 it('with nothing wrong is made, and its intent holds what stands before what is large', async () => {
   const { gateway, count } = await catalogWithRows()
   const body = `{"id":["orders"],"branch":null,"identity":{"api_key":"k"},${predicate}}`
-  const answer = await gateway.post(remove, { body })
-  expect([answer.status, JSON.parse(String(answer.bytes))]).toMatchObject([200, { num_deleted_rows: 5 }])
+  const response = await gateway.post(remove, { body })
+  expect([response.status, JSON.parse(String(response.bytes))]).toMatchObject([200, { num_deleted_rows: 5 }])
   expect(await count()).toBe(0)
   const records = await recordsOf(gateway.auditFolder)
   expect(ofKind(records, 'outcome')).toMatchObject([{ result: 'committed', status: 200, version: 2 }])

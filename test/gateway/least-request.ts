@@ -1,4 +1,4 @@
-import { operationNamed, type OperationName } from '../../src/interface/operations.ts'
+import { getOperation, type OperationName } from '../../src/interface/operations.ts'
 
 /** The members without which the gateway refuses an operation. */
 const members: Partial<Record<OperationName, object>> = {
@@ -13,7 +13,7 @@ const members: Partial<Record<OperationName, object>> = {
 }
 
 /** A request of an operation that states no more than it must. */
-export interface LeastRequest {
+export interface MinimalRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** Undefined for an operation that takes an Arrow stream, or none. */
@@ -22,8 +22,8 @@ export interface LeastRequest {
 }
 
 /** The least request of an operation on the table `sales$orders`, or the namespace of that path. */
-export function leastRequest(name: OperationName): LeastRequest {
-  const { method, path, body } = operationNamed(name)
+export function createMinimalRequest(name: OperationName): MinimalRequest {
+  const { method, path, body } = getOperation(name)
   return {
     method,
     path: path.replace('{id}', 'sales$orders').replace('{index_name}', 'by_day'),

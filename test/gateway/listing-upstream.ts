@@ -1,5 +1,5 @@
 import { parseTarget } from '../../src/interface/target.ts'
-import type { Answering } from './recording-upstream.ts'
+import type { RequestHandler } from './recording-upstream.ts'
 
 /** What a foreign catalog lists. */
 export interface ListedCatalog {
@@ -16,7 +16,7 @@ export interface ListedCatalog {
  * Lists in the order in which the names are given, in pages with tokens of its own making; what it has no list of
  * is not there. Any other operation is answered `{}`.
  */
-export function lists(catalog: ListedCatalog): Answering {
+export function serveListings(catalog: ListedCatalog): RequestHandler {
   return (arrival, response) => {
     const { operation, id, parameters } = parseTarget(arrival.method, arrival.target)
     const path = id.join('$')

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { expectError } from './expect-error.ts'
-import { lists, type ListedCatalog } from './listing-upstream.ts'
-import { everything, openGateway, type TestedGateway } from './open-gateway.ts'
-import { namesOf, readPages } from './read-pages.ts'
-import { answers, healthPath, startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
+import { serveListings, type ListedCatalog } from './listing-upstream.ts'
+import { allowEverything, openGateway, type TestedGateway } from './open-gateway.ts'
+import { listNames, readPages } from './read-pages.ts'
+import {
+  respondWith,
+  healthPath,
+  startRecordingUpstream,
+  type RecordingUpstream,
+} from './recording-upstream.ts'
 
 /**
  * Three catalogs. `rest` holds no `prod`, and a namespace `archive` and tables that nobody can reach, for what is
@@ -32,13 +37,13 @@ let gateway: TestedGateway
 beforeAll(async () => {
   for (const name of Object.keys(catalogs) as Name[]) {
     const upstream = await startRecordingUpstream()
-    upstream.answering = lists(catalogs[name])
+    upstream.answering = serveListings(catalogs[name])
     upstreams.set(name, upstream)
   }
   gateway = await openGateway('http://127.0.0.1:9', {
     users: ['ann'],
     policies: [
-      everything,
+      allowEverything,
       {
         name: 'ann',
         namespace: ['prod', 'lake', 'raw'],
@@ -87,14 +92,14 @@ it.each<[as: string, target: string, expected: readonly string[]]>([
 ])('%s finds at %s what lies there, wherever it is served', async (as, target, expected) => {
   for (const limit of [1, 2, 3, 100, undefined]) {
     const pages = await readPages(gateway, target, { as, ...(limit !== undefined && { limit }) })
-    expect(namesOf(pages)).toEqual(expected)
+    expect(listNames(pages)).toEqual(expected)
     expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / (limit ?? 1_000))))
   }
 })
 
 it('ids are joined by the delimiter of the request, and a name that it would cut is an error', async () => {
   const pages = await readPages(gateway, '/v1/table?delimiter=%3A%3A', { as: 'ann', limit: 1 })
-  expect(namesOf(pages)).toEqual(['prod::lake::raw::events', 'prod::lake::raw::facts'])
+  expect(listNames(pages)).toEqual(['prod::lake::raw::events', 'prod::lake::raw::facts'])
   expectError(await gateway.get('/v1/table?delimiter=a', { as: 'dev' }), {
     kind: 'InvalidInput',
     says: 'separates the parts',
@@ -105,7 +110,7 @@ it('a namespace that is nowhere is an error, and so is an upstream that fails', 
   expectError(await gateway.get('/v1/namespace/nowhere/list'), { kind: 'NamespaceNotFound', says: /./ })
   const raw = upstreams.get('raw')
   if (raw === undefined) throw new Error('There is no such upstream.')
-  raw.answering = answers(500, '')
+  raw.answering = respondWith(500, '')
   expectError(await gateway.get('/v1/table'), { kind: 'Internal', status: 500, says: 'failed' })
-  raw.answering = lists(catalogs.raw)
+  raw.answering = serveListings(catalogs.raw)
 })

@@ -2,9 +2,15 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { compareIdentifiers } from '../../src/gateway/listing/listing-page.ts'
 import { runningBackend } from '../backend/running-backend.ts'
-import { ask, caller, setOf, type WrittenPolicy, type WrittenRule } from '../policy/written-policy.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  compilePolicySet,
+  type WrittenPolicy,
+  type WrittenRule,
+} from '../policy/written-policy.ts'
 import { openGateway, type TestedGateway } from './open-gateway.ts'
-import { namesOf, readPages } from './read-pages.ts'
+import { listNames, readPages } from './read-pages.ts'
 
 type Id = readonly string[]
 
@@ -84,17 +90,17 @@ async function compare(
   counted: { listed: number; hidden: number; onTheWay: number },
 ): Promise<void> {
   const described = async (kind: string, ids: readonly Id[]): Promise<Id[]> => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ids.map((id) => gateway.post(`/v1/${kind}/${spelled(id)}/describe`, { as, body: {} })),
     )
-    return ids.filter((_, index) => answers[index]?.status === 200)
+    return ids.filter((_, index) => responses[index]?.status === 200)
   }
   const listed = async (target: string): Promise<string[] | undefined> => {
     if ((await gateway.get(target, { as })).status !== 200) return undefined
     const pages = await readPages(gateway, target, { as, limit })
     expect(pages.slice(0, -1).every(({ names }) => names.length === limit)).toBe(true)
     if (pages.length > 1) expect(pages.at(-1)?.names).not.toEqual([])
-    return namesOf(pages)
+    return listNames(pages)
   }
   const tables = (await described('table', everyTable)).toSorted(compareIdentifiers)
   const spaces = await described('namespace', namespaces)
@@ -102,15 +108,15 @@ async function compare(
   if (all !== undefined) expect(all).toEqual(tables.map(spelled))
   counted.listed += all?.length ?? 0
   counted.hidden += all === undefined ? 0 : everyTable.length - all.length
-  const set = setOf(policies)
+  const set = compilePolicySet(policies)
   for (const namespace of [[], ...namespaces]) {
     const within = await listed(`/v1/namespace/${spelled(namespace)}/table/list`)
     if (within !== undefined) expect(within).toEqual(childrenOf(namespace, tables))
     const below = await listed(`/v1/namespace/${spelled(namespace)}/list`)
     if (below === undefined) continue
-    const { request } = ask(caller(as), 'DescribeNamespace', 'namespace', [])
+    const { request } = createAuthorizationRequest(createCaller(as), 'DescribeNamespace', 'namespace', [])
     const shown = childrenOf(namespace, namespaces).filter((name) =>
-      set.viewOf({ principal: caller(as), request })('namespace', [...namespace, name]),
+      set.visibilityFor({ principal: createCaller(as), request })('namespace', [...namespace, name]),
     )
     expect(below).toEqual(shown)
     const onTheWay = [...tables, ...spaces].filter((id) => id.length > namespace.length + 1)

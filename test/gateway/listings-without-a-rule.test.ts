@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { expectError } from './expect-error.ts'
-import { lists } from './listing-upstream.ts'
+import { serveListings } from './listing-upstream.ts'
 import { readPage } from './read-pages.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
 const ann = { users: ['ann'] }
 
 /** `ann` may see one table deep down, and may not list what is beside it; `bob` may list, and see nothing. */
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['ann', 'bob', 'eve'],
   policies: [
     {
@@ -45,7 +45,7 @@ it.each([
   ['/v1/namespace/a$b/table/list', ['t']],
   ['/v1/table', ['a$b$t', 'closed$t']],
 ])('whoever sees something beneath finds the way to it by %s', async (target, expected) => {
-  shared.upstream.answering = lists(tree)
+  shared.upstream.answering = serveListings(tree)
   expect((await readPage(shared.gateway, target, 'ann')).names).toEqual(expected)
 })
 
@@ -63,15 +63,15 @@ it('a listing that a rule denies is denied, and one beneath which there is nothi
   }
   const missing = { kind: 'NamespaceNotFound', says: 'there is no namespace "a"' } as const
   expectError(await shared.gateway.get('/v1/namespace/a/list', { as: 'eve' }), missing)
-  expect(shared.upstream.arrivals).toEqual([])
+  expect(shared.upstream.requests).toEqual([])
 })
 
 it('a namespace that listings show is not said to be missing', async () => {
-  const answer = await shared.gateway.post('/v1/namespace/a/describe', { as: 'ann', body: {} })
-  expectError(answer, { kind: 'PermissionDenied', says: 'DescribeNamespace' })
+  const response = await shared.gateway.post('/v1/namespace/a/describe', { as: 'ann', body: {} })
+  expectError(response, { kind: 'PermissionDenied', says: 'DescribeNamespace' })
 })
 
 it('whoever may list, but describe nothing, sees nothing', async () => {
-  shared.upstream.answering = lists(tree)
+  shared.upstream.answering = serveListings(tree)
   expect((await readPage(shared.gateway, '/v1/namespace/a/table/list', 'bob')).names).toEqual([])
 })

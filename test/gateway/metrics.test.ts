@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { answers } from './recording-upstream.ts'
-import { exchangeRaw } from './raw-exchange.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { respondWith } from './recording-upstream.ts'
+import { sendRaw } from './raw-exchange.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 it('requests are counted by operation, status and decision, refusals by stage and reason', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({ users: ['nobody'] })
+  const { gateway, upstream } = await startGatewayAndUpstream({ users: ['nobody'] })
   const describe = '/v1/table/secret-name/describe'
   await gateway.post(describe)
   await gateway.post(describe)
@@ -14,9 +14,9 @@ it('requests are counted by operation, status and decision, refusals by stage an
   await gateway.post(describe, { body: { id: ['other'] } })
   await gateway.get('/v1/secret-route')
   await gateway.post('/v1/table/secret-name/drop')
-  upstream.answering = answers(503, '')
+  upstream.answering = respondWith(503, '')
   await gateway.post('/v1/table/secret-name/drop')
-  await exchangeRaw(gateway.url, 'nonsense\r\n\r\n')
+  await sendRaw(gateway.url, 'nonsense\r\n\r\n')
 
   const text = await eventually(async () => {
     const found = await (await fetch(`${gateway.adminUrl}/metrics`)).text()

@@ -11,8 +11,8 @@ import { startGateway, type WorkerPart } from '../../src/gateway/bootstrap/start
 import { upstreamSchema, type UpstreamSettings } from '../../src/gateway/upstream/upstream-settings.ts'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { logSchema } from '../../src/telemetry/log.ts'
-import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
-import { answerOf, type Answer } from './answer.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
+import { createTestResponse, type TestResponse } from './answer.ts'
 import { healthPath } from './recording-upstream.ts'
 
 /** What a gateway of a test is like, where it is not as most are. */
@@ -27,7 +27,7 @@ export interface GatewaySetup {
 }
 
 /** What a request holds besides method and target. */
-export interface Parts {
+export interface RequestOptions {
   /** Who sends it; `dev` unless told, nobody for null. */
   readonly as?: string | null
   readonly headers?: Readonly<Record<string, string>>
@@ -44,11 +44,15 @@ export interface TestedGateway {
   readonly auditFolder: string
   /** The API key of a principal. */
   key(principal: string): string
-  send(method: Dispatcher.HttpMethod, target: string, parts?: Parts): Promise<Answer>
-  get(target: string, parts?: Parts): Promise<Answer>
-  post(target: string, parts?: Parts): Promise<Answer>
+  send(method: Dispatcher.HttpMethod, target: string, parts?: RequestOptions): Promise<TestResponse>
+  get(target: string, parts?: RequestOptions): Promise<TestResponse>
+  post(target: string, parts?: RequestOptions): Promise<TestResponse>
   /** Ends before the answer has been read: for those who read it in their own time. */
-  open(method: Dispatcher.HttpMethod, target: string, parts?: Parts): Promise<Dispatcher.ResponseData>
+  open(
+    method: Dispatcher.HttpMethod,
+    target: string,
+    parts?: RequestOptions,
+  ): Promise<Dispatcher.ResponseData>
   /** Closes the gateway; its files stay. */
   stop(): Promise<void>
   /** Closes everything and removes the files. */
@@ -56,7 +60,7 @@ export interface TestedGateway {
 }
 
 /** Everything, for `dev`; what others may not do is refused as such, also where they may not list. */
-export const everything: WrittenPolicy = {
+export const allowEverything: WrittenPolicy = {
   name: 'everything',
   namespace: [],
   onDeny: 403,
@@ -64,12 +68,12 @@ export const everything: WrittenPolicy = {
 }
 
 /** Everything for two principals, `dev` and `mallory`. */
-export const everythingForTwo = {
+export const allowEverythingForTwo = {
   users: ['mallory'],
   policies: [
     {
-      ...everything,
-      rules: everything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
+      ...allowEverything,
+      rules: allowEverything.rules.map((rule) => ({ ...rule, subjects: { users: ['dev', 'mallory'] } })),
     },
   ],
 } satisfies GatewaySetup
@@ -108,7 +112,7 @@ async function openIn(folder: string, upstreamUrl: string, setup: GatewaySetup):
   const open: TestedGateway['open'] = (method, target, parts = {}) =>
     pool.request({ method, path: target, ...sentParts(parts, key) })
   const send: TestedGateway['send'] = async (method, target, parts) =>
-    readAnswer(await open(method, target, parts))
+    readResponse(await open(method, target, parts))
   return {
     url: gateway.url,
     adminUrl: gateway.adminUrl,
@@ -140,7 +144,7 @@ async function makeFiles(folder: string, { users = [], policies }: GatewaySetup)
     keys.set(principal, text)
   }
   await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'policies.yaml'), textOf(policies ?? [everything]))
+  await writeFile(join(folder, 'policies', 'policies.yaml'), formatPolicies(policies ?? [allowEverything]))
   return keys
 }
 
@@ -172,7 +176,10 @@ function settingsFor(folder: string, upstreamUrl: string): GatewaySettings {
   }
 }
 
-function sentParts({ as = 'dev', headers, body, signal }: Parts, key: (principal: string) => string) {
+function sentParts(
+  { as = 'dev', headers, body, signal }: RequestOptions,
+  key: (principal: string) => string,
+) {
   const isRaw = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable
   return {
     headers: {
@@ -185,6 +192,6 @@ function sentParts({ as = 'dev', headers, body, signal }: Parts, key: (principal
   }
 }
 
-async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<Answer> {
-  return answerOf(statusCode, headers, Buffer.from(await body.arrayBuffer()))
+async function readResponse({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<TestResponse> {
+  return createTestResponse(statusCode, headers, Buffer.from(await body.arrayBuffer()))
 }

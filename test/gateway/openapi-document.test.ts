@@ -1,25 +1,25 @@
 import { expect, it } from 'vitest'
 import { runningBackend } from '../backend/running-backend.ts'
-import { openApiText } from '../../src/interface/openapi.ts'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { getOpenApiDocument } from '../../src/interface/openapi.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 async function fetchDocument(url: string) {
-  const answer = await fetch(`${url}/openapi.json`)
-  expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
-  return { status: answer.status, text: await answer.text() }
+  const response = await fetch(`${url}/openapi.json`)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  return { status: response.status, text: await response.text() }
 }
 
 it('the gateway tells everybody the interface, and asks no upstream for it', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  expect(await fetchDocument(gateway.url)).toEqual({ status: 200, text: openApiText() })
-  expect(upstream.arrivals).toHaveLength(0)
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  expect(await fetchDocument(gateway.url)).toEqual({ status: 200, text: getOpenApiDocument() })
+  expect(upstream.requests).toHaveLength(0)
   expect((await gateway.post('/openapi.json')).status).toBe(405)
 })
 
 it('so does the reference catalog, also where it wants a token', async () => {
   const { url } = await runningBackend({ accessToken: 'correct-horse-battery-staple' })
-  expect(await fetchDocument(url())).toEqual({ status: 200, text: openApiText() })
+  expect(await fetchDocument(url())).toEqual({ status: 200, text: getOpenApiDocument() })
 })
 
 interface Described {
@@ -32,13 +32,13 @@ interface Document {
 }
 
 it.each([...operationNames])('%s lists its facts, each where a request can state it', (name) => {
-  const { path, method, facts } = operationNamed(name)
-  const document = JSON.parse(openApiText()) as Document
+  const { path, method, facts } = getOperation(name)
+  const document = JSON.parse(getOpenApiDocument()) as Document
   const described = document.paths[path]?.[method.toLowerCase()]
   const listed = described?.['x-facts'] ?? {}
   expect(Object.keys(listed)).toEqual(facts.map(([fact]) => fact))
-  for (const place of Object.values(listed).flat()) {
-    const [, part, stating] = /^(query|header|body|body\.query|properties)\.([a-z_-]+)$/.exec(place) ?? []
+  for (const location of Object.values(listed).flat()) {
+    const [, part, stating] = /^(query|header|body|body\.query|properties)\.([a-z_-]+)$/.exec(location) ?? []
     expect(part).toBeDefined()
     if (part !== 'query' && part !== 'header') continue
     expect(described?.parameters).toContainEqual(expect.objectContaining({ name: stating, in: part }))
@@ -46,7 +46,7 @@ it.each([...operationNames])('%s lists its facts, each where a request can state
 })
 
 it('a fact is listed with every place that states it, the one of the interface first', () => {
-  const { paths } = JSON.parse(openApiText()) as Document
+  const { paths } = JSON.parse(getOpenApiDocument()) as Document
   const created = paths['/v1/table/{id}/create']?.['post']
   expect(created?.['x-facts']).toMatchObject({
     location: ['header.x-catalog-table-location', 'properties.location'],

@@ -1,13 +1,13 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
-import { textOf } from '../policy/written-policy.ts'
-import { everything } from './open-gateway.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { formatPolicies } from '../policy/written-policy.ts'
+import { allowEverything } from './open-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 it('a change of the policies takes effect without a restart, and a broken one does not', async () => {
-  const { gateway } = await gatewayAndUpstream()
+  const { gateway } = await startGatewayAndUpstream()
   const replace = async (text: string): Promise<void> => {
     await writeFile(`${gateway.policyFile}.new`, text)
     await rename(`${gateway.policyFile}.new`, gateway.policyFile)
@@ -17,7 +17,7 @@ it('a change of the policies takes effect without a restart, and a broken one do
   const before = await readFile(gateway.policyFile, 'utf8')
   expect(await status()).toBe(200)
 
-  await replace(textOf([{ ...everything, rules: [] }]))
+  await replace(formatPolicies([{ ...allowEverything, rules: [] }]))
   await eventually(async () => expect(await status()).toBe(403))
   await replace('kind: [')
   const failed = 'catalog_gateway_policy_reloads_total{result="failure"} 1'

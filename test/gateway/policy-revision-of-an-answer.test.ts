@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import { policyRevisionHeader } from '../../src/interface/headers.ts'
 import { loadPolicies } from '../../src/policy/folder.ts'
 import { dirname } from 'node:path'
-import { sharedGateway } from './running-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway({ users: ['ann'] })
+const shared = useSharedGateway({ users: ['ann'] })
 
 const revision = async (): Promise<string> =>
   (await loadPolicies(dirname(shared.gateway.policyFile))).revision
@@ -44,8 +44,8 @@ it.each<[what: string, target: string, as: string | null, status: number]>([
 ])(
   'what is refused before the policies are asked does not name them: %s',
   async (_what, target, as, status) => {
-    const answer = await shared.gateway.post(target, { as })
-    expect(answer.status).toBe(status)
-    expect(answer.headers).not.toHaveProperty(policyRevisionHeader)
+    const response = await shared.gateway.post(target, { as })
+    expect(response.status).toBe(status)
+    expect(response.headers).not.toHaveProperty(policyRevisionHeader)
   },
 )

@@ -10,13 +10,13 @@ export interface RawConnection {
   received(): string
   isClosed(): boolean
   /** Resolves with everything that has come, once it matches. */
-  until(pattern: RegExp): Promise<string>
+  waitFor(pattern: RegExp): Promise<string>
   /** Resolves with everything that has come, once the gateway has closed the connection. */
-  end(): Promise<string>
+  waitForEnd(): Promise<string>
 }
 
 /** Connects to the gateway; the gateway may close or reset the connection. */
-export function openRaw(url: string): RawConnection {
+export function openRawConnection(url: string): RawConnection {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   onTestFinished(() => void socket.destroy())
@@ -29,12 +29,12 @@ export function openRaw(url: string): RawConnection {
     write: (bytes) => void socket.write(bytes),
     received: () => received,
     isClosed: () => isClosed,
-    until: (pattern) =>
+    waitFor: (pattern) =>
       eventually(() => {
         if (!pattern.test(received)) throw new Error(`not ${pattern} in ${JSON.stringify(received)}`)
         return received
       }),
-    end: () =>
+    waitForEnd: () =>
       eventually(() => {
         if (!isClosed) throw new Error(`still open after ${JSON.stringify(received)}`)
         return received

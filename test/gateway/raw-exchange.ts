@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { answerOf, type Answer } from './answer.ts'
+import { createTestResponse, type TestResponse } from './answer.ts'
 
 /** How long a gateway may leave a connection open that has nothing more to say. */
-const patienceMs = 10_000
+const timeoutMs = 10_000
 
 /** What is sent over a connection, in one piece or in several. */
 type Parts = string | Buffer | AsyncIterable<string>
 
 /** Sends it, and reads answers until the gateway closes the connection. Throws for half an answer. */
-export async function exchangeRaw(url: string, parts: Parts): Promise<Answer[]> {
-  return answersIn(await readRaw(url, parts))
+export async function sendRaw(url: string, parts: Parts): Promise<TestResponse[]> {
+  return responsesIn(await readRaw(url, parts))
 }
 
 /** Sends it, and reads bytes until the gateway closes the connection. Throws for a gateway that does not. */
@@ -23,7 +23,7 @@ export async function readRaw(url: string, parts: Parts): Promise<Buffer> {
   // A gateway that closes while it is still being sent to resets the connection; its answer came before that.
   socket.on('error', () => undefined)
   let isForgotten = false
-  socket.setTimeout(patienceMs, () => {
+  socket.setTimeout(timeoutMs, () => {
     isForgotten = true
     socket.destroy()
   })
@@ -43,8 +43,8 @@ export function rawRequest(lines: readonly string[], body = ''): string {
 }
 
 /** The answers that stand one after the other, each with a content-length. */
-function answersIn(bytes: Buffer): Answer[] {
-  const answers: Answer[] = []
+function responsesIn(bytes: Buffer): TestResponse[] {
+  const responses: TestResponse[] = []
   for (let rest = bytes; rest.length > 0;) {
     const end = rest.indexOf('\r\n\r\n')
     const [first = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n')
@@ -54,10 +54,10 @@ function answersIn(bytes: Buffer): Answer[] {
     if (end === -1 || !(next <= rest.length)) {
       throw new Error(`not a whole answer with a content-length: ${JSON.stringify(rest.toString('latin1'))}`)
     }
-    answers.push(answerOf(status, headers, rest.subarray(end + 4, next)))
+    responses.push(createTestResponse(status, headers, rest.subarray(end + 4, next)))
     rest = rest.subarray(next)
   }
-  return answers
+  return responses
 }
 
 function readHeader(line: string): [name: string, value: string] {

@@ -4,19 +4,19 @@ import { ClientDisconnected } from '../../src/gateway/client-disconnected.ts'
 import { limitsSchema, timeoutsSchema } from '../../src/config/listen-settings.ts'
 import { createListener } from '../../src/gateway/listener.ts'
 import { RequestQueue } from '../../src/http1/server/request-queue.ts'
-import { readJson } from '../../src/gateway/upstream/read-json.ts'
+import { readUpstreamJson } from '../../src/gateway/upstream/read-json.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
-import { openUpstream, type Upstream } from '../../src/gateway/upstream/upstream.ts'
+import { createUpstream, type Upstream } from '../../src/gateway/upstream/upstream.ts'
 import { parseTarget } from '../../src/interface/target.ts'
-import { answers, healthPath, startRecordingUpstream, valuesOf } from './recording-upstream.ts'
-import { deferred, eventually } from './waiting.ts'
+import { respondWith, healthPath, startRecordingUpstream, getHeaderValues } from './recording-upstream.ts'
+import { createDeferred, eventually } from './waiting.ts'
 
 const target = parseTarget('GET', '/v1/namespace/$/list?limit=2&page_token=n')
 
 async function catalog() {
   const recording = await startRecordingUpstream()
   onTestFinished(() => recording.close())
-  const upstream = openUpstream({
+  const upstream = createUpstream({
     ...upstreamSchema.parse({
       url: `${recording.url}/base`,
       delimiter: '.',
@@ -31,7 +31,7 @@ async function catalog() {
 
 /** Asks for a client of which nothing is known but that it waits, until it does not. */
 async function reading(upstream: Upstream) {
-  const answering = deferred<OutgoingResponse>()
+  const answering = createDeferred<OutgoingResponse>()
   const settings = {
     limits: limitsSchema.parse({}),
     timeouts: timeoutsSchema.parse({}),
@@ -50,9 +50,9 @@ async function reading(upstream: Upstream) {
   const leave = new AbortController()
   fetch(`http://127.0.0.1:${port}`, { signal: leave.signal }).catch(() => undefined)
   const response = await answering.promise
-  const listing = readJson(upstream, target, {
+  const listing = readUpstreamJson(upstream, target, {
     holder: 'dev',
-    headers: ['x-request-id', 'r-1', ...upstream.ownHeaders],
+    headers: ['x-request-id', 'r-1', ...upstream.fixedHeaders],
     response,
   })
   return { listing, leave, response }
@@ -60,16 +60,16 @@ async function reading(upstream: Upstream) {
 
 it('reads what the upstream lists, as the gateway and for that request', async () => {
   const { recording, upstream } = await catalog()
-  recording.answering = answers(200, { namespaces: ['a', 'b'], page_token: 'b' })
+  recording.answering = respondWith(200, { namespaces: ['a', 'b'], page_token: 'b' })
   const { listing, response } = await reading(upstream)
   expect(await listing).toEqual({ namespaces: ['a', 'b'], page_token: 'b' })
   expect(response.hasHead).toBe(false)
-  const [arrival = { rawHeaders: [] }] = recording.arrivals
+  const [arrival = { rawHeaders: [] }] = recording.requests
   expect(arrival).toMatchObject({
     method: 'GET',
     target: '/base/v1/namespace/./list?delimiter=.&limit=2&page_token=n',
   })
-  expect(['x-api-key', 'x-request-id'].flatMap((name) => valuesOf(arrival, name))).toEqual([
+  expect(['x-api-key', 'x-request-id'].flatMap((name) => getHeaderValues(arrival, name))).toEqual([
     'of-the-gateway',
     'r-1',
   ])
@@ -82,21 +82,21 @@ it.each<[what: string, status: number, body: string | object, kind: string, answ
   ['no JSON', 200, '<h1>hello</h1>', 'ServiceUnavailable', 502],
   ['a list', 200, [1], 'ServiceUnavailable', 502],
   ['nothing', 200, '', 'ServiceUnavailable', 502],
-])('%s is thrown as an error of the interface', async (_what, status, body, kind, answered) => {
+])('%s is thrown as an error of the interface', async (_what, status, body, kind, responded) => {
   const { recording, upstream } = await catalog()
-  recording.answering = answers(status, body)
+  recording.answering = respondWith(status, body)
   const { listing } = await reading(upstream)
-  await expect(listing).rejects.toMatchObject({ name: 'InterfaceError', kind, status: answered })
+  await expect(listing).rejects.toMatchObject({ name: 'InterfaceError', kind, status: responded })
 })
 
 it('is sent again where the connection was cut, and ends with its client', async () => {
   const { recording, upstream } = await catalog()
   recording.answering = (_arrival, response) => response.socket?.destroy()
   await expect((await reading(upstream)).listing).rejects.toMatchObject({ status: 502 })
-  expect(recording.arrivals).toHaveLength(2)
+  expect(recording.requests).toHaveLength(2)
   recording.answering = () => undefined
   const { listing, leave } = await reading(upstream)
-  await eventually(() => expect(recording.arrivals).toHaveLength(3))
+  await eventually(() => expect(recording.requests).toHaveLength(3))
   leave.abort()
   await expect(listing).rejects.toBeInstanceOf(ClientDisconnected)
   expect(upstream.slots.small.active()).toBe(0)

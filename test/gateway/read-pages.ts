@@ -9,9 +9,9 @@ export interface Page {
 
 /** Reads one page of a listing, which must be answered with 200. */
 export async function readPage(gateway: TestedGateway, target: string, as: string): Promise<Page> {
-  const answer = await gateway.get(target, { as })
-  expect(answer, answer.bytes.toString()).toMatchObject({ status: 200 })
-  const { namespaces, tables, page_token: token } = answer.json as Record<string, never>
+  const response = await gateway.get(target, { as })
+  expect(response, response.bytes.toString()).toMatchObject({ status: 200 })
+  const { namespaces, tables, page_token: token } = response.json as Record<string, never>
   return { names: namespaces ?? tables ?? [], token }
 }
 
@@ -36,6 +36,6 @@ export async function readPages(
 }
 
 /** The names of all pages. */
-export function namesOf(pages: readonly Page[]): string[] {
+export function listNames(pages: readonly Page[]): string[] {
   return pages.flatMap(({ names }) => names)
 }

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 
 /** A request as it reached the upstream. */
-export interface Arrival {
+export interface ReceivedRequest {
   readonly method: string
   /** The raw request target. */
   readonly target: string
@@ -18,15 +18,19 @@ export interface Arrival {
 export const healthPath = '/healthz'
 
 /** What the upstream does with a request. It may pause the request to leave the body unread. */
-export type Answering = (arrival: Arrival, response: ServerResponse, request: IncomingMessage) => unknown
+export type RequestHandler = (
+  arrival: ReceivedRequest,
+  response: ServerResponse,
+  request: IncomingMessage,
+) => unknown
 
 /** A foreign catalog: it records what reaches it, and answers what the test says. */
 export interface RecordingUpstream {
   readonly url: string
   /** In the order in which their heads came; a body may still be on its way. */
-  readonly arrivals: Arrival[]
+  readonly requests: ReceivedRequest[]
   /** How the next requests are answered; `{}` with 200 unless told. */
-  answering: Answering
+  answering: RequestHandler
   /** What is answered where gateways ask for its health; undefined for nothing at all. */
   healthStatus: number | undefined
   /** How many bytes ever came, over all connections but those that ask for the health. */
@@ -36,7 +40,7 @@ export interface RecordingUpstream {
 
 /** Starts an upstream on a free port; with a certificate it speaks TLS. */
 export async function startRecordingUpstream(certificate?: ServerOptions): Promise<RecordingUpstream> {
-  const arrivals: Arrival[] = []
+  const requests: ReceivedRequest[] = []
   const connections = new Set<Socket>()
   const listener: RequestListener = (request, response) => {
     if (request.url === healthPath) {
@@ -45,7 +49,7 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
       return
     }
     const arrival = arrivalOf(request)
-    arrivals.push(arrival)
+    requests.push(arrival)
     upstream.answering(arrival, response, request)
   }
   const server = certificate ? createTlsServer(certificate, listener) : createServer(listener)
@@ -55,9 +59,9 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
   const { port } = server.address() as AddressInfo
   const upstream: RecordingUpstream = {
     url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}`,
-    arrivals,
+    requests,
     bytesReceived: () => [...connections].reduce((sum, { bytesRead }) => sum + bytesRead, 0),
-    answering: answers(200, {}),
+    answering: respondWith(200, {}),
     healthStatus: 200,
     async close() {
       server.closeAllConnections()
@@ -68,11 +72,11 @@ export async function startRecordingUpstream(certificate?: ServerOptions): Promi
 }
 
 /** Reads the request to its end, then answers; an object is sent as JSON. */
-export function answers(
+export function respondWith(
   status: number,
   body: object | string | Buffer,
   headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' },
-): Answering {
+): RequestHandler {
   const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
   return async (arrival, response) => {
     await arrival.body.catch(() => undefined)
@@ -81,11 +85,11 @@ export function answers(
 }
 
 /** The values of a header, however its name was written. */
-export function valuesOf({ rawHeaders }: Pick<Arrival, 'rawHeaders'>, name: string): string[] {
+export function getHeaderValues({ rawHeaders }: Pick<ReceivedRequest, 'rawHeaders'>, name: string): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
 }
 
-function arrivalOf(request: IncomingMessage): Arrival {
+function arrivalOf(request: IncomingMessage): ReceivedRequest {
   const body = wholeBody(request)
   // A test that does not ask for the body does not care that it was cut off.
   body.catch(() => undefined)

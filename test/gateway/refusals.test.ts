@@ -1,15 +1,17 @@
 import { expect, it } from 'vitest'
 import { expectError, type ExpectedError } from './expect-error.ts'
-import { exchangeRaw, rawRequest } from './raw-exchange.ts'
-import type { Parts } from './open-gateway.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { sendRaw, rawRequest } from './raw-exchange.ts'
+import type { RequestOptions } from './open-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const describe = '/v1/table/orders/describe'
 const notFound = { kind: 'Unsupported', status: 404 } as const
 const wrongMethod = { kind: 'Unsupported', status: 405 } as const
 
-it.each<[what: string, method: 'GET' | 'POST' | 'PUT' | 'OPTIONS', target: string, ExpectedError, Parts?]>([
+it.each<
+  [what: string, method: 'GET' | 'POST' | 'PUT' | 'OPTIONS', target: string, ExpectedError, RequestOptions?]
+>([
   ['no operation', 'GET', '/', { ...notFound, says: 'unknown route "/"' }],
   ['an unknown path', 'POST', '/v1/table/orders/explode', { ...notFound, says: 'orders/explode"' }],
   ['another prefix', 'POST', '/v2/table/orders/describe', { ...notFound, says: '/v2/' }],
@@ -58,7 +60,7 @@ it.each<[what: string, method: 'GET' | 'POST' | 'PUT' | 'OPTIONS', target: strin
   ],
 ])('%s is refused in the shape of the interface', async (_what, method, target, expected, parts) => {
   expectError(await shared.gateway.send(method, target, parts), expected)
-  expect(shared.upstream.arrivals).toEqual([])
+  expect(shared.upstream.requests).toEqual([])
   // The connection can be used again.
   expect(await shared.gateway.post(describe)).toMatchObject({ status: 200 })
 })
@@ -75,10 +77,10 @@ it('a refusal says how to do it right in the headers of HTTP', async () => {
 })
 
 it('HEAD is refused without a body', async () => {
-  const answer = await shared.gateway.send('HEAD', '/v1/table')
-  expect(answer).toMatchObject({ status: 405, headers: { allow: 'GET' } })
-  expect(answer.bytes).toHaveLength(0)
-  expect(shared.upstream.arrivals).toEqual([])
+  const response = await shared.gateway.send('HEAD', '/v1/table')
+  expect(response).toMatchObject({ status: 405, headers: { allow: 'GET' } })
+  expect(response.bytes).toHaveLength(0)
+  expect(shared.upstream.requests).toEqual([])
 })
 
 it.each<[what: string, request: string, ExpectedError]>([
@@ -104,8 +106,8 @@ it.each<[what: string, request: string, ExpectedError]>([
     { kind: 'InvalidInput', status: 417, says: /expect/i },
   ],
 ])('%s is answered in the shape of the interface, and the connection closed', async (_what, bytes, error) => {
-  const found = await exchangeRaw(shared.gateway.url, bytes)
+  const found = await sendRaw(shared.gateway.url, bytes)
   expect(found).toHaveLength(1)
   expectError(found[0], error)
-  expect(shared.upstream.arrivals).toEqual([])
+  expect(shared.upstream.requests).toEqual([])
 })

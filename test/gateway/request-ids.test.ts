@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest'
 import { expectError } from './expect-error.ts'
-import { exchangeRaw } from './raw-exchange.ts'
-import { answers, valuesOf } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { sendRaw } from './raw-exchange.ts'
+import { respondWith, getHeaderValues } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const target = '/v1/table/orders/describe'
 
 it('a well-formed request id of the client is kept all the way', async () => {
   const { gateway, upstream } = shared
   const headers = { 'x-request-id': 'build-17.step_3' }
   expect(await gateway.post(target, { headers })).toMatchObject({ headers })
-  expect(upstream.arrivals.flatMap((arrival) => valuesOf(arrival, 'x-request-id'))).toEqual([
+  expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x-request-id'))).toEqual([
     'build-17.step_3',
   ])
   const refused = await gateway.post(target, { headers, as: null })
@@ -20,21 +20,21 @@ it('a well-formed request id of the client is kept all the way', async () => {
 
 it.each(['', 'two words', 'x'.repeat(129), '../../etc', '<b>'])(
   'the request id %j is replaced by one of the gateway',
-  async (given) => {
+  async (stated) => {
     const { gateway, upstream } = shared
-    const { headers } = await gateway.post(target, { headers: { 'x-request-id': given } })
+    const { headers } = await gateway.post(target, { headers: { 'x-request-id': stated } })
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-    const [arrival = { rawHeaders: [] }] = upstream.arrivals
-    expect(valuesOf(arrival, 'x-request-id')).toEqual([headers['x-request-id']])
+    const [arrival = { rawHeaders: [] }] = upstream.requests
+    expect(getHeaderValues(arrival, 'x-request-id')).toEqual([headers['x-request-id']])
   },
 )
 
 it('a request id that the upstream makes up does not replace ours', async () => {
   const { gateway, upstream } = shared
   const headers = { 'content-type': 'application/json', 'x-request-id': 'theirs' }
-  upstream.answering = answers(200, {}, headers)
+  upstream.answering = respondWith(200, {}, headers)
   expect((await gateway.post(target)).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-  upstream.answering = answers(404, { error: 'no such table', code: 4, instance: 'theirs' }, headers)
+  upstream.answering = respondWith(404, { error: 'no such table', code: 4, instance: 'theirs' }, headers)
   expectError(await gateway.post(target), { kind: 'TableNotFound', says: 'no such table' })
 })
 
@@ -42,9 +42,9 @@ it('a repeated request id is neither of those that were sent', async () => {
   const { gateway } = shared
   const { url } = gateway
   const repeated = 'x-request-id: one\r\nx-request-id: two\r\n'
-  const [answer] = await exchangeRaw(
+  const [response] = await sendRaw(
     url,
     `POST ${target} HTTP/1.1\r\nhost: a\r\n${repeated}content-length: 0\r\nconnection: close\r\n\r\n`,
   )
-  expect(answer?.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+  expect(response?.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
 })

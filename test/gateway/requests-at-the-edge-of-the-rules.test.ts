@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import { expect, it } from 'vitest'
 import { expectError } from './expect-error.ts'
-import { exchangeRaw, rawRequest } from './raw-exchange.ts'
-import { valuesOf } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { sendRaw, rawRequest } from './raw-exchange.ts'
+import { getHeaderValues } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const describe = '/v1/table/orders/describe'
 
 it('128 headers are taken, and 129 are not', async () => {
@@ -14,33 +14,33 @@ it('128 headers are taken, and 129 are not', async () => {
   const withHeaders = (count: number): Promise<unknown[]> => {
     const lines = ['host: g', `x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']
     while (lines.length < count) lines.push(`x-${lines.length}: 1`)
-    return exchangeRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
+    return sendRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
   }
   expect(await withHeaders(128)).toMatchObject([{ status: 200 }])
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.requests).toHaveLength(1)
   expect(await withHeaders(129)).toMatchObject([{ status: 431 }])
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.requests).toHaveLength(1)
 })
 
 it('HTTP/1.0 needs no host, and any connection option but keep-alive ends its connection', async () => {
   const { gateway, upstream } = shared
   const lines = [`x-api-key: ${gateway.key('dev')}`, 'connection: x', 'x: 1', 'content-length: 0']
   const request = rawRequest([`POST ${describe} HTTP/1.0`, ...lines])
-  const answers = await exchangeRaw(gateway.url, request + request)
-  expect(answers).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
-  expect(upstream.arrivals).toHaveLength(1)
-  const [arrival = { rawHeaders: [] }] = upstream.arrivals
-  expect(valuesOf(arrival, 'x')).toEqual([])
-  expect(valuesOf(arrival, 'connection')).toEqual(['keep-alive'])
-  expect(valuesOf(arrival, 'host')).toEqual([new URL(upstream.url).host])
+  const responses = await sendRaw(gateway.url, request + request)
+  expect(responses).toMatchObject([{ status: 200, headers: { connection: 'close' } }])
+  expect(upstream.requests).toHaveLength(1)
+  const [arrival = { rawHeaders: [] }] = upstream.requests
+  expect(getHeaderValues(arrival, 'x')).toEqual([])
+  expect(getHeaderValues(arrival, 'connection')).toEqual(['keep-alive'])
+  expect(getHeaderValues(arrival, 'host')).toEqual([new URL(upstream.url).host])
 })
 
 it('HTTP/1.1 needs a host', async () => {
   const { gateway, upstream } = shared
   const lines = [`x-api-key: ${gateway.key('dev')}`, 'content-length: 0', 'connection: close']
-  const [answer] = await exchangeRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
-  expectError(answer, { kind: 'InvalidInput', says: 'no host header' })
-  expect(upstream.arrivals).toEqual([])
+  const [response] = await sendRaw(gateway.url, rawRequest([`POST ${describe} HTTP/1.1`, ...lines]))
+  expectError(response, { kind: 'InvalidInput', says: 'no host header' })
+  expect(upstream.requests).toEqual([])
 })
 
 it.each([
@@ -50,13 +50,13 @@ it.each([
   const { gateway, upstream } = shared
   const headers = { 'content-type': type, 'content-encoding': 'identity' }
   expect(await gateway.post(target, { headers, body })).toMatchObject({ status: 200 })
-  const [arrival] = upstream.arrivals
+  const [arrival] = upstream.requests
   expect(String(await arrival?.body)).toBe(body)
-  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'content-encoding')).toEqual([])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'content-encoding')).toEqual([])
   const gzip = { ...headers, 'content-encoding': 'gzip' }
   const refused = await gateway.post(target, { headers: gzip, body })
   expectError(refused, { kind: 'InvalidInput', says: 'content-encoding' })
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.requests).toHaveLength(1)
 })
 
 it.each(['garbage', 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n"evil"'])(

@@ -5,18 +5,24 @@ import { DeniedError } from '../../src/gateway/denied-error.ts'
 import { noBody } from '../../src/gateway/downstream.ts'
 import { authorize } from '../../src/gateway/stages/authorize.ts'
 import { check } from '../../src/gateway/stages/check.ts'
-import { match, routesTo } from '../../src/gateway/stages/match.ts'
+import { match, createRouteFinder } from '../../src/gateway/stages/match.ts'
 import { upstreamSchema } from '../../src/gateway/upstream/upstream-settings.ts'
 import { createUpstreams } from '../../src/gateway/upstream/upstreams.ts'
 import { createLimits } from '../../src/limits/limits.ts'
-import { fairnessSettings } from '../../src/limits/fairness-settings.ts'
+import { callerLimitFields } from '../../src/limits/fairness-settings.ts'
 import type { Permission } from '../../src/interface/permissions.ts'
 import { unknown } from '../../src/policy/fact.ts'
 import type { OperationFacts } from '../../src/policy/question.ts'
 import type { PolicySet } from '../../src/policy/trie.ts'
-import { policies } from '../policy/generated-policies.ts'
-import { slowDecide, slowDecideBeneath } from '../policy/slow-oracle.ts'
-import { ask, caller, setOf, type WrittenPolicy, type WrittenRequirement } from '../policy/written-policy.ts'
+import { arbitraryPolicies } from '../policy/generated-policies.ts'
+import { oracleDecide, oracleDecideBeneath } from '../policy/slow-oracle.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  compilePolicySet,
+  type WrittenPolicy,
+  type WrittenRequirement,
+} from '../policy/written-policy.ts'
 import { isThorough } from '../thorough.ts'
 
 /** What policies/README.md says that a request needs. */
@@ -37,7 +43,7 @@ interface Case {
   readonly batch?: Permission
 }
 
-const ann = caller('alice', 'sales', 'ops')
+const ann = createCaller('alice', 'sales', 'ops')
 const everyBranch = { branch: unknown } as const
 const moved = { ...everyBranch, location: unknown, properties: unknown } as const
 
@@ -208,7 +214,7 @@ const upstreams = createUpstreams([
   { ...upstreamSchema.parse({ url: 'http://127.0.0.1:9' }), name: 'catalog', tls: {}, credentials: [] },
 ])
 afterAll(() => upstreams.close())
-const limits = createLimits(z.strictObject(fairnessSettings).parse({}))
+const limits = createLimits(z.strictObject(callerLimitFields).parse({}))
 const bodyLimits = { maxJsonBytes: 1_000_000, maxBatchEntries: 100 }
 
 /** Whether the stages let the request pass. */
@@ -228,7 +234,7 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
     hasBody: true,
     tableHeaders: [],
   }
-  const matched = match({ head }, routesTo(upstreams))
+  const matched = match({ head }, createRouteFinder(upstreams))
   try {
     const authorized = authorize({ ...matched, principal: ann }, set, now)
     const admitted = { ...authorized, countReceived: undefined, reserveMemory: () => undefined }
@@ -244,15 +250,18 @@ async function passes(set: PolicySet, { path, body }: Case): Promise<boolean> {
 /** Past every freeze of the generated policies that ends, and in every one that does not. */
 const now = new Date()
 
-function isAllowed(written: readonly WrittenPolicy[], { needs, batch }: Case): boolean {
+function isAllowed(written: readonly WrittenPolicy[], { needs: permissions, batch }: Case): boolean {
   const request = { now, clientAddress: '192.0.2.7' }
   if (batch !== undefined) {
-    const own = slowDecide(written, ask(ann, batch, 'none', [], { request }))
+    const own = oracleDecide(written, createAuthorizationRequest(ann, batch, 'none', [], { request }))
     if (own.reason === 'denied') return false
   }
-  return needs.every(({ permission, id, kind, facts, beneath }) => {
-    const question = ask(ann, permission, kind ?? 'table', id, { request, operation: facts })
-    return (beneath ? slowDecideBeneath(written, question) : slowDecide(written, question)).allowed
+  return permissions.every(({ permission, id, kind, facts, beneath }) => {
+    const question = createAuthorizationRequest(ann, permission, kind ?? 'table', id, {
+      request,
+      operation: facts,
+    })
+    return (beneath ? oracleDecideBeneath(written, question) : oracleDecide(written, question)).allowed
   })
 }
 
@@ -261,11 +270,11 @@ it('passes a request exactly if everything is allowed that the documentation say
   let refused = 0
   await fc.assert(
     fc.asyncProperty(
-      fc.oneof(policies, lenientPolicies),
+      fc.oneof(arbitraryPolicies, lenientPolicies),
       fc.array(cases, { minLength: 12, maxLength: 12 }),
       async (written, requests) => {
         // A condition on the id of what lies beneath counts against the caller, whatever lies there.
-        const set = setOf(written)
+        const set = compilePolicySet(written)
         for (const request of requests) {
           const expected = isAllowed(written, request)
           if (request.needs.some(({ beneath }) => beneath) && JSON.stringify(written).includes('id.size()')) {

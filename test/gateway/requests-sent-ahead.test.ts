@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openRaw } from './raw-connection.ts'
+import { openRawConnection } from './raw-connection.ts'
 import { rawRequest } from './raw-exchange.ts'
-import { answers } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
-import { deferred, eventually } from './waiting.ts'
+import { respondWith } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
+import { createDeferred, eventually } from './waiting.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 
 /** How many requests for that operation have been counted, each when its answer was over. */
 async function counted(operation: string): Promise<number> {
@@ -16,19 +16,19 @@ async function counted(operation: string): Promise<number> {
 
 it('of requests sent ahead, those that were begun are counted when their client leaves, and the others never began', async () => {
   const { gateway, upstream } = shared
-  const finish = deferred()
+  const finish = createDeferred()
   onTestFinished(() => finish.resolve(undefined))
-  upstream.answering = (...parts) => finish.promise.then(() => answers(200, {})(...parts))
-  const connection = openRaw(gateway.url)
+  upstream.answering = (...parts) => finish.promise.then(() => respondWith(200, {})(...parts))
+  const connection = openRawConnection(gateway.url)
   const key = `x-api-key: ${gateway.key('dev')}`
   for (const operation of ['describe', 'drop', 'exists']) {
     connection.write(
       rawRequest([`POST /v1/table/orders/${operation} HTTP/1.1`, 'host: g', key, 'content-length: 0']),
     )
   }
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   connection.socket.destroy()
   await eventually(async () => expect(await counted('DescribeTable')).toBe(1))
   expect([await counted('DropTable'), await counted('TableExists')]).toEqual([0, 0])
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.requests).toHaveLength(1)
 })

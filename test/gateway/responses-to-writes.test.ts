@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { everything } from './open-gateway.ts'
-import { answers } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { allowEverything } from './open-gateway.ts'
+import { respondWith } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
 // Whoever may write an object, and not read it, must not read it from the responses to its writes.
 const writers = { users: ['writer'] }
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['writer', 'reader'],
   policies: [
-    everything,
+    allowEverything,
     {
       name: 'lake',
       namespace: ['lake'],
@@ -49,7 +49,7 @@ it.each<[what: string, path: string, body: object | string, hidden: readonly str
   '%s shows what describes the object to callers only that may describe it',
   async (_what, path, body, hidden) => {
     const { gateway, upstream } = shared
-    upstream.answering = answers(200, described)
+    upstream.answering = respondWith(200, described)
     const send = (as: string) => gateway.post(path, { as, body })
     expect((await send('reader')).json).toEqual(described)
     const rest = Object.fromEntries(Object.entries(described).filter(([name]) => !hidden.includes(name)))
@@ -60,7 +60,7 @@ it.each<[what: string, path: string, body: object | string, hidden: readonly str
 
 it('the map of schema metadata is not shown to callers that may not describe the table', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = answers(200, { owner: 'ann', properties: 'x' })
+  upstream.answering = respondWith(200, { owner: 'ann', properties: 'x' })
   const send = (as: string) =>
     gateway.post('/v1/table/lake$t/schema_metadata/update', { as, body: { team: 'a' } })
   expect((await send('reader')).json).toEqual({ owner: 'ann', properties: 'x' })
@@ -69,7 +69,7 @@ it('the map of schema metadata is not shown to callers that may not describe the
 
 it('the metadata of fields is not shown to callers that may not describe the table', async () => {
   const { gateway, upstream } = shared
-  upstream.answering = answers(200, { version: 4, fields: { email: { pii: 'yes' } } })
+  upstream.answering = respondWith(200, { version: 4, fields: { email: { pii: 'yes' } } })
   const send = (as: string) =>
     gateway.post('/v1/table/lake$t/update_field_metadata', { as, body: { updates: [] } })
   expect((await send('reader')).json).toEqual({ version: 4, fields: { email: { pii: 'yes' } } })
@@ -82,7 +82,7 @@ it('a batch describes its tables only if the caller may describe each of them', 
     { declare_table: { location: 's3://lake/t', properties: { owner: 'ann' } } },
     { create_table_version: { version: { version: 2, manifest_path: 'lake/t/_versions/2.manifest' } } },
   ]
-  upstream.answering = answers(200, { results })
+  upstream.answering = respondWith(200, { results })
   const operations = [
     { declare_table: { id: ['lake', 't'] } },
     { create_table_version: { id: ['lake', 'u'], version: 2, manifest_path: 'lake/u/_versions/s' } },
@@ -104,7 +104,7 @@ it.each([
   async (path, body, status, code, says) => {
     const { gateway, upstream } = shared
     const error = 'branch ci/1 is kept by the tag secret-launch'
-    upstream.answering = answers(status, { error, code })
+    upstream.answering = respondWith(status, { error, code })
     const send = (as: string) => gateway.post(`/v1/table/lake$t/${path}`, { as, body })
     expect((await send('dev')).json).toMatchObject({ error, code })
     expect(await send('writer')).toMatchObject({ status, json: { error: says, code } })

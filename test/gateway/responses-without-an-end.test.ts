@@ -8,10 +8,10 @@ import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
 import { expectError } from './expect-error.ts'
-import { openRaw } from './raw-connection.ts'
+import { openRawConnection } from './raw-connection.ts'
 import { withUpstream } from './open-gateway.ts'
-import { gatewayAndUpstream, gatewayBefore } from './running-gateway.ts'
-import { deferred } from './waiting.ts'
+import { startGatewayAndUpstream, startGatewayBefore } from './running-gateway.ts'
+import { createDeferred } from './waiting.ts'
 
 // A process that is killed closes its connections like one that has said everything: where nothing else tells the end
 // of a response, half of it looks whole.
@@ -27,7 +27,7 @@ it.each([
   ['that is cut', 'HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n{"location":"s3:'],
   ['that is empty', 'HTTP/1.0 200 OK\r\n\r\n'],
 ])('a response %s without length or chunks is none', async (_what, bytes) => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => response.socket?.end(bytes)
   for (const target of [read, rows]) expectError(await gateway.post(target, { body: {} }), failed)
   expectError(await gateway.post(change), failed)
@@ -36,7 +36,7 @@ it.each([
 })
 
 it('an error without length or chunks is known by its status', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) =>
     response.socket?.end('HTTP/1.0 404 Not Found\r\n\r\n{"error":"no such table","code":4}')
   expectError(await gateway.post(read), { kind: 'TableNotFound', says: 'no such table' })
@@ -58,7 +58,7 @@ it.skipIf(!hasOpenssl())('nor is it one over TLS (skipped without openssl)', asy
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const gateway = await gatewayBefore(
+  const gateway = await startGatewayBefore(
     `https://127.0.0.1:${port}`,
     withUpstream(() => ({ caFile: own.certFile })),
   )
@@ -66,20 +66,20 @@ it.skipIf(!hasOpenssl())('nor is it one over TLS (skipped without openssl)', asy
 })
 
 it('a response that breaks off ends in an error for a client of HTTP/1.0, too', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  const broken = deferred()
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  const broken = createDeferred()
   upstream.answering = async (_arrival, response) => {
     response.writeHead(200, { 'content-type': 'application/octet-stream' }).write('ARROW')
     await broken.promise
     response.socket?.destroy()
   }
-  const client = openRaw(gateway.url)
+  const client = openRawConnection(gateway.url)
   let error: NodeJS.ErrnoException | undefined
   client.socket.on('error', (cause) => (error = cause))
   client.write(`POST ${rows} HTTP/1.0\r\nx-api-key: ${gateway.key('dev')}\r\ncontent-length: 2\r\n\r\n{}`)
-  await client.until(/\r\n\r\nARROW$/)
+  await client.waitFor(/\r\n\r\nARROW$/)
   broken.resolve(undefined)
-  await client.end()
+  await client.waitForEnd()
   // Its end is that of the connection: only a reset tells that it is not whole.
   expect(error?.code).toBe('ECONNRESET')
 })

@@ -1,33 +1,37 @@
 import { expect, it } from 'vitest'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
-import { answers, type Answering } from './recording-upstream.ts'
-import { leastRequest } from './least-request.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
+import { respondWith, type RequestHandler } from './recording-upstream.ts'
+import { createMinimalRequest } from './least-request.ts'
 import { withUpstream } from './open-gateway.ts'
-import { gatewayAndUpstream, sharedGateway } from './running-gateway.ts'
+import { startGatewayAndUpstream, useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway()
-const cutOff: Answering = (_arrival, response) => response.socket?.destroy()
+const shared = useSharedGateway()
+const cutOff: RequestHandler = (_arrival, response) => response.socket?.destroy()
 
 const changes = operationNames
-  .map(operationNamed)
+  .map(getOperation)
   .filter(({ effect, object, body }) => effect !== 'read' && object !== 'none' && body !== 'map')
 
 it.each([
   ['the connection is cut', cutOff, 502],
-  ['the upstream is unavailable', answers(503, ''), 503],
-  ['the upstream fails', answers(500, ''), 500],
+  ['the upstream is unavailable', respondWith(503, ''), 503],
+  ['the upstream fails', respondWith(500, ''), 500],
 ] as const)('a change is sent once, also when %s', async (_what, answering, status) => {
   const { gateway, upstream } = shared
   for (const { name, body: form } of changes) {
-    const { path, query, members } = leastRequest(name)
+    const { path, query, members } = createMinimalRequest(name)
     // So that there is an idle connection, as in every gateway that has run for a while.
-    upstream.answering = answers(200, {})
+    upstream.answering = respondWith(200, {})
     await gateway.post('/v1/table/orders/describe')
-    upstream.arrivals.length = 0
+    upstream.requests.length = 0
     upstream.answering = answering
     const body = form === 'arrow' ? 'ARROW' : (members ?? {})
-    const answer = await gateway.post(`${path}?${query}`, { body })
-    expect({ name, status: answer.status, sent: upstream.arrivals.length }).toEqual({ name, status, sent: 1 })
+    const response = await gateway.post(`${path}?${query}`, { body })
+    expect({ name, status: response.status, sent: upstream.requests.length }).toEqual({
+      name,
+      status,
+      sent: 1,
+    })
   }
 })
 
@@ -35,21 +39,21 @@ it('a read is sent once more where the connection was closed, and then no more',
   const { gateway, upstream } = shared
   upstream.answering = cutOff
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 502 })
-  expect(upstream.arrivals).toHaveLength(2)
+  expect(upstream.requests).toHaveLength(2)
 })
 
-it.each<[what: string, answering: Answering]>([
+it.each<[what: string, answering: RequestHandler]>([
   ['streams', (_arrival, response) => response.writeHead(200).write('{', () => response.destroy())],
   ['is an error', (_arrival, response) => response.writeHead(503).write('{', () => response.destroy())],
 ])('a read whose answer %s is not sent again when it breaks off', async (_what, answering) => {
   const { gateway, upstream } = shared
   upstream.answering = answering
   await gateway.post('/v1/table/orders/describe').catch(() => undefined)
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.requests).toHaveLength(1)
 })
 
 it('as many repeats are made as the settings allow, and no more than the budget has', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ circuitBreaker }) => ({
       retries: { maxRetries: 2, budgetPercent: 1 },
       circuitBreaker: { ...circuitBreaker, consecutiveFailures: 1_000 },
@@ -57,14 +61,14 @@ it('as many repeats are made as the settings allow, and no more than the budget 
   )
   upstream.answering = cutOff
   await gateway.post('/v1/table/orders/exists')
-  expect(upstream.arrivals).toHaveLength(3)
+  expect(upstream.requests).toHaveLength(3)
   for (let count = 0; count < 60; count += 1) await gateway.post('/v1/table/orders/exists')
   // What was saved for a bad time, 50, and nothing for each of so few requests.
-  expect(upstream.arrivals).toHaveLength(61 + 50)
+  expect(upstream.requests).toHaveLength(61 + 50)
 })
 
 it('a read does not notice that the upstream has closed an idle connection', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response, request) => {
     response.end('{}', () => request.socket.destroy())
   }
@@ -75,7 +79,7 @@ it('a read does not notice that the upstream has closed an idle connection', asy
 
 it.each([429, 500, 502, 503, 504])('a read that is answered %i is not sent again', async (status) => {
   const { gateway, upstream } = shared
-  upstream.answering = answers(status, '')
+  upstream.answering = respondWith(status, '')
   await gateway.post('/v1/table/orders/exists')
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.requests).toHaveLength(1)
 })

@@ -4,10 +4,10 @@ import { createRetryBudget } from '../../src/gateway/upstream/retry-budget.ts'
 /** How many repeats are allowed after so many requests. */
 function allowed(budgetPercent: number, requests: number): number {
   const budget = createRetryBudget({ maxRetries: 1, budgetPercent })
-  while (budget.spend());
-  for (let count = 0; count < requests; count += 1) budget.earn()
+  while (budget.tryWithdraw());
+  for (let count = 0; count < requests; count += 1) budget.deposit()
   let repeats = 0
-  while (budget.spend()) repeats += 1
+  while (budget.tryWithdraw()) repeats += 1
   return repeats
 }
 
@@ -24,6 +24,6 @@ it.each([
 it('after a quiet time some repeats are allowed at once', () => {
   const budget = createRetryBudget({ maxRetries: 1, budgetPercent: 20 })
   let repeats = 0
-  while (budget.spend()) repeats += 1
+  while (budget.tryWithdraw()) repeats += 1
   expect(repeats).toBe(50)
 })

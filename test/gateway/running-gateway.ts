@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest'
 import { openGateway, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
-import { answers, startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
+import { respondWith, startRecordingUpstream, type RecordingUpstream } from './recording-upstream.ts'
 
 /** A gateway and what is behind it. */
-export interface Pair {
+export interface GatewayAndUpstream {
   readonly gateway: TestedGateway
   readonly upstream: RecordingUpstream
 }
 
 /** One gateway in front of one upstream for all tests of a file; between them the upstream forgets. */
-export function sharedGateway(setup: GatewaySetup = {}): Pair {
-  let pair: Pair | undefined
-  const started = (): Pair => {
+export function useSharedGateway(setup: GatewaySetup = {}): GatewayAndUpstream {
+  let pair: GatewayAndUpstream | undefined
+  const started = (): GatewayAndUpstream => {
     if (pair === undefined) throw new Error('The gateway is there only while tests run.')
     return pair
   }
@@ -20,8 +20,8 @@ export function sharedGateway(setup: GatewaySetup = {}): Pair {
     pair = { upstream, gateway: await openGateway(upstream.url, setup) }
   })
   beforeEach(() => {
-    started().upstream.arrivals.length = 0
-    started().upstream.answering = answers(200, {})
+    started().upstream.requests.length = 0
+    started().upstream.answering = respondWith(200, {})
   })
   afterAll(async () => {
     await started().gateway.close()
@@ -38,14 +38,17 @@ export function sharedGateway(setup: GatewaySetup = {}): Pair {
 }
 
 /** A gateway in front of an upstream, both closed when the test is over. */
-export async function gatewayAndUpstream(setup: GatewaySetup = {}): Promise<Pair> {
+export async function startGatewayAndUpstream(setup: GatewaySetup = {}): Promise<GatewayAndUpstream> {
   const upstream = await startRecordingUpstream()
   onTestFinished(() => upstream.close())
-  return { gateway: await gatewayBefore(upstream.url, setup), upstream }
+  return { gateway: await startGatewayBefore(upstream.url, setup), upstream }
 }
 
 /** A gateway in front of that URL, closed when the test is over. */
-export async function gatewayBefore(upstreamUrl: string, setup: GatewaySetup = {}): Promise<TestedGateway> {
+export async function startGatewayBefore(
+  upstreamUrl: string,
+  setup: GatewaySetup = {},
+): Promise<TestedGateway> {
   const gateway = await openGateway(upstreamUrl, setup)
   onTestFinished(() => gateway.close())
   return gateway

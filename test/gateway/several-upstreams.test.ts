@@ -31,7 +31,7 @@ beforeAll(async () => {
   })
 })
 afterEach(() => {
-  for (const { arrivals } of upstreams.values()) arrivals.length = 0
+  for (const { requests } of upstreams.values()) requests.length = 0
 })
 afterAll(async () => {
   await gateway.close()
@@ -41,7 +41,7 @@ afterAll(async () => {
 /** What reached each of the upstreams. */
 function arrived(): Record<string, string[]> {
   const found = [...upstreams].map(
-    ([name, { arrivals }]) => [name, arrivals.map(({ target }) => target)] as const,
+    ([name, { requests }]) => [name, requests.map(({ target }) => target)] as const,
   )
   return Object.fromEntries(found.filter(([, targets]) => targets.length > 0))
 }

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { textOf } from '../policy/written-policy.ts'
-import { everything } from './open-gateway.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { formatPolicies } from '../policy/written-policy.ts'
+import { allowEverything } from './open-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 const noDrops = {
   name: 'no-drops',
@@ -30,9 +30,9 @@ const expected = [
 ]
 
 it('what shadow policies of the folder would change is counted, and changes nothing', async () => {
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     users: ['guest'],
-    policies: [everything, { ...noDrops, mode: 'shadow' }, { ...forAll, mode: 'shadow' }],
+    policies: [allowEverything, { ...noDrops, mode: 'shadow' }, { ...forAll, mode: 'shadow' }],
   })
   const describe = '/v1/table/orders/describe'
   expect((await gateway.post('/v1/table/orders/drop')).status).toBe(200)
@@ -43,12 +43,12 @@ it('what shadow policies of the folder would change is counted, and changes noth
 })
 
 it('what a candidate folder would change is counted, and changes nothing', async () => {
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     users: ['guest'],
     adjust: async (settings, folder) => {
       const candidate = join(folder, 'candidate')
       await mkdir(candidate)
-      await writeFile(join(candidate, 'all.yaml'), textOf([everything, noDrops, forAll]))
+      await writeFile(join(candidate, 'all.yaml'), formatPolicies([allowEverything, noDrops, forAll]))
       return { ...settings, policies: { ...settings.policies, candidateFolder: candidate } }
     },
   })

@@ -1,11 +1,11 @@
-import type { Place } from '../../src/interface/facts.ts'
+import type { FactSourcePath } from '../../src/interface/facts.ts'
 import type { OperationName } from '../../src/interface/operations.ts'
-import { leastRequest } from './least-request.ts'
-import { valuesOf, type Arrival } from './recording-upstream.ts'
+import { createMinimalRequest } from './least-request.ts'
+import { getHeaderValues, type ReceivedRequest } from './recording-upstream.ts'
 
 /** A value, and the place of a request that states it. */
 export interface Statement {
-  readonly place: Place
+  readonly place: FactSourcePath
   readonly value: unknown
 }
 
@@ -19,21 +19,22 @@ export interface StatedRequest {
 }
 
 /** The least request of an operation that states these values; of the table `sales$orders`, unless told. */
-export function requestStating(
+export function createStatingRequest(
   name: OperationName,
   statements: readonly Statement[],
   table = 'orders',
 ): StatedRequest {
-  const { method, path, members: least, query } = leastRequest(name)
+  const { method, path, members: least, query } = createMinimalRequest(name)
   const { location: _dropped, ...members } = { ...least } as Record<string, unknown>
-  const isWrapped = name === 'UpdateTableSchemaMetadata' && statements.some(({ place }) => isInBody(place))
+  const isWrapped =
+    name === 'UpdateTableSchemaMetadata' && statements.some(({ place: location }) => isInBody(location))
   const body: Record<string, unknown> = isWrapped ? { metadata: members } : members
   const parameters = new URLSearchParams(query)
   const headers: Record<string, string> = {}
   for (const { place, value } of statements) {
     const [part, key] = split(place)
-    if (part === 'query') parameters.append(key, asText(value))
-    else if (part === 'header') headers[`x-catalog-table-${key}`] = asText(value)
+    if (part === 'query') parameters.append(key, toText(value))
+    else if (part === 'header') headers[`x-catalog-table-${key}`] = toText(value)
     else if (part === 'body') body[key] = value
     else if (part === 'body.query') body['query'] = { ...(body['query'] as object), [key]: value }
     else if (least === undefined) parameters.set('properties', JSON.stringify({ [key]: value }))
@@ -51,29 +52,32 @@ export function requestStating(
 const arrowStream = 'application/vnd.apache.arrow.stream'
 
 /** What arrived in a place, as text; undefined for nothing. */
-export async function statedIn(arrival: Arrival, place: Place): Promise<string | undefined> {
-  const [part, key] = split(place)
+export async function readStatedValue(
+  arrival: ReceivedRequest,
+  location: FactSourcePath,
+): Promise<string | undefined> {
+  const [part, key] = split(location)
   const parameters = new URL(arrival.target, 'http://upstream').searchParams
   if (part === 'query') return parameters.get(key) ?? undefined
-  if (part === 'header') return valuesOf(arrival, `x-catalog-table-${key}`)[0]
+  if (part === 'header') return getHeaderValues(arrival, `x-catalog-table-${key}`)[0]
   const text = String(await arrival.body)
   const body = text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {}
-  if (part === 'body') return asText(body[key])
-  if (part === 'body.query') return asText((body['query'] as Record<string, unknown> | undefined)?.[key])
+  if (part === 'body') return toText(body[key])
+  if (part === 'body.query') return toText((body['query'] as Record<string, unknown> | undefined)?.[key])
   const properties = parameters.get('properties') ?? JSON.stringify(body['properties'] ?? {})
-  return asText((JSON.parse(properties) as Record<string, unknown>)[key])
+  return toText((JSON.parse(properties) as Record<string, unknown>)[key])
 }
 
 /** A value as the text of a query parameter. */
-export function asText(value: unknown): string {
+export function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-function split(place: Place): readonly [part: string, key: string] {
-  const dot = place.lastIndexOf('.')
-  return [place.slice(0, dot), place.slice(dot + 1)]
+function split(location: FactSourcePath): readonly [part: string, key: string] {
+  const dot = location.lastIndexOf('.')
+  return [location.slice(0, dot), location.slice(dot + 1)]
 }
 
-function isInBody(place: Place): boolean {
-  return place.startsWith('body.')
+function isInBody(location: FactSourcePath): boolean {
+  return location.startsWith('body.')
 }

@@ -10,10 +10,10 @@ import {
   type TestAuthority,
   type TestCertificate,
 } from '../identity/certificates.ts'
-import { refusalsCounted } from './counted.ts'
+import { countRefusals } from './counted.ts'
 import type { GatewaySetup } from './open-gateway.ts'
-import { openRaw } from './raw-connection.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { openRawConnection } from './raw-connection.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 const request = 'GET /v1/table HTTP/1.1\r\nhost: g\r\nconnection: close\r\n\r\n'
@@ -74,27 +74,27 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
   }
 
   it('requests are served over TLS 1.2 and 1.3, and over nothing older', async () => {
-    const { gateway } = await gatewayAndUpstream(withTls('none'))
+    const { gateway } = await startGatewayAndUpstream(withTls('none'))
     expect(gateway.url).toMatch(/^https:/)
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-      const answer = await overTls(gateway.url, { ca: own.cert, maxVersion: version, minVersion: version })
-      expect(answer).toEqual({ text: expect.stringMatching(/^HTTP\/1\.1 401 /), subject: 'first', version })
+      const response = await overTls(gateway.url, { ca: own.cert, maxVersion: version, minVersion: version })
+      expect(response).toEqual({ text: expect.stringMatching(/^HTTP\/1\.1 401 /), subject: 'first', version })
     }
     const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
     await expect(overTls(gateway.url, { ca: own.cert, ...old })).rejects.toThrow()
-    await eventually(async () => expect(await refusalsCounted(gateway, 'tls_handshake')).toBe(1))
+    await eventually(async () => expect(await countRefusals(gateway, 'tls_handshake')).toBe(1))
   })
 
   it('connections that never agree on TLS give way to others', async () => {
     const { adjust } = withTls('none')
-    const { gateway } = await gatewayAndUpstream({
+    const { gateway } = await startGatewayAndUpstream({
       adjust: async (settings, files) => {
         const adjusted = (await adjust?.(settings, files)) ?? settings
         const { timeouts, limits } = settings
         return { ...adjusted, timeouts, limits: { ...limits, maxConnections: 3 } }
       },
     })
-    const silent = Array.from({ length: 3 }, () => openRaw(gateway.url))
+    const silent = Array.from({ length: 3 }, () => openRawConnection(gateway.url))
     for (const { socket } of silent) if (socket.connecting) await once(socket, 'connect')
     for (let count = 0; count < 3; count += 1)
       expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
@@ -104,7 +104,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
     const live = { ...first, certFile: join(folder, 'live.pem'), keyFile: join(folder, 'live.key') }
     await copyFile(first.certFile, live.certFile)
     await copyFile(first.keyFile, live.keyFile)
-    const { gateway } = await gatewayAndUpstream(withTls('none', live))
+    const { gateway } = await startGatewayAndUpstream(withTls('none', live))
     await copyFile(second.certFile, live.certFile)
     expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
     await copyFile(second.keyFile, live.keyFile)
@@ -125,7 +125,7 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
     ['required', 'foreign', false],
     ['required', 'expired', false],
   ] as const)('where a certificate is %s, %s is served: %s', async (mode, offered, isServed) => {
-    const { gateway } = await gatewayAndUpstream(withTls(mode))
+    const { gateway } = await startGatewayAndUpstream(withTls(mode))
     const certificates = {
       none: undefined,
       good: () => own.issue('client', 'DNS:client'),
@@ -133,28 +133,28 @@ describe.skipIf(!hasOpenssl())('TLS from clients (skipped where there is no open
       expired: () => own.issue('late', 'DNS:client', { days: -1 }),
     }
     const client = await certificates[offered]?.()
-    const answer = overTls(gateway.url, {
+    const response = overTls(gateway.url, {
       ca: own.cert,
       ...(client && { cert: client.cert, key: client.key }),
     })
-    if (isServed) expect((await answer).text).toMatch(/^HTTP\/1\.1 401 /)
-    else await expect(answer).rejects.toThrow()
+    if (isServed) expect((await response).text).toMatch(/^HTTP\/1\.1 401 /)
+    else await expect(response).rejects.toThrow()
   })
 
   it('plain HTTP, garbage and silence on a TLS port are closed, and counted', async () => {
-    const { gateway } = await gatewayAndUpstream(withTls('none'))
+    const { gateway } = await startGatewayAndUpstream(withTls('none'))
     for (const bytes of [request, 'garbage\r\n', '']) {
-      const connection = openRaw(gateway.url)
+      const connection = openRawConnection(gateway.url)
       connection.write(bytes)
-      expect(await connection.end()).not.toMatch(/HTTP/)
+      expect(await connection.waitForEnd()).not.toMatch(/HTTP/)
     }
-    expect(await refusalsCounted(gateway, 'tls_handshake')).toBe(3)
+    expect(await countRefusals(gateway, 'tls_handshake')).toBe(3)
     expect(await overTls(gateway.url, { ca: own.cert })).toMatchObject({ subject: 'first' })
   })
 })
 
 it('TLS on a plain port is refused and counted by its name', async () => {
-  const { gateway } = await gatewayAndUpstream()
+  const { gateway } = await startGatewayAndUpstream()
   await expect(overTls(gateway.url.replace('http', 'https'), {})).rejects.toThrow()
-  await eventually(async () => expect(await refusalsCounted(gateway, 'tls_on_plain_port')).toBe(1))
+  await eventually(async () => expect(await countRefusals(gateway, 'tls_on_plain_port')).toBe(1))
 })

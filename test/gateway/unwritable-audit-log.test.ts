@@ -45,7 +45,7 @@ it.skipIf(process.platform === 'win32')(
     const change = () => send('/v1/table/orders/tags/create', large)
 
     await eventually(async () => expect((await change()).status).toBe(503))
-    const passed = upstream.arrivals.length
+    const passed = upstream.requests.length
     expect(passed).toBeGreaterThan(0)
     const refused = await change()
     expect(refused.headers.get('retry-after')).toBe('1')
@@ -54,7 +54,7 @@ it.skipIf(process.platform === 'win32')(
       code: 17,
       instance: refused.headers.get('x-request-id'),
     })
-    expect(upstream.arrivals).toHaveLength(passed)
+    expect(upstream.requests).toHaveLength(passed)
     expect((await send('/v1/table/orders/describe', {})).status).toBe(200)
 
     // A small record may fit in again, so that the log is found good until the next change.

@@ -1,11 +1,11 @@
 import { createHash, randomFillSync } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { valuesOf } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
-import { deferred, standstill } from './waiting.ts'
+import { getHeaderValues } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
+import { createDeferred, waitUntilStable } from './waiting.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const insert = '/v1/table/orders/insert'
 const mebibyte = 1024 * 1024
 
@@ -37,8 +37,8 @@ it.each(['in chunks', 'with a length'])('64 MiB %s reach the upstream byte for b
   })
   expect(answer).toMatchObject({ status: 200 })
   expect(received.digest('hex')).toBe(sent.digest('hex'))
-  const [arrival = { rawHeaders: [] }] = upstream.arrivals
-  expect([valuesOf(arrival, 'content-length'), valuesOf(arrival, 'transfer-encoding')]).toEqual(
+  const [arrival = { rawHeaders: [] }] = upstream.requests
+  expect([getHeaderValues(arrival, 'content-length'), getHeaderValues(arrival, 'transfer-encoding')]).toEqual(
     how === 'with a length' ? [[String(length)], []] : [[], ['chunked']],
   )
 })
@@ -48,7 +48,7 @@ it('an upload waits for a slow upstream, and memory does not grow with it', asyn
   const length = 512 * mebibyte
   let taken = 0
   let received = 0
-  const resume = deferred<() => void>()
+  const resume = createDeferred<() => void>()
   upstream.answering = (_arrival, response, request) => {
     // Counted only: what is recorded stays in memory.
     request.removeAllListeners('data').pause()
@@ -60,7 +60,7 @@ it('an upload waits for a slow upstream, and memory does not grow with it', asyn
   const answer = gateway.post(insert, { body: upload(length, (chunk) => (taken += chunk.length)) })
   const goOn = await resume.promise
   // The buffers of the kernel hold some megabytes.
-  expect(await standstill(() => taken, 300)).toBeLessThan(64 * mebibyte)
+  expect(await waitUntilStable(() => taken, 300)).toBeLessThan(64 * mebibyte)
   goOn()
   expect(await answer).toMatchObject({ status: 200 })
   expect(received).toBe(length)

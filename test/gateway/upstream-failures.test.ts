@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { expect, it, onTestFinished } from 'vitest'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
-import { answers, type Answering } from './recording-upstream.ts'
+import { respondWith, type RequestHandler } from './recording-upstream.ts'
 import { withUpstream } from './open-gateway.ts'
-import { gatewayAndUpstream, gatewayBefore } from './running-gateway.ts'
+import { startGatewayAndUpstream, startGatewayBefore } from './running-gateway.ts'
 
 const read = '/v1/table/orders/describe'
 const change = '/v1/table/orders/drop'
@@ -18,11 +18,11 @@ const impatient = withUpstream(({ timeouts }) => ({
   },
 }))
 
-function writes(bytes: string): Answering {
+function writes(bytes: string): RequestHandler {
   return (_arrival, response) => response.socket?.end(bytes)
 }
 
-it.each<[what: string, answering: Answering, status: number, says: RegExp]>([
+it.each<[what: string, answering: RequestHandler, status: number, says: RegExp]>([
   [
     'closes without an answer',
     (_arrival, response) => response.socket?.end(),
@@ -45,7 +45,7 @@ it.each<[what: string, answering: Answering, status: number, says: RegExp]>([
   ['breaks off in the head', writes('HTTP/1.1 200 OK\r\ncontent-le'), 502, /or closed the connection/],
   ['never answers', () => undefined, 504, /did not respond in time/],
 ])('an upstream that %s is answered as an error of the interface', async (_what, answering, status, says) => {
-  const { gateway, upstream } = await gatewayAndUpstream(impatient)
+  const { gateway, upstream } = await startGatewayAndUpstream(impatient)
   upstream.answering = answering
   for (const target of [read, change]) {
     expectError(await gateway.post(target), { kind: 'ServiceUnavailable', status, says })
@@ -53,7 +53,7 @@ it.each<[what: string, answering: Answering, status: number, says: RegExp]>([
 })
 
 it('an exchange ends after its time, however busy it is, and what became of a change is unknown', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, totalTimeoutMs: 300 } })),
   )
   upstream.answering = (_arrival, response) => {
@@ -69,7 +69,7 @@ it('an exchange ends after its time, however busy it is, and what became of a ch
 })
 
 it('a client that takes nothing of its answer for too long is cut off, and the upstream is free', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     withUpstream(({ timeouts }) => ({
       maxBulkConnections: 1,
       timeouts: { ...timeouts, sendTimeoutMs: 300 },
@@ -85,7 +85,7 @@ it('a client that takes nothing of its answer for too long is cut off, and the u
   }
   const { body } = await gateway.open('POST', '/v1/table/orders/query', { body: { k: 1 } })
   body.on('error', () => undefined)
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   // It has the only connection of its pool.
   expect(await gateway.post('/v1/table/orders/query', { body: {} })).toMatchObject({ status: 200 })
   await expect(body.arrayBuffer()).rejects.toThrow()
@@ -96,7 +96,7 @@ it('an upstream that is down is answered 502', async () => {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   server.close()
-  const gateway = await gatewayBefore(`http://127.0.0.1:${port}`)
+  const gateway = await startGatewayBefore(`http://127.0.0.1:${port}`)
   for (const target of [read, change]) {
     expectError(await gateway.post(target), { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' })
   }
@@ -108,7 +108,7 @@ it('an upstream that accepts connections and then says nothing is answered 504',
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const gateway = await gatewayBefore(
+  const gateway = await startGatewayBefore(
     `https://127.0.0.1:${port}`,
     withUpstream(({ timeouts }) => ({ timeouts: { ...timeouts, connectTimeoutMs: 300 } })),
   )
@@ -120,8 +120,8 @@ it('an upstream that accepts connections and then says nothing is answered 504',
 })
 
 it('an answer that breaks off after it has begun never looks whole', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(impatient)
-  const cuts: Answering[] = [
+  const { gateway, upstream } = await startGatewayAndUpstream(impatient)
+  const cuts: RequestHandler[] = [
     (_arrival, response) => response.writeHead(200).write('{"half":', () => response.destroy()),
     (_arrival, response) =>
       response.writeHead(200, { 'content-length': 100 }).write('{"half":', () => response.destroy()),
@@ -134,7 +134,7 @@ it('an answer that breaks off after it has begun never looks whole', async () =>
 })
 
 it('an answer to a change that breaks off is answered 502, since it is held back', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) =>
     response.writeHead(200).write('{"version":', () => response.destroy())
   expectError(await gateway.post(change), {
@@ -145,13 +145,13 @@ it('an answer to a change that breaks off is answered 502, since it is held back
 })
 
 it('an answer to a change that is larger than any should be is answered 502', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   upstream.answering = (_arrival, response) => response.writeHead(200).end(Buffer.alloc(17 * 1024 * 1024))
   expectError(await gateway.post(change), { kind: 'ServiceUnavailable', status: 502, says: 'too large' })
 })
 
 it('the gateway goes on when the upstream is there again', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   const good = upstream.answering
   upstream.answering = (_arrival, response) => response.socket?.destroy()
   expect(await gateway.post(read)).toMatchObject({ status: 502 })

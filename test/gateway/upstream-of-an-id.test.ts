@@ -19,7 +19,7 @@ async function whereLie(upstreams: readonly Lying[], ids: readonly string[][]): 
     })),
   )
   try {
-    return ids.map((id) => opened.of(id).name)
+    return ids.map((id) => opened.forId(id).name)
   } finally {
     opened.close()
   }

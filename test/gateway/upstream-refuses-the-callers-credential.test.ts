@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { expectError } from './expect-error.ts'
 import { withUpstream } from './open-gateway.ts'
-import { answers } from './recording-upstream.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { respondWith } from './recording-upstream.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 const refusal = { error: 'the key has expired\n\tat org.lance.Keys(/srv/x)', code: 16 }
 
 it('where the caller authenticates to the upstream, its 401 is the caller’s', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(withUpstream(() => ({ identity: 'original' })))
-  upstream.answering = answers(401, refusal)
+  const { gateway, upstream } = await startGatewayAndUpstream(withUpstream(() => ({ identity: 'original' })))
+  upstream.answering = respondWith(401, refusal)
   for (const target of ['/v1/table/t/describe', '/v1/table/t/drop']) {
     const response = await gateway.post(target)
     expectError(response, { kind: 'Unauthenticated', says: /^the key has expired$/ })
@@ -18,7 +18,7 @@ it('where the caller authenticates to the upstream, its 401 is the caller’s', 
     kind: 'Unauthenticated',
     says: /^the key has expired$/,
   })
-  upstream.answering = answers(407, refusal)
+  upstream.answering = respondWith(407, refusal)
   expectError(await gateway.post('/v1/table/t/describe'), {
     kind: 'ServiceUnavailable',
     status: 502,
@@ -27,8 +27,8 @@ it('where the caller authenticates to the upstream, its 401 is the caller’s', 
 })
 
 it('where the gateway does, it is a failure of the gateway', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
-  upstream.answering = answers(401, refusal)
+  const { gateway, upstream } = await startGatewayAndUpstream()
+  upstream.answering = respondWith(401, refusal)
   expectError(await gateway.post('/v1/table/t/describe'), {
     kind: 'ServiceUnavailable',
     status: 502,

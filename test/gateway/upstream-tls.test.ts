@@ -9,7 +9,7 @@ import type { UpstreamSettings } from '../../src/gateway/upstream/upstream-setti
 import { expectError } from './expect-error.ts'
 import { withUpstream } from './open-gateway.ts'
 import { startRecordingUpstream } from './recording-upstream.ts'
-import { gatewayBefore } from './running-gateway.ts'
+import { startGatewayBefore } from './running-gateway.ts'
 
 /** What an upstream or the gateway is like besides its certificate. */
 interface Setting {
@@ -68,7 +68,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
       ...more.server,
     })
     onTestFinished(() => upstream.close())
-    const gateway = await gatewayBefore(
+    const gateway = await startGatewayBefore(
       upstream.url,
       withUpstream(() => ({
         ...(authority !== undefined && { caFile: file(`${authority}.pem`) }),
@@ -90,13 +90,13 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
   it('a certificate of an authority that is configured is accepted', async () => {
     const { gateway, upstream } = await pair('good', 'own')
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
-    expect(upstream.arrivals).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(1)
   })
 
   it('the gateway shows a certificate of its own where it has one', async () => {
     const { gateway, upstream } = await mutual('client')
     expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
-    expect(upstream.arrivals).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(1)
   })
 
   it.each([undefined, 'foreign-client'])(
@@ -105,7 +105,7 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
       const { gateway, upstream } = await mutual(shown)
       const expected = { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' } as const
       expectError(await gateway.post('/v1/table/orders/describe'), expected)
-      expect(upstream.arrivals).toEqual([])
+      expect(upstream.requests).toEqual([])
     },
   )
 
@@ -147,6 +147,6 @@ describe.skipIf(!hasOpenssl())('TLS to the upstream (skipped where there is no o
     const expected = { kind: 'ServiceUnavailable', status: 502, says: 'the catalog' } as const
     expectError(await gateway.post('/v1/table/orders/describe'), expected)
     expectError(await gateway.post('/v1/table/orders/insert', { body: 'ARROW' }), expected)
-    expect(upstream.arrivals).toEqual([])
+    expect(upstream.requests).toEqual([])
   })
 })

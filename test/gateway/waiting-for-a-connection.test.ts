@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import type { ServerResponse } from 'node:http'
 import { ofKind, recordsOf } from '../audit/entries.ts'
 import { expectError } from './expect-error.ts'
-import { everythingForTwo, withUpstream, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { allowEverythingForTwo, withUpstream, type GatewaySetup, type TestedGateway } from './open-gateway.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 import { eventually } from './waiting.ts'
 
 const query = '/v1/table/orders/query'
@@ -24,14 +24,14 @@ function narrow(maxPendingRequests: number, waitMs = 60_000): GatewaySetup {
 
 /** An upstream that keeps requests until it is told to answer the next. */
 async function patientPair(setup: GatewaySetup) {
-  const { gateway, upstream } = await gatewayAndUpstream(setup)
-  const kept: ServerResponse[] = []
-  upstream.answering = (_arrival, response) => kept.push(response)
-  const answerNext = async (): Promise<void> => {
-    await eventually(() => expect(kept).not.toHaveLength(0))
-    kept.shift()?.end('{}')
+  const { gateway, upstream } = await startGatewayAndUpstream(setup)
+  const retained: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => retained.push(response)
+  const responseNext = async (): Promise<void> => {
+    await eventually(() => expect(retained).not.toHaveLength(0))
+    retained.shift()?.end('{}')
   }
-  return { gateway, upstream, answerNext }
+  return { gateway, upstream, answerNext: responseNext }
 }
 
 /** Waits until that many requests of a pool are pending. */
@@ -45,36 +45,40 @@ function untilWaiting(gateway: TestedGateway, count: number, pool: 'small' | 'bu
 }
 
 it('requests beyond the connections wait, and are sent in the order in which they came', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(8))
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
   const pending = []
   for (let count = 0; count < 4; count += 1) {
     pending.push(gateway.post(`/v1/table/orders-${count}/describe`))
     await untilWaiting(gateway, count, 'small')
   }
-  expect(upstream.arrivals).toHaveLength(1)
-  for (const answer of pending) {
-    await answerNext()
-    expect(await answer).toMatchObject({ status: 200 })
+  expect(upstream.requests).toHaveLength(1)
+  for (const response of pending) {
+    await responseNext()
+    expect(await response).toMatchObject({ status: 200 })
   }
-  expect(upstream.arrivals.map(({ target }) => target)).toEqual(
+  expect(upstream.requests.map(({ target }) => target)).toEqual(
     [0, 1, 2, 3].map((count) => `/v1/table/orders-${count}/describe`),
   )
 })
 
 it('small requests do not wait for those whose body streams, nor these for them', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(8))
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
   const pending = [query, query, describe, describe].map((target) => gateway.post(target, { body: {} }))
   await untilWaiting(gateway, 1, 'bulk')
   await untilWaiting(gateway, 1, 'small')
-  expect(new Set(upstream.arrivals.map(({ target }) => target))).toEqual(new Set([query, describe]))
-  for (const _ of pending) await answerNext()
-  for (const answer of pending) expect(await answer).toMatchObject({ status: 200 })
+  expect(new Set(upstream.requests.map(({ target }) => target))).toEqual(new Set([query, describe]))
+  for (const _ of pending) await responseNext()
+  for (const response of pending) expect(await response).toMatchObject({ status: 200 })
 })
 
 it('a slot that is released goes to the principal that holds the fewest, whoever came first', async () => {
-  const { gateway, upstream, answerNext } = await patientPair({
+  const {
+    gateway,
+    upstream,
+    answerNext: responseNext,
+  } = await patientPair({
     ...withUpstream(() => ({ maxBulkConnections: 2, maxPendingRequests: 16 })),
-    ...everythingForTwo,
+    ...allowEverythingForTwo,
   })
   const inTurn = []
   for (const [index, as] of ['mallory', 'mallory', 'mallory', 'dev', 'dev'].entries()) {
@@ -82,9 +86,9 @@ it('a slot that is released goes to the principal that holds the fewest, whoever
     // Alone, a principal may hold one of two.
     await untilWaiting(gateway, [0, 1, 2, 2, 3][index] ?? 0, 'bulk')
   }
-  for (const _ of inTurn) await answerNext()
-  for (const answer of inTurn) expect(await answer).toMatchObject({ status: 200 })
-  expect(upstream.arrivals.map(({ target }) => target.split('/')[3])).toEqual([
+  for (const _ of inTurn) await responseNext()
+  for (const response of inTurn) expect(await response).toMatchObject({ status: 200 })
+  expect(upstream.requests.map(({ target }) => target.split('/')[3])).toEqual([
     'mallory-0',
     'dev-3',
     'mallory-1',
@@ -94,7 +98,7 @@ it('a slot that is released goes to the principal that holds the fewest, whoever
 })
 
 it('when as many wait as may, the next is told at once to come again, and leaves nothing', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(1))
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(1))
   const served = [gateway.post(query, { body: {} })]
   await untilWaiting(gateway, 0)
   served.push(gateway.post(query, { body: {} }))
@@ -104,37 +108,37 @@ it('when as many wait as may, the next is told at once to come again, and leaves
     expectError(refused, { kind: 'ServiceUnavailable', says: 'the catalog is busy' })
     expect(refused.headers['retry-after']).toBe('1')
   }
-  await answerNext()
-  await answerNext()
-  for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
-  expect(upstream.arrivals).toHaveLength(2)
+  await responseNext()
+  await responseNext()
+  for (const response of served) expect(await response).toMatchObject({ status: 200 })
+  expect(upstream.requests).toHaveLength(2)
   const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
   expect(outcomes).toMatchObject([{ result: 'failed' }])
 })
 
 it('a request waits no longer than it may', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(8, 100))
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8, 100))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)
   expectError(await gateway.post(query, { body: {} }), { kind: 'ServiceUnavailable', says: 'busy' })
-  await answerNext()
+  await responseNext()
   expect(await first).toMatchObject({ status: 200 })
-  expect(upstream.arrivals).toHaveLength(1)
+  expect(upstream.requests).toHaveLength(1)
 })
 
 it('a client that leaves while its request waits is forgotten; its change was never made', async () => {
-  const { gateway, upstream, answerNext } = await patientPair(narrow(8))
+  const { gateway, upstream, answerNext: responseNext } = await patientPair(narrow(8))
   const first = gateway.post(query, { body: {} })
   await untilWaiting(gateway, 0)
   const leave = new AbortController()
   const left = sendings.map(([target, body]) => gateway.post(target, { body, signal: leave.signal }))
   await untilWaiting(gateway, 2)
   leave.abort()
-  for (const answer of left) await expect(answer).rejects.toThrow()
+  for (const response of left) await expect(response).rejects.toThrow()
   await untilWaiting(gateway, 0)
-  await answerNext()
+  await responseNext()
   expect(await first).toMatchObject({ status: 200 })
-  expect(upstream.arrivals.map(({ target }) => target)).toEqual([query])
+  expect(upstream.requests.map(({ target }) => target)).toEqual([query])
   await eventually(async () => {
     const outcomes = ofKind(await recordsOf(gateway.auditFolder), 'outcome')
     expect(outcomes).toMatchObject([{ result: 'failed', details: { reason: 'ClientDisconnected' } }])

@@ -8,7 +8,7 @@ export interface Deferred<Value> {
 }
 
 /** Promise.withResolvers, which Node 20 does not have. */
-export function deferred<Value = undefined>(): Deferred<Value> {
+export function createDeferred<Value = undefined>(): Deferred<Value> {
   let resolve: ((value: Value) => void) | undefined
   const promise = new Promise<Value>((settle) => (resolve = settle))
   return { promise, resolve: (value) => resolve?.(value) }
@@ -20,7 +20,7 @@ export function eventually<Value>(attempt: () => Value | Promise<Value>): Promis
 }
 
 /** Resolves with a number that grew, when it has not grown for that many milliseconds. */
-export async function standstill(read: () => number, quietMs: number): Promise<number> {
+export async function waitUntilStable(read: () => number, quietMs: number): Promise<number> {
   for (let before = -1; ; await pause(quietMs)) {
     const now = read()
     if (now === before && now > 0) return now

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
-import { everything } from './open-gateway.ts'
-import { answers } from './recording-upstream.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { allowEverything } from './open-gateway.ts'
+import { respondWith } from './recording-upstream.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['ann'],
   policies: [
-    everything,
+    allowEverything,
     {
       name: 'lake',
       namespace: ['lake'],
@@ -37,14 +37,14 @@ const shared = sharedGateway({
 })
 
 it('a listing shows a table to a caller who may describe another branch than main', async () => {
-  shared.upstream.answering = answers(200, { tables: ['orders'] })
+  shared.upstream.answering = respondWith(200, { tables: ['orders'] })
   const list = await shared.gateway.get('/v1/namespace/lake/table/list', { as: 'ann' })
   expect(list.json).toMatchObject({ tables: ['orders'] })
-  shared.upstream.answering = answers(200, { tables: ['lake$orders', 'other$orders'] })
+  shared.upstream.answering = respondWith(200, { tables: ['lake$orders', 'other$orders'] })
   expect((await shared.gateway.get('/v1/table', { as: 'ann' })).json).toMatchObject({
     tables: ['lake$orders'],
   })
-  shared.upstream.answering = answers(200, {})
+  shared.upstream.answering = respondWith(200, {})
   const describe = (body: object) =>
     shared.gateway.post('/v1/table/lake$orders/describe', { as: 'ann', body })
   expect((await describe({ branch: 'ci/x' })).status).toBe(200)
@@ -57,6 +57,6 @@ it.each(['/v1/namespace/labelled$n/create', '/v1/table/labelled$t/declare', '/v1
     const send = (env: string) => shared.gateway.post(target, { as: 'ann', body: { properties: { env } } })
     expect((await send('dev')).status).toBe(200)
     expect((await send('prod')).status).toBe(403)
-    expect(shared.upstream.arrivals).toHaveLength(1)
+    expect(shared.upstream.requests).toHaveLength(1)
   },
 )

@@ -6,8 +6,8 @@ import { expect, it } from 'vitest'
 import type { AssertionSettings } from '../../src/identity/assertion-settings.ts'
 import { claimsWith, makeIssuerKey, signed } from '../identity/forged-tokens.ts'
 import type { GatewaySetup } from './open-gateway.ts'
-import { valuesOf, type Arrival } from './recording-upstream.ts'
-import { gatewayAndUpstream } from './running-gateway.ts'
+import { getHeaderValues, type ReceivedRequest } from './recording-upstream.ts'
+import { startGatewayAndUpstream } from './running-gateway.ts'
 
 const describeOrders = '/v1/table/prod$orders/describe'
 const signer = makeIssuerKey('ES256', 'one')
@@ -28,14 +28,14 @@ const policies = [
   },
 ]
 
-interface Told {
+interface Reported {
   readonly identity: 'none' | 'original' | 'assertion'
   readonly assertion?: Partial<AssertionSettings>
   readonly published?: readonly KeyObject[]
   readonly multipleCredentials?: 'bearer'
 }
 
-function setup({ identity, assertion, published = [], multipleCredentials }: Told): GatewaySetup {
+function setup({ identity, assertion, published = [], multipleCredentials }: Reported): GatewaySetup {
   return {
     policies,
     async adjust(settings, folder) {
@@ -80,44 +80,44 @@ function pem(key: KeyObject): string {
 }
 
 /** The headers of that kind that came with the last request. */
-function credentialsOf(arrivals: readonly Arrival[]): Record<string, string[]> {
+function credentialsOf(arrivals: readonly ReceivedRequest[]): Record<string, string[]> {
   const arrival = arrivals.at(-1)
   const names = ['x-api-key', 'authorization', 'x-catalog-assertion']
   return Object.fromEntries(
     names.flatMap((name) => {
-      const values = arrival === undefined ? [] : valuesOf(arrival, name)
+      const values = arrival === undefined ? [] : getHeaderValues(arrival, name)
       return values.length === 0 ? [] : [[name, values]]
     }),
   )
 }
 
 it('nothing, unless it is told to', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(setup({ identity: 'none' }))
+  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'none' }))
   await gateway.post(describeOrders)
   await gateway.post(describeOrders, { as: null, headers: { authorization: token() } })
-  expect(upstream.arrivals).toHaveLength(2)
-  for (const arrival of upstream.arrivals) expect(credentialsOf([arrival])).toEqual({})
+  expect(upstream.requests).toHaveLength(2)
+  for (const arrival of upstream.requests) expect(credentialsOf([arrival])).toEqual({})
 })
 
 it('the original credential, and only the one that was verified', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     setup({ identity: 'original', multipleCredentials: 'bearer' }),
   )
   await gateway.post(describeOrders)
-  expect(credentialsOf(upstream.arrivals)).toEqual({ 'x-api-key': [gateway.key('dev')] })
+  expect(credentialsOf(upstream.requests)).toEqual({ 'x-api-key': [gateway.key('dev')] })
   const authorization = token()
   await gateway.post(describeOrders, { as: null, headers: { authorization } })
-  expect(credentialsOf(upstream.arrivals)).toEqual({ authorization: [authorization] })
+  expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
   // The key is not looked at, since the token takes precedence: it could be anybody's.
   await gateway.post(describeOrders, { headers: { 'x-api-key': 'not-verified', authorization } })
-  expect(credentialsOf(upstream.arrivals)).toEqual({ authorization: [authorization] })
+  expect(credentialsOf(upstream.requests)).toEqual({ authorization: [authorization] })
 })
 
 it('an assertion that it can verify by the published keys: who, what, and for how long', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(setup({ identity: 'assertion' }))
+  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'assertion' }))
   const headers = { authorization: token(), 'x-request-id': 'request-7' }
   await gateway.post(describeOrders, { as: null, headers })
-  const { 'x-catalog-assertion': [assertion = ''] = [], ...others } = credentialsOf(upstream.arrivals)
+  const { 'x-catalog-assertion': [assertion = ''] = [], ...others } = credentialsOf(upstream.requests)
   expect(others).toEqual({})
   const claims = await verify(gateway.url, assertion)
   expect(claims).toEqual({
@@ -135,34 +135,34 @@ it('an assertion that it can verify by the published keys: who, what, and for ho
 })
 
 it('an assertion for a change, too, and in another header where that is configured', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(
+  const { gateway, upstream } = await startGatewayAndUpstream(
     setup({ identity: 'assertion', assertion: { header: 'authorization', lifetimeSeconds: 5 } }),
   )
   await gateway.post('/v1/table/prod$orders/drop', { body: {} })
-  const { authorization: [header = ''] = [] } = credentialsOf(upstream.arrivals)
+  const { authorization: [header = ''] = [] } = credentialsOf(upstream.requests)
   const claims = await verify(gateway.url, header.replace(/^Bearer /, ''))
   expect(claims).toMatchObject({ sub: 'dev', operation: 'DropTable', exp: (claims.iat ?? 0) + 5 })
 })
 
 it.each(['x-catalog-assertion', 'X-Catalog-Assertion'])('no caller can send %s', async (name) => {
   for (const identity of ['none', 'original'] as const) {
-    const { gateway, upstream } = await gatewayAndUpstream(setup({ identity }))
+    const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity }))
     await gateway.post(describeOrders, { headers: { [name]: 'forged' } })
-    expect(upstream.arrivals).toHaveLength(1)
-    expect(credentialsOf(upstream.arrivals)['x-catalog-assertion']).toBeUndefined()
+    expect(upstream.requests).toHaveLength(1)
+    expect(credentialsOf(upstream.requests)['x-catalog-assertion']).toBeUndefined()
   }
 })
 
 it('nor a header that could be taken for it', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream(setup({ identity: 'assertion' }))
+  const { gateway, upstream } = await startGatewayAndUpstream(setup({ identity: 'assertion' }))
   await gateway.post(describeOrders, { headers: { x_catalog_assertion: 'forged' } })
-  expect(upstream.arrivals).toHaveLength(1)
-  expect(upstream.arrivals.flatMap((arrival) => valuesOf(arrival, 'x_catalog_assertion'))).toEqual([])
+  expect(upstream.requests).toHaveLength(1)
+  expect(upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'x_catalog_assertion'))).toEqual([])
 })
 
 it('while keys are exchanged, two are published, and no private part of either', async () => {
   const [next, before] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')]
-  const { gateway } = await gatewayAndUpstream(
+  const { gateway } = await startGatewayAndUpstream(
     setup({ identity: 'assertion', published: [next.privateKey, before.publicKey] }),
   )
   const { keys } = await publishedKeys(gateway.url)
@@ -180,20 +180,20 @@ it.each([
   ['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey],
   ['EC', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey],
 ])('a key of %s stops the start', async (_what, make) => {
-  const starting = gatewayAndUpstream(setup({ identity: 'assertion', published: [make()] }))
+  const starting = startGatewayAndUpstream(setup({ identity: 'assertion', published: [make()] }))
   await expect(starting).rejects.toThrow('expected an Ed25519 key')
 })
 
 it('where nothing is signed, nothing is published', async () => {
-  const { gateway } = await gatewayAndUpstream()
+  const { gateway } = await startGatewayAndUpstream()
   expect((await gateway.get('/.well-known/jwks.json', { as: null })).status).toBe(404)
 })
 
 async function publishedKeys(url: string): Promise<JSONWebKeySet> {
-  const answer = await fetch(`${url}/.well-known/jwks.json`)
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
-  return (await answer.json()) as JSONWebKeySet
+  const response = await fetch(`${url}/.well-known/jwks.json`)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+  return (await response.json()) as JSONWebKeySet
 }
 
 async function verify(url: string, assertion: string): Promise<JWTPayload> {

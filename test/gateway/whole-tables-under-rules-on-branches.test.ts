@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { WrittenPolicy, WrittenRequirement, WrittenRule } from '../policy/written-policy.ts'
 import { expectError } from './expect-error.ts'
-import { everything } from './open-gateway.ts'
-import { sharedGateway } from './running-gateway.ts'
+import { allowEverything } from './open-gateway.ts'
+import { useSharedGateway } from './running-gateway.ts'
 
 // A change of a whole table touches every branch, so a rule on branches denies it unless the rule names it.
 
@@ -163,10 +163,10 @@ const subjects = { users: ['ci'] }
 const anything: WrittenRule = { id: 'all', effect: 'allow', subjects, operations: ['all'] }
 const list = (names: readonly string[]): string => JSON.stringify(names)
 const required =
-  (demand: Partial<WrittenRequirement>): Form['policy'] =>
+  (requirement: Partial<WrittenRequirement>): Form['policy'] =>
   (names) => ({
     commits: {
-      require: [{ id: 'demand', ...demand, ...(names.length > 0 && { allowWholeTable: names }) }],
+      require: [{ id: 'demand', ...requirement, ...(names.length > 0 && { allowWholeTable: names }) }],
     },
     rules: [anything],
   })
@@ -205,10 +205,10 @@ const forms: Readonly<Record<string, Form>> = {
 const strict = (form: string): string => `strict-${form}`
 const naming = (form: string, index: number): string => `naming-${form}-${index}`
 
-const shared = sharedGateway({
+const shared = useSharedGateway({
   users: ['ci'],
   policies: [
-    everything,
+    allowEverything,
     {
       name: 'reads-any',
       namespace: [],
@@ -231,7 +231,7 @@ async function send({ path, body }: Pick<Change, 'path' | 'body'>, namespace: st
     as: 'ci',
     ...(body && { body: body(namespace) }),
   })
-  return { response, arrived: shared.upstream.arrivals.splice(0).length }
+  return { response, arrived: shared.upstream.requests.splice(0).length }
 }
 
 const allForms = Object.keys(forms)

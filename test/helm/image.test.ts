@@ -116,7 +116,7 @@ async function run(stage: readonly Step[], other = projectFolder): Promise<strin
 
 /** As COPY does: into a folder where the target ends in a slash, and else as the target. */
 async function copy(source: string, target: string): Promise<void> {
-  const place = target.endsWith('/') ? join(target, source.split('/').at(-1) ?? '') : target
-  await mkdir(dirname(place), { recursive: true })
-  await cp(source, place, { recursive: true, verbatimSymlinks: true })
+  const location = target.endsWith('/') ? join(target, source.split('/').at(-1) ?? '') : target
+  await mkdir(dirname(location), { recursive: true })
+  await cp(source, location, { recursive: true, verbatimSymlinks: true })
 }

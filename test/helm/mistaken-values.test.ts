@@ -29,7 +29,7 @@ describe.skipIf(helms.length === 0)('values', () => {
       httpRoute: { enabled: true },
       catalog: { enabled: true, replicaCount: 2 },
     })
-    for (const told of [
+    for (const reported of [
       'config.audit.modes.commit is strict',
       'config.audit.modes.data is durable',
       'expected pageTokens.existingSecret',
@@ -40,7 +40,7 @@ describe.skipIf(helms.length === 0)('values', () => {
       'several catalogs cannot share SQLite',
       'several catalogs need the same tables',
     ]) {
-      expect(refusal).toContain(told)
+      expect(refusal).toContain(reported)
     }
     expect(refusal).not.toContain('modes.admin')
   })
@@ -61,7 +61,7 @@ describe.skipIf(helms.length === 0)('values', () => {
       service: { port: 0 },
       apiKeys: { existingSecret: 'Not A Name' },
     })
-    for (const told of [
+    for (const reported of [
       'replicas',
       'registry',
       'tokn',
@@ -70,7 +70,7 @@ describe.skipIf(helms.length === 0)('values', () => {
       'service',
       'apiKeys',
     ]) {
-      expect(refusal).toContain(told)
+      expect(refusal).toContain(reported)
     }
   })
 })

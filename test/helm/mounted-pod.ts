@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createKey } from '../../src/identity/api-key-store.ts'
-import { readOrMakePepper } from '../../src/identity/pepper.ts'
+import { readOrCreatePepper } from '../../src/identity/pepper.ts'
 import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
 import { podsOf, type Container, type Manifest, type PodSpec } from './chart.ts'
 
@@ -91,7 +91,7 @@ const configMapsOfOthers: Contents = {
 export async function secretsOf(folder: string): Promise<Contents> {
   const store = join(folder, 'keys.yaml')
   const pepper = join(folder, 'pepper')
-  const { text: key } = await createKey(store, await readOrMakePepper(pepper), {
+  const { text: key } = await createKey(store, await readOrCreatePepper(pepper), {
     principal: 'ada',
     groups: [],
   })

@@ -6,7 +6,7 @@ const pods = valuesNames.flatMap((name) =>
 )
 
 it.each(pods)('the pod %s meets the profile "restricted", and more', (_name, pod) => {
-  expect(faultsOf(pod)).toEqual([])
+  expect(errorsOf(pod)).toEqual([])
 })
 
 it('gateways, catalogs and the test of a release are among the pods', () => {
@@ -21,7 +21,7 @@ it('a pod without a security context would be found', () => {
     volumes: [{ name: 'host', hostPath: { path: '/' } }],
     hostNetwork: true,
   }
-  expect(faultsOf(pod)).toEqual([
+  expect(errorsOf(pod)).toEqual([
     'hostNetwork',
     'may run as root',
     'a user of the system',
@@ -48,10 +48,10 @@ const volumeKinds = [
 ]
 
 /** Where the pod goes beyond the profile `restricted` of Pod Security Standards, or beyond what the chart promises. */
-function faultsOf(pod: PodSpec): string[] {
+function errorsOf(pod: PodSpec): string[] {
   const { securityContext = {}, containers, initContainers = [], volumes = [] } = pod
-  const faults: string[] = []
-  const mustBe = (isSo: boolean, fault: string): void => void (isSo || faults.push(fault))
+  const errors: string[] = []
+  const mustBe = (isSo: boolean, error: string): void => void (isSo || errors.push(error))
   for (const shared of ['hostNetwork', 'hostPID', 'hostIPC']) mustBe(!(shared in pod), shared)
   mustBe(securityContext['runAsNonRoot'] === true, 'may run as root')
   mustBe(Number(securityContext['runAsUser'] ?? 0) >= 1000, 'a user of the system')
@@ -64,18 +64,18 @@ function faultsOf(pod: PodSpec): string[] {
       `the volume ${name}`,
     )
   }
-  for (const container of [...containers, ...initContainers]) faults.push(...faultsOfContainer(container))
-  return faults
+  for (const container of [...containers, ...initContainers]) errors.push(...errorsOfContainer(container))
+  return errors
 }
 
-function faultsOfContainer({ name, securityContext = {}, ports = [] }: Container): string[] {
+function errorsOfContainer({ name, securityContext = {}, ports = [] }: Container): string[] {
   const { capabilities, ...rest } = securityContext
-  const faults = ports
+  const errors = ports
     .filter(({ hostPort }) => hostPort !== undefined)
     .map(() => `${name}: a port of the host`)
   const wanted = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true }
-  for (const [key, value] of Object.entries(wanted)) if (rest[key] !== value) faults.push(`${name}: ${key}`)
-  if (rest['privileged'] === true) faults.push(`${name}: privileged`)
-  if (JSON.stringify(capabilities) !== '{"drop":["ALL"]}') faults.push(`${name}: capabilities`)
-  return faults
+  for (const [key, value] of Object.entries(wanted)) if (rest[key] !== value) errors.push(`${name}: ${key}`)
+  if (rest['privileged'] === true) errors.push(`${name}: privileged`)
+  if (JSON.stringify(capabilities) !== '{"drop":["ALL"]}') errors.push(`${name}: capabilities`)
+  return errors
 }

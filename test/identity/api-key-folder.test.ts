@@ -3,7 +3,13 @@ import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createKey } from '../../src/identity/api-key-store.ts'
-import { apiKey, eventually, makeFolder, openAuthenticator, reason } from './authenticating.ts'
+import {
+  authenticateApiKey,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+} from './authenticating.ts'
 
 const pepper = randomBytes(32)
 
@@ -36,13 +42,13 @@ it('its files are read together, and followed when they are exchanged', async ()
   const [sales, research, later] = [await oneKey('sales'), await oneKey('research'), await oneKey('later')]
   await publish({ 'sales.yaml': sales.stored, 'research.yml': research.stored, 'notes.txt': 'no keys' })
   const authenticator = await openAuthenticator({ apiKeys: { file: mount, pepper } })
-  expect((await apiKey(authenticator, sales.text)).name).toBe('sales')
-  expect((await apiKey(authenticator, research.text)).name).toBe('research')
+  expect((await authenticateApiKey(authenticator, sales.text)).name).toBe('sales')
+  expect((await authenticateApiKey(authenticator, research.text)).name).toBe('research')
   expect(authenticator.status().apiKeys).toEqual({ keys: 2, outdated: false })
 
   await publish({ 'sales.yaml': later.stored, 'research.yml': research.stored })
-  await eventually(() => apiKey(authenticator, later.text))
-  expect(await reason(apiKey(authenticator, sales.text))).toBe('unknown_api_key')
+  await eventually(() => authenticateApiKey(authenticator, later.text))
+  expect(await captureReason(authenticateApiKey(authenticator, sales.text))).toBe('unknown_api_key')
 })
 
 it('faults of all its files are told at once, and one key in two files is a fault', async () => {

@@ -4,7 +4,13 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createKey, revokeKey, type NewKey } from '../../src/identity/api-key-store.ts'
 import type { AuthenticatorOptions } from '../../src/identity/authenticate.ts'
-import { apiKey, eventually, makeFolder, openAuthenticator, reason } from './authenticating.ts'
+import {
+  authenticateApiKey,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+} from './authenticating.ts'
 
 const pepper = randomBytes(32)
 const loader: NewKey = { principal: 'loader', groups: ['writers', 'eu'] }
@@ -19,7 +25,7 @@ async function makeStore(request: Partial<NewKey> = {}) {
 
 it('a key names its principal', async () => {
   const { text, key, options } = await makeStore()
-  expect(await apiKey(await openAuthenticator(options), text)).toEqual({
+  expect(await authenticateApiKey(await openAuthenticator(options), text)).toEqual({
     name: 'loader',
     method: 'api-key',
     groups: new Set(['writers', 'eu']),
@@ -39,9 +45,9 @@ it('keys that were never issued', async () => {
   const { file, text, key, options } = await makeStore()
   const authenticator = await openAuthenticator(options)
   const { text: other } = await createKey(join(file, '..', 'other.yaml'), pepper, loader)
-  expect(await reason(apiKey(authenticator, other))).toBe('unknown_api_key')
+  expect(await captureReason(authenticateApiKey(authenticator, other))).toBe('unknown_api_key')
   for (const broken of ['', 'x', text.slice(0, -1), ` ${text}`, `${text}\n`, text.replace('cgk', 'CGK')]) {
-    expect(await reason(apiKey(authenticator, broken))).toBe('malformed_api_key')
+    expect(await captureReason(authenticateApiKey(authenticator, broken))).toBe('malformed_api_key')
   }
   expect(key.hash).not.toContain(text.split('_')[2])
 })
@@ -49,7 +55,7 @@ it('keys that were never issued', async () => {
 it('another pepper refuses', async () => {
   const { file, text } = await makeStore()
   const authenticator = await openAuthenticator({ apiKeys: { file, pepper: randomBytes(32) } })
-  expect(await reason(apiKey(authenticator, text))).toBe('wrong_api_key_secret')
+  expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('wrong_api_key_secret')
 })
 
 it('a short pepper is refused', async () => {
@@ -63,21 +69,23 @@ it('a key expires', async () => {
   const { text, options } = await makeStore({ expiresAt })
   let time = Date.now()
   const authenticator = await openAuthenticator({ ...options, now: () => time })
-  await apiKey(authenticator, text)
+  await authenticateApiKey(authenticator, text)
   time = expiresAt.getTime()
-  expect(await reason(apiKey(authenticator, text))).toBe('expired_api_key')
+  expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('expired_api_key')
 })
 
 it('rotation: a second key of the same principal, then the first is revoked', async () => {
   const { file, text, key, options } = await makeStore()
   const authenticator = await openAuthenticator(options)
   const second = await createKey(file, pepper, loader)
-  await eventually(() => apiKey(authenticator, second.text))
-  expect((await apiKey(authenticator, text)).name).toBe('loader')
+  await eventually(() => authenticateApiKey(authenticator, second.text))
+  expect((await authenticateApiKey(authenticator, text)).name).toBe('loader')
 
   await revokeKey(file, key.id)
-  await eventually(async () => expect(await reason(apiKey(authenticator, text))).toBe('revoked_api_key'))
-  expect((await apiKey(authenticator, second.text)).name).toBe('loader')
+  await eventually(async () =>
+    expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('revoked_api_key'),
+  )
+  expect((await authenticateApiKey(authenticator, second.text)).name).toBe('loader')
 })
 
 it('a store that turns bad leaves the last good keys in force', async () => {
@@ -89,21 +97,24 @@ it('a store that turns bad leaves the last good keys in force', async () => {
   })
   await writeFile(file, 'keys: {')
   await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 1, outdated: true }))
-  await apiKey(authenticator, text)
+  await authenticateApiKey(authenticator, text)
   expect(String(failures[0])).toContain(`${file}:1: `)
 
   await writeFile(file, 'keys: []')
   await eventually(() => expect(authenticator.status().apiKeys).toEqual({ keys: 0, outdated: false }))
-  expect(await reason(apiKey(authenticator, text))).toBe('unknown_api_key')
+  expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('unknown_api_key')
 })
 
 it('the development key, beside the store', async () => {
   const { text, options } = await makeStore()
   const staticKey = { text: 'dev-key-1', principal: 'dev', groups: ['everything'] }
   const authenticator = await openAuthenticator({ ...options, staticKey })
-  expect(await apiKey(authenticator, 'dev-key-1')).toMatchObject({ name: 'dev', credentialId: 'static' })
-  expect((await apiKey(authenticator, text)).name).toBe('loader')
-  expect(await reason(apiKey(authenticator, 'dev-key-2'))).toBe('malformed_api_key')
+  expect(await authenticateApiKey(authenticator, 'dev-key-1')).toMatchObject({
+    name: 'dev',
+    credentialId: 'static',
+  })
+  expect((await authenticateApiKey(authenticator, text)).name).toBe('loader')
+  expect(await captureReason(authenticateApiKey(authenticator, 'dev-key-2'))).toBe('malformed_api_key')
 })
 
 it.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long', ''])(
@@ -116,7 +127,7 @@ it.each(['short', 'with space in it', 'tab\there-and-long', 'umlaut-ä-and-long'
 
 it('no keys at all', async () => {
   const { text } = await makeStore()
-  expect(await reason(apiKey(await openAuthenticator({}), text))).toBe('unknown_api_key')
+  expect(await captureReason(authenticateApiKey(await openAuthenticator({}), text))).toBe('unknown_api_key')
 })
 
 it('a key that begins later', async () => {
@@ -124,7 +135,7 @@ it('a key that begins later', async () => {
   const { text, options } = await makeStore({ notBefore })
   let time = notBefore.getTime() - 1
   const authenticator = await openAuthenticator({ ...options, now: () => time })
-  expect(await reason(apiKey(authenticator, text))).toBe('api_key_not_yet_valid')
+  expect(await captureReason(authenticateApiKey(authenticator, text))).toBe('api_key_not_yet_valid')
   time = notBefore.getTime()
-  expect((await apiKey(authenticator, text)).name).toBe('loader')
+  expect((await authenticateApiKey(authenticator, text)).name).toBe('loader')
 })

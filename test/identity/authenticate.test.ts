@@ -3,7 +3,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKey, revokeKey } from '../../src/identity/api-key-store.ts'
 import type { Authenticator } from '../../src/identity/authenticate.ts'
-import { apiKey, bearer, makeFolder, openAuthenticator, reason, refusal } from './authenticating.ts'
+import {
+  authenticateApiKey,
+  authenticateBearer,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+  captureError,
+} from './authenticating.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
 
 const challenge = 'Bearer realm="catalog-gateway"'
@@ -26,7 +33,7 @@ async function authenticate(
 
 it('no credential is 401 with a bare challenge', async () => {
   const authenticator = await openAuthenticator({})
-  expect(await refusal(authenticate(authenticator, undefined, undefined))).toMatchObject({
+  expect(await captureError(authenticate(authenticator, undefined, undefined))).toMatchObject({
     status: 401,
     code: 16,
     reason: 'missing_credential',
@@ -47,7 +54,7 @@ it.each([
   ',',
 ])('Authorization "%s" cannot be read: 400', async (authorization) => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
-  expect(await refusal(authenticate(authenticator, undefined, authorization))).toMatchObject({
+  expect(await captureError(authenticate(authenticator, undefined, authorization))).toMatchObject({
     status: 400,
     code: 13,
     reason: 'malformed_authorization',
@@ -59,7 +66,7 @@ it.each(['Basic YTpi', 'Digest a="b"', 'Negotiate', 'BearerX abc'])(
   'scheme of "%s": 401',
   async (authorization) => {
     const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
-    expect(await refusal(authenticate(authenticator, undefined, authorization))).toMatchObject({
+    expect(await captureError(authenticate(authenticator, undefined, authorization))).toMatchObject({
       status: 401,
       reason: 'unsupported_scheme',
       headers: { 'www-authenticate': `${challenge}, ${keyChallenge}` },
@@ -78,7 +85,7 @@ it('the scheme may be written in any case', async () => {
 it('a bad token is 401 with invalid_token', async () => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   for (const token of ['abc', 'a.b.c', await signToken(await makeSigningKey('first'))]) {
-    expect(await refusal(bearer(authenticator, token))).toMatchObject({
+    expect(await captureError(authenticateBearer(authenticator, token))).toMatchObject({
       status: 401,
       headers: { 'www-authenticate': `${challenge}, error="invalid_token", ${keyChallenge}` },
     })
@@ -90,10 +97,10 @@ it('a key and a token together disagree, whichever of them is good', async () =>
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration], staticKey })
   const good = `Bearer ${await signToken(issuer.key)}`
   const outcomes = await Promise.all([
-    refusal(authenticate(authenticator, 'development', good)),
-    refusal(authenticate(authenticator, 'wrong', good)),
-    refusal(authenticate(authenticator, 'development', 'Bearer wrong')),
-    refusal(authenticate(authenticator, '', good)),
+    captureError(authenticate(authenticator, 'development', good)),
+    captureError(authenticate(authenticator, 'wrong', good)),
+    captureError(authenticate(authenticator, 'development', 'Bearer wrong')),
+    captureError(authenticate(authenticator, '', good)),
   ])
   for (const outcome of outcomes) {
     expect(outcome).toMatchObject({
@@ -120,27 +127,27 @@ it('keys that are unknown, wrong, revoked or expired are answered alike, and not
     revoked_api_key: revoked,
     expired_api_key: expired,
   }
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Object.entries(cases).map(async ([expected, { text, key }]) => {
-      const refused = await refusal(apiKey(authenticator, text))
+      const refused = await captureError(authenticateApiKey(authenticator, text))
       expect(refused.reason).toBe(expected)
-      const answer = JSON.stringify([refused.toResponse('request'), refused.headers])
-      expect(answer).not.toContain(key.id)
-      return answer
+      const response = JSON.stringify([refused.toResponse('request'), refused.headers])
+      expect(response).not.toContain(key.id)
+      return response
     }),
   )
-  expect(new Set(answers).size).toBe(1)
+  expect(new Set(responses).size).toBe(1)
 })
 
 it('the cause of a refused token does not hold the token or its claims', async () => {
   const authenticator = await openAuthenticator({ issuers: [issuer.configuration] })
   const token = await signToken(issuer.key, { aud: 'another', sub: 'private-name' })
-  const { cause } = await refusal(bearer(authenticator, token))
+  const { cause } = await captureError(authenticateBearer(authenticator, token))
   expect(cause).toBe('unexpected "aud" claim value')
 })
 
 it('a token where no issuer is configured', async () => {
-  expect(await reason(bearer(await openAuthenticator({}), await signToken(issuer.key)))).toBe(
-    'unknown_issuer',
-  )
+  expect(
+    await captureReason(authenticateBearer(await openAuthenticator({}), await signToken(issuer.key))),
+  ).toBe('unknown_issuer')
 })

@@ -8,7 +8,7 @@ import {
   type AuthenticatorOptions,
 } from '../../src/identity/authenticate.ts'
 import type { Principal } from '../../src/identity/principal.ts'
-import { AuthenticationRefused } from '../../src/identity/refusal.ts'
+import { AuthenticationError } from '../../src/identity/refusal.ts'
 
 /** An authenticator that is closed at the end of the test. */
 export async function openAuthenticator(options: AuthenticatorOptions): Promise<Authenticator> {
@@ -25,25 +25,25 @@ export async function makeFolder(): Promise<string> {
 }
 
 /** Who sends this token. */
-export async function bearer(authenticator: Authenticator, token: string): Promise<Principal> {
+export async function authenticateBearer(authenticator: Authenticator, token: string): Promise<Principal> {
   return await authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })
 }
 
 /** Who sends this key. */
-export async function apiKey(authenticator: Authenticator, text: string): Promise<Principal> {
+export async function authenticateApiKey(authenticator: Authenticator, text: string): Promise<Principal> {
   return await authenticator.authenticate({ apiKey: text, authorization: undefined })
 }
 
 /** The refusal that an attempt ends with; throws if it ends otherwise. */
-export async function refusal(attempt: Promise<Principal>): Promise<AuthenticationRefused> {
+export async function captureError(attempt: Promise<Principal>): Promise<AuthenticationError> {
   const outcome = await attempt.catch((error: unknown) => error)
-  if (outcome instanceof AuthenticationRefused) return outcome
+  if (outcome instanceof AuthenticationError) return outcome
   throw new Error('Expected a refusal', { cause: outcome })
 }
 
 /** The reason of the refusal that an attempt ends with. */
-export async function reason(attempt: Promise<Principal>): Promise<string> {
-  return (await refusal(attempt)).reason
+export async function captureReason(attempt: Promise<Principal>): Promise<string> {
+  return (await captureError(attempt)).reason
 }
 
 /** Tries again until it passes, however busy the machine is. */

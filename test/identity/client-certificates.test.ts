@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { TlsOptions } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import { createAuthenticator, type AuthenticatorOptions } from '../../src/identity/authenticate.ts'
-import { AuthenticationRefused } from '../../src/identity/refusal.ts'
+import { AuthenticationError } from '../../src/identity/refusal.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority, type TestCertificate } from './certificates.ts'
 import { makeIssuerKey, claimsWith, signed } from './forged-tokens.ts'
 
@@ -43,7 +43,7 @@ describe.skipIf(!hasOpenssl())('client certificates (skipped where there is no o
         const { 'x-api-key': key, authorization } = headers
         const apiKey = typeof key === 'string' ? key : undefined
         new Promise((resolve) => resolve(authenticator.authenticate({ apiKey, authorization, connection })))
-          .catch((error: unknown) => (error instanceof AuthenticationRefused ? error.reason : String(error)))
+          .catch((error: unknown) => (error instanceof AuthenticationError ? error.reason : String(error)))
           .then((answer) => response.end(JSON.stringify(answer)))
           .catch(() => response.destroy())
       },

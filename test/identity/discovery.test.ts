@@ -1,6 +1,6 @@
 import { expect, onTestFinished, it } from 'vitest'
 import type { TokenIssuerInput } from '../../src/identity/issuers.ts'
-import { bearer, openAuthenticator, reason } from './authenticating.ts'
+import { authenticateBearer, openAuthenticator, captureReason } from './authenticating.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
 import { makeProviderKey, startIdentityProvider } from './identity-provider.ts'
 import { startServer } from './token-issuer.ts'
@@ -10,14 +10,14 @@ const key = makeIssuerKey('ES256', 'one')
 /** An issuer whose documents a test writes; it answers 404 for what is not there. */
 async function startDocuments() {
   const documents: Record<string, unknown> = {}
-  const asked: string[] = []
+  const requested: string[] = []
   const server = await startServer(({ url = '' }, response) => {
-    asked.push(url)
+    requested.push(url)
     const document = documents[url]
     response.writeHead(document === undefined ? 404 : 200).end(JSON.stringify(document))
   })
   onTestFinished(() => server.stop())
-  return { url: server.url, documents, asked }
+  return { url: server.url, documents, asked: requested }
 }
 
 const trust = (issuer: string): TokenIssuerInput => ({
@@ -34,18 +34,22 @@ it('a real OpenID provider is asked where its keys are', async () => {
   onTestFinished(() => provider.stop())
   const issuers = [{ ...trust(provider.issuer), audience: 'urn:catalog' }]
   const authenticator = await openAuthenticator({ issuers })
-  expect((await bearer(authenticator, await provider.issueToken('urn:catalog'))).name).toBe('corp:loader')
+  expect((await authenticateBearer(authenticator, await provider.issueToken('urn:catalog'))).name).toBe(
+    'corp:loader',
+  )
 })
 
 it.each(['', '/realms/corp', '/tenant/'])('an issuer with the path "%s"', async (path) => {
-  const { url, documents, asked } = await startDocuments()
+  const { url, documents, asked: requested } = await startDocuments()
   const issuer = url + path
   const document = path.replace(/\/$/, '') + wellKnown
   documents[document] = { issuer, jwks_uri: `${url}/keys` }
   documents['/keys'] = { keys: [key.published] }
   const authenticator = await openAuthenticator({ issuers: [trust(issuer)] })
-  expect(asked).toEqual([document, '/keys'])
-  expect((await bearer(authenticator, signed(key, claimsWith({ iss: issuer })))).name).toBe('corp:alice')
+  expect(requested).toEqual([document, '/keys'])
+  expect((await authenticateBearer(authenticator, signed(key, claimsWith({ iss: issuer })))).name).toBe(
+    'corp:alice',
+  )
 })
 
 it('an issuer that moves its keys is followed', async () => {
@@ -55,7 +59,9 @@ it('an issuer that moves its keys is followed', async () => {
   const authenticator = await openAuthenticator({ issuers: [trust(url)] })
   documents[wellKnown] = { issuer: url, jwks_uri: `${url}/new-keys` }
   documents['/new-keys'] = { keys: [key.published] }
-  expect((await bearer(authenticator, signed(key, claimsWith({ iss: url })))).name).toBe('corp:alice')
+  expect((await authenticateBearer(authenticator, signed(key, claimsWith({ iss: url })))).name).toBe(
+    'corp:alice',
+  )
 })
 
 it.each<[string, (url: string) => unknown]>([
@@ -71,10 +77,12 @@ it.each<[string, (url: string) => unknown]>([
   ['that is a list', () => []],
   ['that is not there', () => undefined],
 ])('a discovery document %s', async (_what, document) => {
-  const { url, documents, asked } = await startDocuments()
+  const { url, documents, asked: requested } = await startDocuments()
   documents[wellKnown] = document(url)
   documents['/keys'] = { keys: [key.published] }
   const authenticator = await openAuthenticator({ issuers: [trust(url)] })
-  expect(await reason(bearer(authenticator, signed(key, claimsWith({ iss: url }))))).toBe('jwks_unavailable')
-  expect(asked).not.toContain('/keys')
+  expect(await captureReason(authenticateBearer(authenticator, signed(key, claimsWith({ iss: url }))))).toBe(
+    'jwks_unavailable',
+  )
+  expect(requested).not.toContain('/keys')
 })

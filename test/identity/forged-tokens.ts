@@ -94,7 +94,7 @@ export function publicText(key: KeyObject, type: 'spki' | 'pkcs1', format: 'pem'
 }
 
 /** Flips bits of the last digit that mean nothing: the bytes stay the same. */
-export function respelt(part: string): string {
+export function respellPart(part: string): string {
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = digits.indexOf(part.at(-1) ?? '')
   const changed = part.slice(0, -1) + digits.charAt(last ^ 1)

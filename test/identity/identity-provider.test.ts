@@ -1,6 +1,12 @@
 import { expect, onTestFinished, it } from 'vitest'
 import type { TokenIssuerInput } from '../../src/identity/issuers.ts'
-import { bearer, eventually, openAuthenticator, reason, refusal } from './authenticating.ts'
+import {
+  authenticateBearer,
+  eventually,
+  openAuthenticator,
+  captureReason,
+  captureError,
+} from './authenticating.ts'
 import { makeProviderKey, startIdentityProvider, type IdentityProvider } from './identity-provider.ts'
 
 const audience = 'urn:catalog'
@@ -24,7 +30,7 @@ function trust(provider: IdentityProvider, jwks: { refreshSeconds?: number } = {
 it('a token of the provider names its client', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
-  const principal = await bearer(authenticator, await provider.issueToken(audience))
+  const principal = await authenticateBearer(authenticator, await provider.issueToken(audience))
   expect(principal).toMatchObject({ name: 'corp:loader', method: 'token', issuer: 'corp' })
 })
 
@@ -32,22 +38,22 @@ it('a token for another audience is refused', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   const token = await provider.issueToken('urn:another')
-  expect(await reason(bearer(authenticator, token))).toBe('wrong_audience')
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
 })
 
 it('a token of another provider is refused', async () => {
   const [provider, stranger] = [await startProvider('one'), await startProvider('one')]
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
   const token = await stranger.issueToken(audience)
-  expect(await reason(bearer(authenticator, token))).toBe('unknown_issuer')
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_issuer')
 })
 
 it('a new key is accepted without a restart', async () => {
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider)] })
-  await bearer(authenticator, await provider.issueToken(audience))
+  await authenticateBearer(authenticator, await provider.issueToken(audience))
   provider.useKeys([await makeProviderKey('two'), await makeProviderKey('three')])
-  const principal = await bearer(authenticator, await provider.issueToken(audience))
+  const principal = await authenticateBearer(authenticator, await provider.issueToken(audience))
   expect(principal.name).toBe('corp:loader')
 })
 
@@ -55,9 +61,11 @@ it('tokens of a removed key are refused, also those that were remembered', async
   const provider = await startProvider('one')
   const authenticator = await openAuthenticator({ issuers: [trust(provider, { refreshSeconds: 0.05 })] })
   const token = await provider.issueToken(audience)
-  await bearer(authenticator, token)
+  await authenticateBearer(authenticator, token)
   provider.useKeys([await makeProviderKey('two')])
-  await eventually(async () => expect(await reason(bearer(authenticator, token))).toBe('unknown_kid'))
+  await eventually(async () =>
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid'),
+  )
 })
 
 it('while the provider is down its last keys serve, until they are too old', async () => {
@@ -66,23 +74,23 @@ it('while the provider is down its last keys serve, until they are too old', asy
   const now = (): number => Date.now() + ahead
   const authenticator = await openAuthenticator({ issuers: [trust(provider)], now })
   const [known, fresh] = [await provider.issueToken(audience), await provider.issueToken(audience)]
-  await bearer(authenticator, known)
+  await authenticateBearer(authenticator, known)
   await provider.stop()
 
   ahead = 23 * 3_600_000
-  await bearer(authenticator, known)
-  await bearer(authenticator, fresh)
-  expect(authenticator.status().issuers[0]?.usable).toBe(true)
+  await authenticateBearer(authenticator, known)
+  await authenticateBearer(authenticator, fresh)
+  expect(authenticator.status().issuers[0]?.isUsable).toBe(true)
 
   ahead = 25 * 3_600_000
   for (const token of [known, fresh]) {
-    const refused = await refusal(bearer(authenticator, token))
+    const refused = await captureError(authenticateBearer(authenticator, token))
     expect(refused).toMatchObject({ status: 503, code: 17, reason: 'jwks_unavailable' })
     expect(refused.headers).toHaveProperty('retry-after')
   }
-  expect(authenticator.status().issuers[0]?.usable).toBe(false)
+  expect(authenticator.status().issuers[0]?.isUsable).toBe(false)
 
   await provider.start()
   ahead += 60_000
-  expect((await bearer(authenticator, known)).name).toBe('corp:loader')
+  expect((await authenticateBearer(authenticator, known)).name).toBe('corp:loader')
 })

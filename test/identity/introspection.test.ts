@@ -3,8 +3,14 @@ import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, it } from 'vitest'
 import { introspectionSchema, type IntrospectionSettings } from '../../src/identity/introspection-settings.ts'
-import { bearer, makeFolder, openAuthenticator, reason, refusal } from './authenticating.ts'
-import { deferred } from '../gateway/waiting.ts'
+import {
+  authenticateBearer,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+  captureError,
+} from './authenticating.ts'
+import { createDeferred } from '../gateway/waiting.ts'
 import { makeProviderKey, startIdentityProvider } from './identity-provider.ts'
 import { startServer } from './token-issuer.ts'
 
@@ -16,14 +22,14 @@ async function settingsFor(
 ): Promise<IntrospectionSettings> {
   const clientSecretFile = join(await makeFolder(), 'secret')
   await writeFile(clientSecretFile, 'gateway-secret\n')
-  const given = { name: 'corp', url, issuer: 'https://corp.example', audience, clientId: 'gateway' }
-  return introspectionSchema.parse({ ...given, clientSecretFile, ...changes })
+  const stated = { name: 'corp', url, issuer: 'https://corp.example', audience, clientId: 'gateway' }
+  return introspectionSchema.parse({ ...stated, clientSecretFile, ...changes })
 }
 
 /** An authorization server that answers what it is told to, and an authenticator that asks it. */
-async function answering(answer: RequestListener, changes: Partial<IntrospectionSettings> = {}) {
+async function answering(response: RequestListener, changes: Partial<IntrospectionSettings> = {}) {
   let ahead = 0
-  const server = await startServer(answer)
+  const server = await startServer(response)
   onTestFinished(() => server.stop())
   const introspection = await settingsFor(server.url, changes)
   const authenticator = await openAuthenticator({ introspection, now: () => Date.now() + ahead })
@@ -66,11 +72,14 @@ describe('with a real OpenID provider', () => {
     const authenticator = await openAuthenticator({ introspection, issuers, now: () => Date.now() + ahead })
     const token = await provider.issueToken(audience, 'opaque')
     expect(token).not.toContain('.')
-    expect(await bearer(authenticator, token)).toMatchObject({ name: 'corp:loader', method: 'token' })
+    expect(await authenticateBearer(authenticator, token)).toMatchObject({
+      name: 'corp:loader',
+      method: 'token',
+    })
     await provider.revokeToken(token)
-    expect((await bearer(authenticator, token)).name).toBe('corp:loader')
+    expect((await authenticateBearer(authenticator, token)).name).toBe('corp:loader')
     ahead = introspection.cacheSeconds * 1000
-    expect(await reason(bearer(authenticator, token))).toBe('inactive_token')
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('inactive_token')
   })
 
   it('signed tokens of the same provider are verified by its keys, and not asked about', async () => {
@@ -78,7 +87,7 @@ describe('with a real OpenID provider', () => {
     const authenticator = await openAuthenticator({ introspection, issuers })
     const token = await provider.issueToken(audience)
     const before = provider.requests()
-    expect((await bearer(authenticator, token)).name).toBe('corp:loader')
+    expect((await authenticateBearer(authenticator, token)).name).toBe('corp:loader')
     expect(provider.requests()).toBe(before)
   })
 
@@ -86,14 +95,16 @@ describe('with a real OpenID provider', () => {
     const { provider, introspection } = await startTrustedProvider()
     const authenticator = await openAuthenticator({ introspection })
     const token = await provider.issueToken('urn:another', 'opaque')
-    expect(await reason(bearer(authenticator, token))).toBe('wrong_audience')
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
   })
 
   it('a wrong secret is the fault of the gateway: 503', async () => {
     const { provider, introspection } = await startTrustedProvider()
     await writeFile(introspection.clientSecretFile, 'wrong')
     const authenticator = await openAuthenticator({ introspection })
-    const refused = await refusal(bearer(authenticator, await provider.issueToken(audience, 'opaque')))
+    const refused = await captureError(
+      authenticateBearer(authenticator, await provider.issueToken(audience, 'opaque')),
+    )
     expect(refused).toMatchObject({ status: 503, reason: 'introspection_unavailable' })
     expect(refused.headers).toHaveProperty('retry-after')
   })
@@ -113,7 +124,7 @@ it('the question: client and secret by HTTP Basic, the token in the body', async
     },
     { clientId: 'the gateway:1' },
   )
-  await bearer(authenticator, 'a+b/c==')
+  await authenticateBearer(authenticator, 'a+b/c==')
   expect(question).toEqual({
     method: 'POST',
     authorization: `Basic ${btoa('the+gateway%3A1:gateway-secret')}`,
@@ -136,13 +147,13 @@ describe('answers', () => {
     ['without a subject', 'invalid_subject', active({ sub: undefined })],
     ['with a broken subject', 'invalid_subject', active({ sub: 'a\nb' })],
     ['with groups that are none', 'invalid_groups', active({ groups: [7] })],
-  ])('%s: refused, and not asked again for a while', async (_name, expected, answer) => {
-    const { authenticator, server, advance } = await answering(says(answer), { groupsClaim: 'groups' })
-    expect(await reason(bearer(authenticator, 'opaque'))).toBe(expected)
-    expect(await reason(bearer(authenticator, 'opaque'))).toBe('inactive_token')
+  ])('%s: refused, and not asked again for a while', async (_name, expected, response) => {
+    const { authenticator, server, advance } = await answering(says(response), { groupsClaim: 'groups' })
+    expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(expected)
+    expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('inactive_token')
     expect(server.requests()).toBe(1)
     advance(10_000)
-    expect(await reason(bearer(authenticator, 'opaque'))).toBe(expected)
+    expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(expected)
     expect(server.requests()).toBe(2)
   })
 
@@ -154,18 +165,22 @@ describe('answers', () => {
     ['a redirect', (_request, response) => response.writeHead(302, { location: '/' }).end()],
     ['nothing, in time', () => undefined],
     ['too much', (_request, response) => response.end(' '.repeat(600_000))],
-  ])('%s: 503, and asked again at once', async (_name, answer) => {
-    const { authenticator, server } = await answering(answer, { timeoutSeconds: 0.2 })
-    for (const asked of [1, 2]) {
-      expect(await reason(bearer(authenticator, 'opaque'))).toBe('introspection_unavailable')
-      expect(server.requests()).toBe(asked)
+  ])('%s: 503, and asked again at once', async (_name, response) => {
+    const { authenticator, server } = await answering(response, { timeoutSeconds: 0.2 })
+    for (const requested of [1, 2]) {
+      expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe(
+        'introspection_unavailable',
+      )
+      expect(server.requests()).toBe(requested)
     }
   })
 })
 
 it('many who send the same token wait for one answer', async () => {
   const { authenticator, server } = await answering(says(active()))
-  const principals = await Promise.all(Array.from({ length: 50 }, () => bearer(authenticator, 'opaque')))
+  const principals = await Promise.all(
+    Array.from({ length: 50 }, () => authenticateBearer(authenticator, 'opaque')),
+  )
   expect(new Set(principals.map(({ name }) => name))).toEqual(new Set(['corp:alice']))
   expect(server.requests()).toBe(1)
   expect(
@@ -177,14 +192,14 @@ it('an answer holds no longer than its token', async () => {
   const { authenticator, server, advance } = await answering(says(active({ exp: seconds() + 30 })), {
     clockSkewSeconds: 0,
   })
-  await bearer(authenticator, 'opaque')
+  await authenticateBearer(authenticator, 'opaque')
   advance(31_000)
-  expect(await reason(bearer(authenticator, 'opaque'))).toBe('expired_token')
+  expect(await captureReason(authenticateBearer(authenticator, 'opaque'))).toBe('expired_token')
   expect(server.requests()).toBe(2)
 })
 
 it('a flood of random tokens is bounded, and does not drive out a good one', async () => {
-  const gate = deferred()
+  const gate = createDeferred()
   let isOpen = true
   const { authenticator, server } = await answering(
     (request, response) =>
@@ -193,10 +208,12 @@ it('a flood of random tokens is bounded, and does not drive out a good one', asy
         : gate.promise.then(() => says({ active: false })(request, response))),
     { maxConcurrentIntrospections: 5 },
   )
-  await bearer(authenticator, 'good')
+  await authenticateBearer(authenticator, 'good')
   isOpen = false
-  const flood = Array.from({ length: 50 }, (_, index) => reason(bearer(authenticator, `random-${index}`)))
-  expect((await bearer(authenticator, 'good')).name).toBe('corp:alice')
+  const flood = Array.from({ length: 50 }, (_, index) =>
+    captureReason(authenticateBearer(authenticator, `random-${index}`)),
+  )
+  expect((await authenticateBearer(authenticator, 'good')).name).toBe('corp:alice')
   gate.resolve(undefined)
   const reasons = await Promise.all(flood)
   expect(reasons.filter((each) => each === 'introspection_unavailable')).toHaveLength(45)
@@ -211,7 +228,9 @@ it('a token that looks signed is never asked about', async () => {
     'eyJhbGciOiJub25lIn0.e30.',
     'eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..AA.AA.AA',
   ]) {
-    expect(await reason(bearer(authenticator, token))).toMatch(/^malformed_token|unknown_issuer$/)
+    expect(await captureReason(authenticateBearer(authenticator, token))).toMatch(
+      /^malformed_token|unknown_issuer$/,
+    )
   }
   expect(server.requests()).toBe(0)
 })

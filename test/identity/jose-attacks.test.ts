@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import type { Authenticator } from '../../src/identity/authenticate.ts'
 import { createAuthenticator } from '../../src/identity/authenticate.ts'
-import { bearer, openAuthenticator, reason, refusal } from './authenticating.ts'
+import { authenticateBearer, openAuthenticator, captureReason, captureError } from './authenticating.ts'
 import { claimAttacks } from './claim-attacks.ts'
 import { makeIssuerKey, signed, type AttackTools } from './forged-tokens.ts'
 import { joseAttacks, noBearerTokens } from './jose-attacks.ts'
@@ -33,18 +33,18 @@ afterAll(async () => {
 
 it('the attacks differ from tokens that are good', async () => {
   for (const key of [tools.rsa, tools.ec, tools.ed]) {
-    expect((await bearer(authenticator, signed(key))).name).toBe('corp:alice')
+    expect((await authenticateBearer(authenticator, signed(key))).name).toBe('corp:alice')
   }
 })
 
 it.each([...joseAttacks, ...claimAttacks])('refuses with 401: %s', async (_name, expected, forge) => {
-  const refused = await refusal(bearer(authenticator, forge(tools)))
+  const refused = await captureError(authenticateBearer(authenticator, forge(tools)))
   expect(refused.reason).toMatch(expected)
   expect(refused.status).toBe(401)
 })
 
 it.each(noBearerTokens)('%s is no bearer token', async (text) => {
-  expect(await reason(bearer(authenticator, text))).toBe('malformed_authorization')
+  expect(await captureReason(authenticateBearer(authenticator, text))).toBe('malformed_authorization')
 })
 
 describe('a key of the issuer that must not verify', () => {
@@ -57,7 +57,7 @@ describe('a key of the issuer that must not verify', () => {
     const trusting = await openAuthenticator({
       issuers: [{ ...issuer.configuration, jwks: { url: server.url } }],
     })
-    expect(await reason(bearer(trusting, token))).toMatch(
+    expect(await captureReason(authenticateBearer(trusting, token))).toMatch(
       /^(unknown_kid|unusable_key|invalid_signature|disallowed_algorithm)$/,
     )
   })

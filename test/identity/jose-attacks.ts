@@ -6,7 +6,7 @@ import {
   padded,
   publicJwk,
   publicText,
-  respelt,
+  respellPart,
   signed,
   tampered,
   unsigned,
@@ -219,7 +219,7 @@ const forms: readonly JoseAttack[] = [
   [
     'another spelling of the same signature',
     malformed,
-    ({ ed }) => tampered(signed(ed), ([header, claims, mark]) => `${header}.${claims}.${respelt(mark)}`),
+    ({ ed }) => tampered(signed(ed), ([header, claims, mark]) => `${header}.${claims}.${respellPart(mark)}`),
   ],
   [
     'another spelling of the same header',
@@ -227,7 +227,7 @@ const forms: readonly JoseAttack[] = [
     ({ ed }) =>
       tampered(
         signed(ed, claimsWith(), padded(ed)),
-        ([header, claims, mark]) => `${respelt(header)}.${claims}.${mark}`,
+        ([header, claims, mark]) => `${respellPart(header)}.${claims}.${mark}`,
       ),
   ],
   [

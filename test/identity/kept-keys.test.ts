@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, it } from 'vitest'
 import { createAuthenticator, type AuthenticatorOptions } from '../../src/identity/authenticate.ts'
 import type { IdentityEvent } from '../../src/identity/event.ts'
-import { bearer, eventually, makeFolder, openAuthenticator, reason } from './authenticating.ts'
+import {
+  authenticateBearer,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+} from './authenticating.ts'
 import { claimsWith, makeIssuerKey, signed, type IssuerKey } from './forged-tokens.ts'
 import { startServer, type CountingServer } from './token-issuer.ts'
 
@@ -47,21 +53,21 @@ it('a start while the issuer is down serves the last good keys, for as long as t
   let ahead = 23 * hourMs
   const authenticator = await openAuthenticator(options({ now: () => Date.now() + ahead }))
   const token = (): string => signed(key, claimsWith({ exp: Math.floor((Date.now() + ahead) / 1000) + 60 }))
-  expect((await bearer(authenticator, token())).name).toBe('corp:alice')
+  expect((await authenticateBearer(authenticator, token())).name).toBe('corp:alice')
   expect(authenticator.status().issuers[0]).toMatchObject({ keys: 1, usable: true })
   ahead = 25 * hourMs
-  expect(await reason(bearer(authenticator, token()))).toBe('jwks_unavailable')
+  expect(await captureReason(authenticateBearer(authenticator, token()))).toBe('jwks_unavailable')
 })
 
 it('an unknown key is not refused for good before the issuer was asked', async () => {
   await keepKeys()
   const authenticator = await openAuthenticator(options())
   const fresh = makeIssuerKey('ES256', 'two')
-  expect(await reason(bearer(authenticator, signed(fresh)))).toBe('jwks_unavailable')
+  expect(await captureReason(authenticateBearer(authenticator, signed(fresh)))).toBe('jwks_unavailable')
   published = [fresh]
   await server.start()
-  expect((await eventually(() => bearer(authenticator, signed(fresh)))).name).toBe('corp:alice')
-  expect(await reason(bearer(authenticator, signed(key)))).toBe('unknown_kid')
+  expect((await eventually(() => authenticateBearer(authenticator, signed(fresh)))).name).toBe('corp:alice')
+  expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('unknown_kid')
 })
 
 it('keys that the issuer has now win over the kept ones', async () => {
@@ -69,7 +75,7 @@ it('keys that the issuer has now win over the kept ones', async () => {
   published = [makeIssuerKey('ES256', 'two')]
   await server.start()
   const authenticator = await openAuthenticator(options())
-  expect(await reason(bearer(authenticator, signed(key)))).toBe('unknown_kid')
+  expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('unknown_kid')
 })
 
 it('they are kept for their owner alone, and nothing else is left behind', async () => {
@@ -79,18 +85,21 @@ it('they are kept for their owner alone, and nothing else is left behind', async
   expect((await stat(jwksCacheFolder)).mode & 0o777).toBe(0o700)
 })
 
-it.each<[string, (kept: Record<string, unknown>) => string]>([
-  ['are of another issuer', (kept) => JSON.stringify({ ...kept, issuer: 'https://was.example' })],
-  ['are too old', (kept) => JSON.stringify({ ...kept, fetchedAt: '2020-01-01T00:00:00.000Z' })],
-  ['come from the future', (kept) => JSON.stringify({ ...kept, fetchedAt: '2099-01-01T00:00:00.000Z' })],
-  ['do not say how old they are', (kept) => JSON.stringify({ ...kept, fetchedAt: undefined })],
-  ['were cut off', (kept) => JSON.stringify(kept).slice(0, -10)],
+it.each<[string, (retained: Record<string, unknown>) => string]>([
+  ['are of another issuer', (retained) => JSON.stringify({ ...retained, issuer: 'https://was.example' })],
+  ['are too old', (retained) => JSON.stringify({ ...retained, fetchedAt: '2020-01-01T00:00:00.000Z' })],
+  [
+    'come from the future',
+    (retained) => JSON.stringify({ ...retained, fetchedAt: '2099-01-01T00:00:00.000Z' }),
+  ],
+  ['do not say how old they are', (retained) => JSON.stringify({ ...retained, fetchedAt: undefined })],
+  ['were cut off', (retained) => JSON.stringify(retained).slice(0, -10)],
   ['are empty', () => ''],
 ])('kept keys that %s are not used, and do not stop the start', async (_what, change) => {
   await keepKeys()
   await writeFile(file, change(JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>))
   const authenticator = await openAuthenticator(options())
-  expect(await reason(bearer(authenticator, signed(key)))).toBe('jwks_unavailable')
+  expect(await captureReason(authenticateBearer(authenticator, signed(key)))).toBe('jwks_unavailable')
 })
 
 it('keys that cannot be kept are told, and used all the same', async () => {
@@ -102,5 +111,5 @@ it('keys that cannot be kept are told, and used all the same', async () => {
     options({ jwksCacheFolder: blocked, report: (event) => events.push(event) }),
   )
   await eventually(() => expect(events).toContainEqual(expect.objectContaining({ outcome: 'unwritten' })))
-  expect((await bearer(other, signed(key))).name).toBe('corp:alice')
+  expect((await authenticateBearer(other, signed(key))).name).toBe('corp:alice')
 })

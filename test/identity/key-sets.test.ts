@@ -4,7 +4,14 @@ import type { RequestListener } from 'node:http'
 import { exportJWK } from 'jose'
 import { expect, onTestFinished, it } from 'vitest'
 import type { IdentityEvent } from '../../src/identity/event.ts'
-import { bearer, eventually, makeFolder, openAuthenticator, reason, refusal } from './authenticating.ts'
+import {
+  authenticateBearer,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+  captureError,
+} from './authenticating.ts'
 import { makeSigningKey, signToken, startIssuer, startServer, type SigningKey } from './token-issuer.ts'
 
 const configuration = {
@@ -21,12 +28,14 @@ async function issuer() {
 }
 
 /** What becomes of a good token when its key set is answered like this. */
-async function reasonWithAnswer(answer: RequestListener, timeoutSeconds = 5): Promise<string> {
-  const server = await startServer(answer)
+async function reasonWithResponse(response: RequestListener, timeoutSeconds = 5): Promise<string> {
+  const server = await startServer(response)
   onTestFinished(() => server.stop())
   const jwks = { url: server.url, timeoutSeconds }
   const authenticator = await openAuthenticator({ issuers: [{ ...configuration, jwks }] })
-  return await reason(bearer(authenticator, await signToken(await makeSigningKey('first'))))
+  return await captureReason(
+    authenticateBearer(authenticator, await signToken(await makeSigningKey('first'))),
+  )
 }
 
 it('many tokens with a new key wait for one fetch, and are accepted', async () => {
@@ -37,7 +46,7 @@ it('many tokens with a new key wait for one fetch, and are accepted', async () =
   const tokens = await Promise.all(
     Array.from({ length: 50 }, (_, index) => signToken(second, { jti: `${index}` })),
   )
-  await Promise.all(tokens.map((token) => bearer(authenticator, token)))
+  await Promise.all(tokens.map((token) => authenticateBearer(authenticator, token)))
   expect(rotating.requests()).toBe(2)
 })
 
@@ -50,11 +59,11 @@ it('after the cooldown an unknown key is looked for again', async () => {
   })
   const second = await makeSigningKey('second')
   const token = await signToken(second)
-  expect(await reason(bearer(authenticator, token))).toBe('unknown_kid')
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid')
   rotating.published = [second.publicKey]
-  expect(await reason(bearer(authenticator, token))).toBe('unknown_kid')
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid')
   ahead = 31_000
-  await bearer(authenticator, token)
+  await authenticateBearer(authenticator, token)
   expect(rotating.requests()).toBe(3)
 })
 
@@ -63,8 +72,8 @@ it('an unknown key while the issuer is down is 503, a known one is served', asyn
   const authenticator = await openAuthenticator({ issuers: [down.configuration] })
   await down.stop()
   const unknown = await signToken(await makeSigningKey('second'))
-  expect((await refusal(bearer(authenticator, unknown))).status).toBe(503)
-  expect((await bearer(authenticator, await signToken(down.key))).name).toBe('corp:alice')
+  expect((await captureError(authenticateBearer(authenticator, unknown))).status).toBe(503)
+  expect((await authenticateBearer(authenticator, await signToken(down.key))).name).toBe('corp:alice')
 })
 
 it('an issuer that is down at the start is found when it is up', async () => {
@@ -76,9 +85,9 @@ it('an issuer that is down at the start is found when it is up', async () => {
     report: (event) => events.push(event),
   })
   const token = await signToken(late.key)
-  expect((await refusal(bearer(authenticator, token))).status).toBe(503)
+  expect((await captureError(authenticateBearer(authenticator, token))).status).toBe(503)
   await late.start()
-  await eventually(() => bearer(authenticator, token))
+  await eventually(() => authenticateBearer(authenticator, token))
   expect(events[0]).toMatchObject({ source: 'corp', outcome: 'failed' })
   expect(events.at(-1)).toEqual({ source: 'corp', outcome: 'changed' })
 })
@@ -105,13 +114,13 @@ it('an answer that is no key set leaves the last keys in force', async () => {
     issuers: [{ ...broken.configuration, jwks: { url: broken.url, refreshSeconds: 0.01 } }],
   })
   Object.assign(broken, { published: 'nothing' })
-  await eventually(() => expect(authenticator.status().issuers[0]?.failuresInARow).toBeGreaterThan(0))
-  await bearer(authenticator, await signToken(broken.key))
+  await eventually(() => expect(authenticator.status().issuers[0]?.consecutiveFailures).toBeGreaterThan(0))
+  await authenticateBearer(authenticator, await signToken(broken.key))
 })
 
 it('a redirect is not followed', async () => {
   const target = await issuer()
-  const outcome = await reasonWithAnswer((_request, response) => {
+  const outcome = await reasonWithResponse((_request, response) => {
     response.writeHead(302, { location: target.url }).end()
   })
   expect(outcome).toBe('jwks_unavailable')
@@ -125,12 +134,12 @@ it.each<[string, RequestListener]>([
   ['no key set', (_request, response) => response.end('{"keys":{}}')],
   ['an error', (_request, response) => response.writeHead(500).end('{"keys":[]}')],
   ['cut off', (_request, response) => response.writeHead(200, { 'content-length': 99 }).end('{"keys":[')],
-])('a key set that is %s', async (_name, answer) => {
-  expect(await reasonWithAnswer(answer)).toBe('jwks_unavailable')
+])('a key set that is %s', async (_name, response) => {
+  expect(await reasonWithResponse(response)).toBe('jwks_unavailable')
 })
 
 it('a key set that does not come', async () => {
-  expect(await reasonWithAnswer(() => undefined, 0.05)).toBe('jwks_unavailable')
+  expect(await reasonWithResponse(() => undefined, 0.05)).toBe('jwks_unavailable')
 })
 
 it('keys that must not verify: private, symmetric, for encryption', async () => {
@@ -142,7 +151,7 @@ it('keys that must not verify: private, symmetric, for encryption', async () => 
     { kty: 'RSA' },
   ]
   for (const published of bad) {
-    const outcome = await reasonWithAnswer((_request, response) => {
+    const outcome = await reasonWithResponse((_request, response) => {
       response.end(JSON.stringify({ keys: [{ ...published, kid: 'first' }] }))
     })
     expect(outcome).toMatch(/^unusable_key|unknown_kid$/)
@@ -159,16 +168,16 @@ it('a file of keys is followed, and a broken one ignored', async () => {
   await publish(first)
   const authenticator = await openAuthenticator({ issuers: [{ ...configuration, jwks: { file } }] })
   const [old, fresh] = [await signToken(first), await signToken(second)]
-  await bearer(authenticator, old)
-  expect(await reason(bearer(authenticator, fresh))).toBe('unknown_kid')
+  await authenticateBearer(authenticator, old)
+  expect(await captureReason(authenticateBearer(authenticator, fresh))).toBe('unknown_kid')
 
   await publish(second)
-  await eventually(() => bearer(authenticator, fresh))
-  expect(await reason(bearer(authenticator, old))).toBe('unknown_kid')
+  await eventually(() => authenticateBearer(authenticator, fresh))
+  expect(await captureReason(authenticateBearer(authenticator, old))).toBe('unknown_kid')
 
   await writeFile(file, '{')
-  await eventually(() => expect(authenticator.status().issuers[0]?.failuresInARow).toBeGreaterThan(0))
-  await bearer(authenticator, fresh)
+  await eventually(() => expect(authenticator.status().issuers[0]?.consecutiveFailures).toBeGreaterThan(0))
+  await authenticateBearer(authenticator, fresh)
 })
 
 it('a file that is not there stops the start', async () => {

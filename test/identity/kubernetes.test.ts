@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
 import { kubernetesSchema, type KubernetesSettings } from '../../src/identity/kubernetes.ts'
-import { bearer, eventually, openAuthenticator, reason } from './authenticating.ts'
+import { authenticateBearer, eventually, openAuthenticator, captureReason } from './authenticating.ts'
 import { hasOpenssl, makeAuthority, type TestAuthority, type TestCertificate } from './certificates.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
 
@@ -41,7 +41,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
   let certificate: TestCertificate
   let settings: KubernetesSettings
   /** What the API server was asked for, and with what. */
-  const asked: string[] = []
+  const requested: string[] = []
   let issuerOfDiscovery = clusterIssuer
 
   beforeAll(async () => {
@@ -54,14 +54,14 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
   /** As a real API server: TLS of an authority of its own, and nothing for who has no token. */
   beforeEach(async () => {
     issuerOfDiscovery = clusterIssuer
-    asked.length = 0
+    requested.length = 0
     const tokenFile = join(folder, 'token')
     await writeFile(tokenFile, 'token-of-the-pod\n')
     const server = createServer(
       { cert: certificate.cert, key: certificate.key },
       ({ url, headers }, response) => {
-        asked.push(`${url} ${headers.authorization}`)
-        const answers: Record<string, unknown> = {
+        requested.push(`${url} ${headers.authorization}`)
+        const responses: Record<string, unknown> = {
           '/.well-known/openid-configuration': {
             issuer: issuerOfDiscovery,
             // The address of the API server from outside: it need not be reachable from a pod.
@@ -72,7 +72,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
           },
           '/openid/v1/jwks': { keys: [key.published] },
         }
-        const answer = headers.authorization === 'Bearer token-of-the-pod' ? answers[url ?? ''] : undefined
+        const answer = headers.authorization === 'Bearer token-of-the-pod' ? responses[url ?? ''] : undefined
         const status = headers.authorization === undefined ? 401 : answer === undefined ? 403 : 200
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? {}))
       },
@@ -94,7 +94,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
 
   it('a service account is a principal with the groups that Kubernetes gives it', async () => {
     const authenticator = await openAuthenticator({ kubernetes: settings })
-    expect(await bearer(authenticator, projectedToken())).toEqual({
+    expect(await authenticateBearer(authenticator, projectedToken())).toEqual({
       name: 'cluster:system:serviceaccount:etl:loader',
       method: 'token',
       groups: new Set(['cluster:system:serviceaccounts', 'cluster:system:serviceaccounts:etl']),
@@ -102,7 +102,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
       issuer: 'cluster',
       claims: expect.objectContaining({ sub: 'system:serviceaccount:etl:loader' }),
     })
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       '/.well-known/openid-configuration Bearer token-of-the-pod',
       '/openid/v1/jwks Bearer token-of-the-pod',
     ])
@@ -132,7 +132,7 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     ],
   ])('a token %s', async (_what, expected, changes) => {
     const authenticator = await openAuthenticator({ kubernetes: settings })
-    expect(await reason(bearer(authenticator, projectedToken(changes)))).toBe(expected)
+    expect(await captureReason(authenticateBearer(authenticator, projectedToken(changes)))).toBe(expected)
   })
 
   it('an API server of another authority is not believed', async () => {
@@ -140,22 +140,22 @@ describe.skipIf(!hasOpenssl())('service accounts of a cluster (skipped where the
     const authenticator = await openAuthenticator({
       kubernetes: { ...settings, caFile: certFile },
     })
-    expect(await reason(bearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
-    expect(asked).toEqual([])
+    expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
+    expect(requested).toEqual([])
   })
 
   it('an API server of another cluster is not believed', async () => {
     issuerOfDiscovery = 'https://other.svc.cluster.local'
     const authenticator = await openAuthenticator({ kubernetes: settings })
-    expect(await reason(bearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
+    expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
   })
 
   it('the token of the pod is read again when it is exchanged', async () => {
     await writeFile(settings.tokenFile, 'token-that-ended')
     const authenticator = await openAuthenticator({ kubernetes: settings })
-    expect(await reason(bearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
+    expect(await captureReason(authenticateBearer(authenticator, projectedToken()))).toBe('jwks_unavailable')
     await writeFile(settings.tokenFile, 'token-of-the-pod')
-    const principal = await eventually(() => bearer(authenticator, projectedToken()))
+    const principal = await eventually(() => authenticateBearer(authenticator, projectedToken()))
     expect(principal.name).toContain(':etl:loader')
   })
 })

@@ -5,7 +5,13 @@ import { expect, onTestFinished, it } from 'vitest'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { createAuthenticator } from '../../src/identity/authenticate.ts'
 import { readLastUsed } from '../../src/identity/last-used.ts'
-import { apiKey, eventually, makeFolder, openAuthenticator, reason } from './authenticating.ts'
+import {
+  authenticateApiKey,
+  eventually,
+  makeFolder,
+  openAuthenticator,
+  captureReason,
+} from './authenticating.ts'
 
 const pepper = randomBytes(32)
 const loader = { principal: 'loader', groups: [] }
@@ -27,8 +33,8 @@ it('times of last use are kept on disk beside the requests, for keys that were a
   const file = `${store.file}.last-used`
   const unused = await createKey(store.file, pepper, loader)
   const authenticator = await open(file, store, () => Date.parse('2026-05-01T10:00:00Z'))
-  await apiKey(authenticator, store.text)
-  await reason(apiKey(authenticator, `${unused.text}x`))
+  await authenticateApiKey(authenticator, store.text)
+  await captureReason(authenticateApiKey(authenticator, `${unused.text}x`))
   await eventually(async () => expect((await readLastUsed(file)).times.size).toBe(1))
   expect((await readLastUsed(file)).times.get(store.key.id)).toBe(Date.parse('2026-05-01T10:00:00Z'))
   expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -41,7 +47,7 @@ it('the last times of use are written when the gateway closes; later ones of oth
   const file = `${store.file}.last-used`
   for (const time of ['2026-05-02T00:00:00.000Z', '2026-05-01T00:00:00.000Z', '2026-05-03T00:00:00.000Z']) {
     const authenticator = await open(file, store, () => Date.parse(time))
-    await apiKey(authenticator, store.text)
+    await authenticateApiKey(authenticator, store.text)
     await authenticator.close()
   }
   expect(new Date((await readLastUsed(file)).times.get(store.key.id) ?? 0).toISOString()).toBe(
@@ -58,8 +64,8 @@ it('gateways that write at the same time keep the times of each other', async ()
     const apiKeys = { file: store.file, pepper, lastUsedFile: file }
     const openOne = () => createAuthenticator({ apiKeys, now: () => now })
     const [first, second] = [await openOne(), await openOne()]
-    await apiKey(first, store.text)
-    await apiKey(second, other.text)
+    await authenticateApiKey(first, store.text)
+    await authenticateApiKey(second, other.text)
     await Promise.all([first.close(), second.close()])
     const { times } = await readLastUsed(file)
     expect([times.get(store.key.id), times.get(other.key.id)]).toEqual([now, now])
@@ -71,7 +77,7 @@ it('keys that are no longer in the store are forgotten', async () => {
   const file = `${store.file}.last-used`
   await writeFile(file, JSON.stringify({ ABCDEFGHIJKL: '2026-01-01T00:00:00.000Z' }))
   const authenticator = await open(file, store, Date.now)
-  await apiKey(authenticator, store.text)
+  await authenticateApiKey(authenticator, store.text)
   await authenticator.close()
   expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id])
 })
@@ -84,9 +90,9 @@ it('a disk that cannot be written is told, and refuses nobody', async () => {
     lastUsedIntervalMs: 10,
     report: ({ outcome }) => outcomes.push(outcome),
   })
-  expect((await apiKey(authenticator, store.text)).name).toBe('loader')
+  expect((await authenticateApiKey(authenticator, store.text)).name).toBe('loader')
   await eventually(() => expect(outcomes).toContain('unwritten'))
-  expect((await apiKey(authenticator, store.text)).name).toBe('loader')
+  expect((await authenticateApiKey(authenticator, store.text)).name).toBe('loader')
 })
 
 it('the file is there from the start, and the first use of a key is in it at once', async () => {
@@ -96,7 +102,7 @@ it('the file is there from the start, and the first use of a key is in it at onc
   const authenticator = await createAuthenticator({ apiKeys })
   onTestFinished(() => authenticator.close())
   await eventually(async () => expect((await readLastUsed(file)).times.size).toBe(0))
-  await apiKey(authenticator, store.text)
+  await authenticateApiKey(authenticator, store.text)
   await eventually(async () => expect([...(await readLastUsed(file)).times.keys()]).toEqual([store.key.id]))
 })
 

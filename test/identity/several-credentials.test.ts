@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import type { AuthenticatorOptions } from '../../src/identity/authenticate.ts'
-import type { Precedence } from '../../src/identity/several-credentials.ts'
-import { makeFolder, openAuthenticator, reason, refusal } from './authenticating.ts'
+import type { CredentialPrecedence } from '../../src/identity/several-credentials.ts'
+import { makeFolder, openAuthenticator, captureReason, captureError } from './authenticating.ts'
 import { claimsWith, makeIssuerKey, signed } from './forged-tokens.ts'
 
 const pepper = randomBytes(32)
@@ -14,7 +14,7 @@ const stranger = makeIssuerKey('ES256', 'one')
 const alice = (): string => `Bearer ${signed(signer, claimsWith())}`
 
 /** An authenticator, a key that is bound to alice, and one that is bound to nobody. */
-async function open(multipleCredentials?: Precedence, more: AuthenticatorOptions = {}) {
+async function open(multipleCredentials?: CredentialPrecedence, more: AuthenticatorOptions = {}) {
   const folder = await makeFolder()
   const [file, jwks] = [join(folder, 'keys.yaml'), join(folder, 'jwks.json')]
   await writeFile(jwks, JSON.stringify({ keys: [signer.published] }))
@@ -68,9 +68,9 @@ describe('by default they must agree', () => {
       ['nonsense', 'Bearer nonsense'],
     ]
     for (const [key, authorization] of attempts) {
-      const refused = await refusal(send(key, authorization))
+      const refused = await captureError(send(key, authorization))
       expect(refused).toMatchObject({ status: 401, reason: 'conflicting_credentials' })
-      expect(refused.message).toBe((await refusal(send(free, alice()))).message)
+      expect(refused.message).toBe((await captureError(send(free, alice()))).message)
     }
   })
 
@@ -78,7 +78,10 @@ describe('by default they must agree', () => {
     const jwks = { url: 'http://127.0.0.1:9/keys', timeoutSeconds: 1 }
     const issuer = { name: 'corp', issuer: 'https://corp.example', audience: 'catalog', jwks }
     const { send, bound } = await open('agree', { issuers: [{ ...issuer, algorithms: ['ES256'] }] })
-    expect(await refusal(send(bound, alice()))).toMatchObject({ status: 503, reason: 'jwks_unavailable' })
+    expect(await captureError(send(bound, alice()))).toMatchObject({
+      status: 503,
+      reason: 'jwks_unavailable',
+    })
   })
 })
 
@@ -87,7 +90,7 @@ describe('where one takes precedence, it alone is read', () => {
     const { send, free } = await open('apiKey')
     expect(await send(free, alice())).toMatchObject({ name: 'loader' })
     expect(await send(free, 'Bearer nonsense')).toMatchObject({ name: 'loader' })
-    expect(await reason(send('nonsense', alice()))).toBe('malformed_api_key')
+    expect(await captureReason(send('nonsense', alice()))).toBe('malformed_api_key')
     expect(await send(undefined, alice())).toMatchObject({ name: 'corp:alice' })
   })
 
@@ -95,13 +98,13 @@ describe('where one takes precedence, it alone is read', () => {
     const { send, free } = await open('bearer')
     expect(await send(free, alice())).toMatchObject({ name: 'corp:alice' })
     expect(await send('nonsense', alice())).toMatchObject({ name: 'corp:alice' })
-    expect(await reason(send(free, `Bearer ${signed(stranger)}`))).toBe('invalid_signature')
+    expect(await captureReason(send(free, `Bearer ${signed(stranger)}`))).toBe('invalid_signature')
     expect(await send(free, undefined)).toMatchObject({ name: 'loader' })
   })
 
   it('the certificate: without one, key and token must agree', async () => {
     const { send, bound, free } = await open('certificate')
-    expect(await reason(send(free, alice()))).toBe('conflicting_credentials')
+    expect(await captureReason(send(free, alice()))).toBe('conflicting_credentials')
     expect(await send(bound, alice())).toMatchObject({ name: 'corp:alice' })
   })
 })

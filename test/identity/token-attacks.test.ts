@@ -1,7 +1,7 @@
 import { createSign, KeyObject } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, it } from 'vitest'
 import type { Authenticator } from '../../src/identity/authenticate.ts'
-import { bearer, openAuthenticator, reason } from './authenticating.ts'
+import { authenticateBearer, openAuthenticator, captureReason } from './authenticating.ts'
 import {
   forgeToken,
   goodClaims,
@@ -34,7 +34,7 @@ beforeEach(async () => {
 const payload = (changes: Record<string, unknown> = {}): string => JSON.stringify(goodClaims(changes))
 
 it('the token that the attacks are made from is good', async () => {
-  expect((await bearer(authenticator, await signToken(issuer.key))).name).toBe('corp:alice')
+  expect((await authenticateBearer(authenticator, await signToken(issuer.key))).name).toBe('corp:alice')
 })
 
 describe('a key that the token brings along is neither fetched nor used', () => {
@@ -47,7 +47,9 @@ describe('a key that the token brings along is neither fetched nor used', () => 
     ['a kid that is a path', () => ({ kid: '../../../../dev/null' })],
   ])('refuses a token with %s, and asks nobody', async (_name, header) => {
     const token = await signToken(attackersKey, {}, header())
-    expect(await reason(bearer(authenticator, token))).toMatch(/^invalid_signature|unknown_kid$/)
+    expect(await captureReason(authenticateBearer(authenticator, token))).toMatch(
+      /^invalid_signature|unknown_kid$/,
+    )
     expect(attacker.requests()).toBe(0)
   })
 })
@@ -58,9 +60,11 @@ it('two keys with one kid, both of the issuer, and a third of somebody else', as
   duplicated.published = [duplicated.key.publicKey, twin.publicKey]
   const trusting = await openAuthenticator({ issuers: [duplicated.configuration] })
   for (const key of [duplicated.key, twin]) {
-    expect((await bearer(trusting, await signToken(key))).name).toBe('corp:alice')
+    expect((await authenticateBearer(trusting, await signToken(key))).name).toBe('corp:alice')
   }
-  expect(await reason(bearer(trusting, await signToken(attackersKey)))).toBe('invalid_signature')
+  expect(await captureReason(authenticateBearer(trusting, await signToken(attackersKey)))).toBe(
+    'invalid_signature',
+  )
 })
 
 it('a storm of random kids causes one fetch', async () => {
@@ -68,13 +72,13 @@ it('a storm of random kids causes one fetch', async () => {
   const reasons = await Promise.all(
     Array.from({ length: 200 }, async (_, index) => {
       const token = forgeToken({ alg: 'RS256', kid: `random-${index}` }, payload(), () => 'AAAA')
-      return await reason(bearer(authenticator, token))
+      return await captureReason(authenticateBearer(authenticator, token))
     }),
   )
   expect(new Set(reasons)).toEqual(new Set(['unknown_kid']))
   for (let index = 0; index < 50; index++) {
     const token = forgeToken({ alg: 'RS256', kid: `later-${index}` }, payload(), () => 'AAAA')
-    expect(await reason(bearer(authenticator, token))).toBe('unknown_kid')
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('unknown_kid')
   }
   expect(issuer.requests() - before).toBe(1)
 })
@@ -92,7 +96,7 @@ describe('a token with two issuers', () => {
 
   it('as a list', async () => {
     const token = await signToken(issuer.key, { iss: ['https://corp.example', 'https://other.example'] })
-    expect(await reason(bearer(both, token))).toBe('unknown_issuer')
+    expect(await captureReason(authenticateBearer(both, token))).toBe('unknown_issuer')
   })
 
   it('as a claim that stands twice', async () => {
@@ -100,12 +104,12 @@ describe('a token with two issuers', () => {
     const token = forgeToken({ alg: 'RS256', kid: 'first' }, twice, (input) =>
       createSign('sha256').update(input).sign(KeyObject.from(issuer.key.privateKey), 'base64url'),
     )
-    expect(await reason(bearer(both, token))).toBe('malformed_token')
+    expect(await captureReason(authenticateBearer(both, token))).toBe('malformed_token')
   })
 
   it('signed by one in the name of the other', async () => {
     const token = await signToken(issuer.key, { iss: 'https://other.example' })
-    expect(await reason(bearer(both, token))).toBe('invalid_signature')
+    expect(await captureReason(authenticateBearer(both, token))).toBe('invalid_signature')
   })
 
   it('almost the name of one', async () => {
@@ -116,7 +120,9 @@ describe('a token with two issuers', () => {
       '',
       undefined,
     ]) {
-      expect(await reason(bearer(both, await signToken(issuer.key, { iss })))).toBe('unknown_issuer')
+      expect(await captureReason(authenticateBearer(both, await signToken(issuer.key, { iss })))).toBe(
+        'unknown_issuer',
+      )
     }
   })
 })

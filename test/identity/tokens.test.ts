@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, it } from 'vitest'
 import type { TokenIssuerInput } from '../../src/identity/issuers.ts'
-import { bearer, openAuthenticator, reason, refusal } from './authenticating.ts'
+import { authenticateBearer, openAuthenticator, captureReason, captureError } from './authenticating.ts'
 import { makeSigningKey, signToken, startIssuer, type TestIssuer } from './token-issuer.ts'
 
 let issuer: TestIssuer
@@ -18,7 +18,7 @@ async function open(changes: Partial<TokenIssuerInput> = {}, now: () => number =
 it('principal, groups and id of the token', async () => {
   const authenticator = await open({ groupsClaim: 'groups' })
   const token = await signToken(issuer.key, { groups: ['sales', 'eu'], jti: 'token-1' })
-  expect(await bearer(authenticator, token)).toEqual({
+  expect(await authenticateBearer(authenticator, token)).toEqual({
     name: 'corp:alice',
     method: 'token',
     groups: new Set(['corp:sales', 'corp:eu']),
@@ -31,7 +31,7 @@ it('principal, groups and id of the token', async () => {
 it('a token without a fitting jti is known by its digest', async () => {
   const authenticator = await open()
   for (const jti of [undefined, '', 'two words', 'x'.repeat(200), 7]) {
-    const principal = await bearer(authenticator, await signToken(issuer.key, { jti }))
+    const principal = await authenticateBearer(authenticator, await signToken(issuer.key, { jti }))
     expect(principal.credentialId).toMatch(/^[0-9a-f]{16}$/)
   }
 })
@@ -39,24 +39,24 @@ it('a token without a fitting jti is known by its digest', async () => {
 it('a token that was verified before is answered at once, with the same principal', async () => {
   const authenticator = await open()
   const token = await signToken(issuer.key)
-  const first = await bearer(authenticator, token)
+  const first = await authenticateBearer(authenticator, token)
   const again = authenticator.authenticate({ apiKey: undefined, authorization: `bearer  ${token}` })
   expect(again).toBe(first)
-  expect(authenticator.status().rememberedTokens).toBe(1)
+  expect(authenticator.status().cachedTokens).toBe(1)
 })
 
 it('the memory is bounded in entries and in bytes', async () => {
   const configuration = { ...issuer.configuration, groupsClaim: 'groups' }
-  const few = await openAuthenticator({ issuers: [configuration], tokenMemory: { maxEntries: 2 } })
-  const small = await openAuthenticator({ issuers: [configuration], tokenMemory: { maxBytes: 8000 } })
+  const few = await openAuthenticator({ issuers: [configuration], tokenCache: { maxEntries: 2 } })
+  const small = await openAuthenticator({ issuers: [configuration], tokenCache: { maxBytes: 8000 } })
   for (let index = 0; index < 5; index++) {
     const groups = Array.from({ length: 30 }, (_, group) => `group-${group}`)
     const token = await signToken(issuer.key, { jti: `${index}`, groups })
-    await bearer(few, token)
-    await bearer(small, token)
+    await authenticateBearer(few, token)
+    await authenticateBearer(small, token)
   }
-  expect(few.status().rememberedTokens).toBe(2)
-  expect(small.status().rememberedTokens).toBe(2)
+  expect(few.status().cachedTokens).toBe(2)
+  expect(small.status().cachedTokens).toBe(2)
 })
 
 it('a token ends at exp and the skew, remembered or not', async () => {
@@ -64,49 +64,51 @@ it('a token ends at exp and the skew, remembered or not', async () => {
   const authenticator = await open({ clockSkewSeconds: 10 }, () => Date.now() + ahead)
   const exp = seconds() + 60
   const token = await signToken(issuer.key, { exp })
-  await bearer(authenticator, token)
+  await authenticateBearer(authenticator, token)
   ahead = (exp + 5) * 1000 - Date.now()
-  await bearer(authenticator, token)
+  await authenticateBearer(authenticator, token)
   ahead = (exp + 11) * 1000 - Date.now()
-  const refused = await refusal(bearer(authenticator, token))
+  const refused = await captureError(authenticateBearer(authenticator, token))
   expect(refused).toMatchObject({ status: 401, reason: 'expired_token' })
 })
 
 it('a token that is not valid yet', async () => {
   const authenticator = await open()
-  expect(await reason(bearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 120 })))).toBe(
-    'token_not_yet_valid',
-  )
-  await bearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 10 }))
+  expect(
+    await captureReason(
+      authenticateBearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 120 })),
+    ),
+  ).toBe('token_not_yet_valid')
+  await authenticateBearer(authenticator, await signToken(issuer.key, { nbf: seconds() + 10 }))
 })
 
 it('tokens that live longer than their issuer may make them', async () => {
   const authenticator = await open({ maxLifetimeSeconds: 600 })
   const attempt = (claims: Record<string, unknown>) =>
-    signToken(issuer.key, claims).then((token) => reason(bearer(authenticator, token)))
+    signToken(issuer.key, claims).then((token) => captureReason(authenticateBearer(authenticator, token)))
   expect(await attempt({ exp: seconds() + 700 })).toBe('token_lifetime_too_long')
   expect(await attempt({ iat: undefined, exp: seconds() + 60 })).toBe('token_lifetime_too_long')
   expect(await attempt({ iat: seconds() + 1000, exp: seconds() + 1500 })).toBe('token_not_yet_valid')
-  await bearer(authenticator, await signToken(issuer.key, { exp: seconds() + 500 }))
+  await authenticateBearer(authenticator, await signToken(issuer.key, { exp: seconds() + 500 }))
 })
 
 it.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt', undefined])('type %s is accepted', async (typ) => {
   const token = await signToken(issuer.key, {}, typ === undefined ? {} : { typ })
-  expect((await bearer(await open(), token)).name).toBe('corp:alice')
+  expect((await authenticateBearer(await open(), token)).name).toBe('corp:alice')
 })
 
 it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', ''])('type "%s" is refused', async (typ) => {
-  expect(await reason(bearer(await open(), await signToken(issuer.key, {}, { typ })))).toBe(
-    'wrong_token_type',
-  )
+  expect(
+    await captureReason(authenticateBearer(await open(), await signToken(issuer.key, {}, { typ }))),
+  ).toBe('wrong_token_type')
 })
 
 it('one of several audiences is enough, on either side', async () => {
   const authenticator = await open({ audience: ['catalog', 'catalog-old'] })
-  await bearer(authenticator, await signToken(issuer.key, { aud: ['another', 'catalog-old'] }))
+  await authenticateBearer(authenticator, await signToken(issuer.key, { aud: ['another', 'catalog-old'] }))
   for (const aud of [undefined, [], 'Catalog', ['another'], 7]) {
     const token = await signToken(issuer.key, { aud })
-    expect(await reason(bearer(authenticator, token))).toBe('wrong_audience')
+    expect(await captureReason(authenticateBearer(authenticator, token))).toBe('wrong_audience')
   }
 })
 
@@ -121,10 +123,10 @@ it('tokens without kid are tried with the keys of their issuer', async () => {
   ]
   const authenticator = await openAuthenticator({ issuers: [rotating.configuration] })
   for (const key of [rotating.key, second]) {
-    await bearer(authenticator, await signToken(key, {}, { kid: undefined }))
+    await authenticateBearer(authenticator, await signToken(key, {}, { kid: undefined }))
   }
   const forged = await signToken(unpublished, {}, { kid: undefined })
-  expect(await reason(bearer(authenticator, forged))).toBe('invalid_signature')
+  expect(await captureReason(authenticateBearer(authenticator, forged))).toBe('invalid_signature')
 })
 
 it('a token of a later time is not taken for a forged one, whichever of several keys signed it', async () => {
@@ -139,10 +141,10 @@ it('a token of a later time is not taken for a forged one, whichever of several 
     const nbf = seconds() + 2
     const token = await signToken(key, { nbf }, { kid: undefined })
     for (let count = 0; count < 2; count += 1) {
-      expect(await reason(bearer(authenticator, token))).toBe('token_not_yet_valid')
+      expect(await captureReason(authenticateBearer(authenticator, token))).toBe('token_not_yet_valid')
     }
     await new Promise((resolve) => setTimeout(resolve, nbf * 1000 + 50 - Date.now()))
-    expect((await bearer(authenticator, token)).name).toBe('corp:alice')
+    expect((await authenticateBearer(authenticator, token)).name).toBe('corp:alice')
   }
 })
 
@@ -154,36 +156,40 @@ it('a forged token is refused again from memory, until the keys change', async (
   })
   const replacement = await makeSigningKey('first')
   const token = await signToken(replacement)
-  expect(await reason(bearer(authenticator, token))).toBe('invalid_signature')
+  expect(await captureReason(authenticateBearer(authenticator, token))).toBe('invalid_signature')
   expect(() => authenticator.authenticate({ apiKey: undefined, authorization: `Bearer ${token}` })).toThrow(
     'not accepted',
   )
   // The issuer uses the kid again; another unknown kid makes the gateway look.
   rotating.published = [replacement.publicKey]
-  expect(await reason(bearer(authenticator, await signToken(await makeSigningKey('unknown'))))).toBe(
-    'unknown_kid',
-  )
-  expect((await bearer(authenticator, token)).name).toBe('corp:alice')
+  expect(
+    await captureReason(authenticateBearer(authenticator, await signToken(await makeSigningKey('unknown')))),
+  ).toBe('unknown_kid')
+  expect((await authenticateBearer(authenticator, token)).name).toBe('corp:alice')
 })
 
 describe('subjects', () => {
   it.each([undefined, '', 7, null, ['alice'], 'a\u0000b', 'a\nb', 'a\u0085b', 'a\u2028b', 'x'.repeat(3000)])(
     '%j is refused',
     async (sub) => {
-      expect(await reason(bearer(await open(), await signToken(issuer.key, { sub })))).toMatch(
-        /^invalid_subject|malformed_token$/,
-      )
+      expect(
+        await captureReason(authenticateBearer(await open(), await signToken(issuer.key, { sub }))),
+      ).toMatch(/^invalid_subject|malformed_token$/)
     },
   )
 
   it('from another claim, also inside an object', async () => {
     const email = await open({ subjectClaim: 'email' })
-    expect((await bearer(email, await signToken(issuer.key, { email: 'a@b' }))).name).toBe('corp:a@b')
+    expect((await authenticateBearer(email, await signToken(issuer.key, { email: 'a@b' }))).name).toBe(
+      'corp:a@b',
+    )
     const inside = await open({ subjectClaim: 'user.login' })
     const token = await signToken(issuer.key, { user: { login: 'al' } })
-    expect((await bearer(inside, token)).name).toBe('corp:al')
+    expect((await authenticateBearer(inside, token)).name).toBe('corp:al')
     const inherited = await open({ subjectClaim: 'constructor.name' })
-    expect(await reason(bearer(inherited, await signToken(issuer.key)))).toBe('invalid_subject')
+    expect(await captureReason(authenticateBearer(inherited, await signToken(issuer.key)))).toBe(
+      'invalid_subject',
+    )
   })
 })
 
@@ -199,19 +205,26 @@ describe('groups', () => {
   it.each(cases)(
     'of the claim become groups of the issuer: %s',
     async (_name, groupsClaim, claims, expected) => {
-      const principal = await bearer(await open({ groupsClaim }), await signToken(issuer.key, claims))
+      const principal = await authenticateBearer(
+        await open({ groupsClaim }),
+        await signToken(issuer.key, claims),
+      )
       expect([...principal.groups]).toEqual(expected)
     },
   )
 
   it.each([[7], [['a', 7]], [{ a: 1 }], [['a\nb']], [['']], [null]])('%j is refused', async (groups) => {
     const token = await signToken(issuer.key, { groups })
-    expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('invalid_groups')
+    expect(await captureReason(authenticateBearer(await open({ groupsClaim: 'groups' }), token))).toBe(
+      'invalid_groups',
+    )
   })
 
   it('kept elsewhere by the issuer, because they are too many', async () => {
     const token = await signToken(issuer.key, { _claim_names: { groups: 'src1' } })
-    expect(await reason(bearer(await open({ groupsClaim: 'groups' }), token))).toBe('invalid_groups')
+    expect(await captureReason(authenticateBearer(await open({ groupsClaim: 'groups' }), token))).toBe(
+      'invalid_groups',
+    )
   })
 })
 
@@ -222,6 +235,6 @@ it('other algorithms: ES256 and EdDSA', async () => {
     const key = await makeSigningKey('other', algorithm)
     other.published = [key.publicKey]
     const authenticator = await openAuthenticator({ issuers: [other.configuration] })
-    expect((await bearer(authenticator, await signToken(key))).name).toBe('corp:alice')
+    expect((await authenticateBearer(authenticator, await signToken(key))).name).toBe('corp:alice')
   }
 })

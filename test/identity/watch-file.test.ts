@@ -12,7 +12,7 @@ async function watch(path: string) {
     if (text === 'bad') throw new Error('bad')
     texts.push(text)
   }
-  const watched = await watchFile(path, take, { intervalMs: 5, failed: (cause) => failures.push(cause) })
+  const watched = await watchFile(path, take, { intervalMs: 5, onError: (cause) => failures.push(cause) })
   onTestFinished(() => watched.close())
   return { texts, failures, watched }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { operationNamed, operationNames, type Operation } from '../../src/interface/operations.ts'
-import type { Target } from '../../src/interface/target.ts'
+import { getOperation, operationNames, type Operation } from '../../src/interface/operations.ts'
+import type { RouteMatch } from '../../src/interface/target.ts'
 
 const forbidden = /[\p{Cc}\p{Cs}/\\%?#'"`]/u
 
@@ -18,8 +18,8 @@ export const anyIdentifier = fc.array(anyName, { maxLength: 6 })
 export const anyDelimiter = fc.constantFrom('$', '.', ':', '::', '__delim__', '/', '+', '~', '\u{1F600}')
 
 /** Any request that can be written: an operation with an id, an index and parameters that fit it. */
-export const anyTarget: fc.Arbitrary<Target> = fc.constantFrom(...operationNames).chain((name) => {
-  const operation = operationNamed(name)
+export const anyTarget: fc.Arbitrary<RouteMatch> = fc.constantFrom(...operationNames).chain((name) => {
+  const operation = getOperation(name)
   const takesRoot = operation.object === 'namespace'
   return fc.record({
     operation: fc.constant(operation),

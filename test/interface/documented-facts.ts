@@ -1,8 +1,8 @@
-import type { FactName, Place } from '../../src/interface/facts.ts'
+import type { FactName, FactSourcePath } from '../../src/interface/facts.ts'
 import type { OperationName } from '../../src/interface/operations.ts'
 
 /** The facts of an operation, each with the places of a request that state it. */
-export type DocumentedFacts = { readonly [Name in FactName]?: readonly Place[] }
+export type DocumentedFacts = { readonly [Name in FactName]?: readonly FactSourcePath[] }
 
 const branch: DocumentedFacts = { branch: ['body.branch'] }
 // Arrow bodies and operations without a body have the branch in the query; clients send it in a JSON body, too.

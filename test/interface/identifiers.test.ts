@@ -6,10 +6,10 @@ import {
   defaultDelimiter,
   formatIdentifier,
   parseIdentifier,
-  sameIdentifier,
-  show,
+  isSameIdentifier,
+  quoteForMessage,
 } from '../../src/interface/identifiers.ts'
-import { InterfaceError } from '../../src/interface/errors.ts'
+import { CatalogError } from '../../src/interface/errors.ts'
 import { anyDelimiter, anyIdentifier } from './arbitrary-targets.ts'
 import { isThorough } from '../thorough.ts'
 
@@ -22,7 +22,7 @@ describe('ids', () => {
           text = formatIdentifier(id, delimiter)
         } catch (error) {
           // Only an id that the delimiter cannot separate may be refused.
-          expect(error).toBeInstanceOf(InterfaceError)
+          expect(error).toBeInstanceOf(CatalogError)
           expect(id.join('\n').length === 0 || id.join(delimiter).split(delimiter)).not.toEqual(id)
           return
         }
@@ -39,7 +39,7 @@ describe('ids', () => {
         try {
           id = parseIdentifier(text, delimiter)
         } catch (error) {
-          expect(error).toBeInstanceOf(InterfaceError)
+          expect(error).toBeInstanceOf(CatalogError)
           return
         }
         expect(id.length === 0 ? delimiter : id.join(delimiter)).toBe(text)
@@ -74,7 +74,7 @@ describe('ids', () => {
     ['more than 64 parts', Array.from({ length: 65 }, () => 'a').join('$')],
     ['more than 4096 bytes', 'ä'.repeat(2049)],
   ])('are refused with %s', (_what, text) => {
-    expect(() => parseIdentifier(text, '$')).toThrow(InterfaceError)
+    expect(() => parseIdentifier(text, '$')).toThrow(CatalogError)
   })
 
   it('are compared as exact code points: composed and decomposed letters are two names', () => {
@@ -99,12 +99,12 @@ describe('ids', () => {
   })
 
   it('are the same if all parts are', () => {
-    expect(sameIdentifier(['a', 'b'], ['a', 'b'])).toBe(true)
-    expect(sameIdentifier([], [])).toBe(true)
-    expect(sameIdentifier(['a', 'b'], ['a', 'c'])).toBe(false)
-    expect(sameIdentifier(['b', 'a'], ['c', 'a'])).toBe(false)
-    expect(sameIdentifier(['a'], ['a', 'b'])).toBe(false)
-    expect(sameIdentifier(['a', 'b'], ['a'])).toBe(false)
+    expect(isSameIdentifier(['a', 'b'], ['a', 'b'])).toBe(true)
+    expect(isSameIdentifier([], [])).toBe(true)
+    expect(isSameIdentifier(['a', 'b'], ['a', 'c'])).toBe(false)
+    expect(isSameIdentifier(['b', 'a'], ['c', 'a'])).toBe(false)
+    expect(isSameIdentifier(['a'], ['a', 'b'])).toBe(false)
+    expect(isSameIdentifier(['a', 'b'], ['a'])).toBe(false)
   })
 })
 
@@ -135,8 +135,8 @@ describe('messages about names', () => {
   })
 
   it('cut what is longer than 80 characters', () => {
-    expect(show('a'.repeat(80))).toBe(`"${'a'.repeat(80)}"`)
-    expect(show('a'.repeat(81))).toBe(`"${'a'.repeat(77)}..."`)
-    expect(show('"\n')).toBe(String.raw`"\"\n"`)
+    expect(quoteForMessage('a'.repeat(80))).toBe(`"${'a'.repeat(80)}"`)
+    expect(quoteForMessage('a'.repeat(81))).toBe(`"${'a'.repeat(77)}..."`)
+    expect(quoteForMessage('"\n')).toBe(String.raw`"\"\n"`)
   })
 })

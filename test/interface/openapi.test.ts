@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, it } from 'vitest'
-import { openApiText } from '../../src/interface/openapi.ts'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { getOpenApiDocument } from '../../src/interface/openapi.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 import { operationSchemas } from '../../src/interface/schemas/operation-schemas.ts'
 
 interface Described {
@@ -17,7 +17,7 @@ interface Document {
 }
 
 /** A new one for each test: the validator writes into what it is given. */
-const read = () => JSON.parse(openApiText()) as Document & Record<string, unknown>
+const read = () => JSON.parse(getOpenApiDocument()) as Document & Record<string, unknown>
 
 /** Operations of which neither the request nor the answer is described: the reference catalog has none of them. */
 const plain = ['AlterTableBackfillColumns', 'RefreshMaterializedView', 'CreateMaterializedView']
@@ -27,12 +27,12 @@ it('the document is OpenAPI 3.1, and refers to nothing that is not there', async
   expect(await validator.validate(read())).toEqual({ valid: true })
   expect(validator.version).toBe('3.1')
   validator.resolveRefs()
-  expect(openApiText()).not.toContain('#/$defs/')
+  expect(getOpenApiDocument()).not.toContain('#/$defs/')
 })
 
 it('it has every operation at every path and method that is served, and no other', () => {
   const expected = operationNames.flatMap((name) => {
-    const { method, alsoGet, path, aliases } = operationNamed(name)
+    const { method, alsoGet, path, aliases } = getOperation(name)
     const routes = [path, ...aliases].map((route) => `${method} ${route}`)
     return alsoGet ? [...routes, `GET ${path}`] : routes
   })
@@ -52,7 +52,7 @@ it('only what the reference catalog has not is described as a plain object', () 
 })
 
 it.each([...operationNames])('%s has its parameters, its body, its answer and its errors', (name) => {
-  const operation = operationNamed(name)
+  const operation = getOperation(name)
   const described = read().paths[operation.path]?.[operation.method.toLowerCase()]
   const parameters = described?.parameters.map(({ name, $ref }) => name ?? $ref?.split('/').at(-1))
   const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])

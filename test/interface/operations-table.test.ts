@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { errorCodes } from '../../src/interface/errors.ts'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 
 interface Documented {
   readonly name: string
@@ -36,7 +36,7 @@ describe('the operations table', () => {
   })
 
   it.each(documented)('$name is as the interface document says', (expected) => {
-    const operation = operationNamed(expected.name as (typeof operationNames)[number])
+    const operation = getOperation(expected.name as (typeof operationNames)[number])
     const query = [...operation.query.keys()].filter((name) => !tolerated[expected.name]?.includes(name))
     expect({
       method: operation.method,
@@ -47,7 +47,7 @@ describe('the operations table', () => {
       required: operation.required,
       body: operation.body,
       status: operation.status,
-      answer: operation.answer,
+      answer: operation.response,
     }).toEqual({
       method: expected.method,
       path: expected.path,
@@ -66,7 +66,7 @@ describe('the operations table', () => {
 
   it('gives each method and path to one operation alone', () => {
     const routes = operationNames.flatMap((name) => {
-      const { path, aliases } = operationNamed(name)
+      const { path, aliases } = getOperation(name)
       return [path, ...aliases]
     })
     expect(new Set(routes).size).toBe(routes.length)

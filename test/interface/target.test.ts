@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { InterfaceError } from '../../src/interface/errors.ts'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { CatalogError } from '../../src/interface/errors.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 import { buildTarget, parseTarget } from '../../src/interface/target.ts'
 import { anyDelimiter, anyTarget } from './arbitrary-targets.ts'
 import { isThorough } from '../thorough.ts'
@@ -21,7 +21,7 @@ describe('targets', () => {
         try {
           text = buildTarget(target, delimiter)
         } catch (error) {
-          expect(error).toBeInstanceOf(InterfaceError)
+          expect(error).toBeInstanceOf(CatalogError)
           return
         }
         const expected = target.operation.object === 'none' ? target.delimiter : delimiter
@@ -59,7 +59,7 @@ describe('targets', () => {
         try {
           parseTarget(method, text)
         } catch (error) {
-          expect(error).toBeInstanceOf(InterfaceError)
+          expect(error).toBeInstanceOf(CatalogError)
           return
         }
         expect(text).toMatch(originForm)
@@ -69,7 +69,7 @@ describe('targets', () => {
   })
 
   it.each(operationNames)('%s is found with and without a trailing slash, and by no other method', (name) => {
-    const { path, method, required, alsoGet } = operationNamed(name)
+    const { path, method, required, alsoGet } = getOperation(name)
     const query = required.map((parameter) => `${parameter}=x`).join('&')
     const route = path.replace('{id}', 'a$b').replace('{index_name}', 'i')
     for (const spelling of [`${route}?${query}`, `${route}/?${query}`]) {
@@ -142,7 +142,7 @@ describe('targets', () => {
   ])('are refused: %s', (_what, target, status) => {
     const methods = ['GET', 'POST'].map((method) => statusOf(method, target))
     expect(methods).toContain(status)
-    expect(methods.every((answer) => answer >= 400)).toBe(true)
+    expect(methods.every((response) => response >= 400)).toBe(true)
   })
 
   it.each([
@@ -262,7 +262,7 @@ function statusOf(method: string, target: string): number {
     parseTarget(method, target)
     return 200
   } catch (error) {
-    if (error instanceof InterfaceError) return error.status
+    if (error instanceof CatalogError) return error.status
     throw error
   }
 }

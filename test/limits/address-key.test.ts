@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { addressKey } from '../../src/limits/address-key.ts'
+import { getAddressKey } from '../../src/limits/address-key.ts'
 
 it.each([
   ['192.0.2.7', '192.0.2.7'],
@@ -13,5 +13,5 @@ it.each([
   ['64:ff9b::192.0.2.7', '64:ff9b:0:0'],
   ['', ''],
 ])('%s is counted by %s', (address, key) => {
-  expect(addressKey(address)).toBe(key)
+  expect(getAddressKey(address)).toBe(key)
 })

@@ -72,7 +72,7 @@ it('what is given back was never taken', () => {
 })
 
 it('no more buckets are remembered than may be, and one that is forgotten is full', () => {
-  const buckets = createBuckets({ perSecond: 1, burst: 1, maximumKeys: 2 })
+  const buckets = createBuckets({ perSecond: 1, burst: 1, maxKeys: 2 })
   for (const key of ['first', 'second', 'third']) buckets.take(key, 1, 0)
   expect(buckets.waitMs('first', 1, 0)).toBe(0)
   expect(buckets.waitMs('second', 1, 0)).toBe(1000)

@@ -44,7 +44,7 @@ it('whatever is taken and released, no more than the limit is held, and the sum 
           const amounts = held.get(holder) ?? []
           held.set(holder, amounts)
           if (takes) {
-            const may = capacity.mayTake(holder, amount)
+            const may = capacity.canTake(holder, amount)
             expect(capacity.take(holder, amount)).toBe(may)
             if (may) amounts.push(amount)
           } else {
@@ -55,8 +55,8 @@ it('whatever is taken and released, no more than the limit is held, and the sum 
             ([name, all]) => [name, all.reduce((sum, each) => sum + each, 0)] as const,
           )
           for (const [name, sum] of sums) expect(capacity.held(name)).toBe(sum)
-          expect(capacity.taken).toBe(sums.reduce((total, [, sum]) => total + sum, 0))
-          expect(capacity.taken).toBeLessThanOrEqual(limit)
+          expect(capacity.used).toBe(sums.reduce((total, [, sum]) => total + sum, 0))
+          expect(capacity.used).toBeLessThanOrEqual(limit)
         }
       },
     ),

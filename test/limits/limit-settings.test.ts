@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { bytePace } from '../../src/limits/fairness-settings.ts'
+import { getByteRate } from '../../src/limits/fairness-settings.ts'
 
 const rate = { name: 'one', per: 'principal', perSecond: 1 } as const
 const bytes = { name: 'two', per: 'namespace', direction: 'up' } as const
@@ -38,7 +38,7 @@ it('the settings that the README shows are settings', async () => {
   const [, block = ''] = /```yaml limits\n(.*?)```/s.exec(readme) ?? []
   const { rates, byteQuotas, concurrency } = limitsSchema.parse((parse(block) as { limits: unknown }).limits)
   expect([rates, byteQuotas, concurrency].map(({ length }) => length)).toEqual([2, 1, 1])
-  expect(bytePace(byteQuotas[0] as (typeof byteQuotas)[number])).toEqual({
+  expect(getByteRate(byteQuotas[0] as (typeof byteQuotas)[number])).toEqual({
     perSecond: 1e12 / 86_400,
     burst: 1e12,
   })

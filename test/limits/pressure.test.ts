@@ -1,36 +1,36 @@
 import { expect, it } from 'vitest'
-import { createPressure, type Pressure } from '../../src/limits/pressure.ts'
-import { shedClassOf, shedClasses } from '../../src/limits/shed-class.ts'
+import { createShedController, type ShedController } from '../../src/limits/pressure.ts'
+import { getShedClass, shedClasses } from '../../src/limits/shed-class.ts'
 
-function sharesOf(pressure: Pressure): number[] {
-  return shedClasses.map((each) => pressure.share(each))
+function capacitiesOf(pressure: ShedController): number[] {
+  return shedClasses.map((each) => pressure.shedRatio(each))
 }
 
-function observe(pressure: Pressure, delayMs: number, ticks: number): void {
+function observe(pressure: ShedController, delayMs: number, ticks: number): void {
   for (let tick = 0; tick < ticks; tick += 1) pressure.observe(delayMs)
 }
 
 it('a delay that does not last refuses nothing', () => {
-  const pressure = createPressure(100)
+  const pressure = createShedController(100)
   observe(pressure, 60_000, 2)
-  expect(sharesOf(pressure)).toEqual([0, 0, 0])
+  expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
   observe(pressure, 0, 1)
   observe(pressure, 150, 1)
-  expect(sharesOf(pressure)).toEqual([0, 0, 0])
+  expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
   observe(pressure, 100, 1000)
-  expect(sharesOf(pressure)).toEqual([0, 0, 0])
+  expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
 })
 
 it('a delay that lasts refuses one class after the other, and no more than all of the last', () => {
-  const pressure = createPressure(100)
-  let before = sharesOf(pressure)
+  const pressure = createShedController(100)
+  let before = capacitiesOf(pressure)
   for (let tick = 0; tick < 100; tick += 1) {
     pressure.observe(101)
-    const now = sharesOf(pressure)
-    now.forEach((share, index) => {
-      expect(share).toBeGreaterThanOrEqual(before[index] ?? 0)
+    const now = capacitiesOf(pressure)
+    now.forEach((capacity, index) => {
+      expect(capacity).toBeGreaterThanOrEqual(before[index] ?? 0)
       // As long as anything of a class is let in, nothing of the next is refused.
-      if ((now[index - 1] ?? 1) < 1) expect(share).toBe(0)
+      if ((now[index - 1] ?? 1) < 1) expect(capacity).toBe(0)
     })
     before = now
   }
@@ -38,14 +38,14 @@ it('a delay that lasts refuses one class after the other, and no more than all o
 })
 
 it('what was refused last is let in first when the delay is over, and in the end everything is', () => {
-  const pressure = createPressure(100)
+  const pressure = createShedController(100)
   observe(pressure, 101, 100)
   observe(pressure, 100, 10)
-  const [bulk, data, listing = 1] = sharesOf(pressure)
+  const [bulk, data, listing = 1] = capacitiesOf(pressure)
   expect([bulk, data]).toEqual([1, 1])
   expect(listing).toBeLessThan(1)
   observe(pressure, 0, 300)
-  expect(sharesOf(pressure)).toEqual([0, 0, 0])
+  expect(capacitiesOf(pressure)).toEqual([0, 0, 0])
 })
 
 it.each([
@@ -62,5 +62,5 @@ it.each([
   ['BatchCommitTables', undefined],
   ['DropTable', undefined],
 ] as const)('%s is shed as %s', (operation, expected) => {
-  expect(shedClassOf(operation)).toBe(expected)
+  expect(getShedClass(operation)).toBe(expected)
 })

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { operationNamed, type OperationName } from '../../src/interface/operations.ts'
-import { keyFinder, type LimitedRequest } from '../../src/limits/selection.ts'
+import { getOperation, type OperationName } from '../../src/interface/operations.ts'
+import { createLimitKeyFunction, type LimitedRequest } from '../../src/limits/selection.ts'
 
-function asked(operation: OperationName, id: readonly string[], name = 'alice'): LimitedRequest {
+function requested(operation: OperationName, id: readonly string[], name = 'alice'): LimitedRequest {
   return {
     principal: { name, method: name === 'nobody' ? 'anonymous' : 'api-key' },
-    meaning: { operation: operationNamed(operation), id },
+    route: { operation: getOperation(operation), id },
     client: '192.0.2.7',
     hasBody: true,
     contentLength: undefined,
@@ -20,13 +20,15 @@ it.each([
   ['address', '192.0.2.7'],
   ['all', ''],
 ] as const)('a limit per %s is shared by those of the same key', (per, key) => {
-  expect(keyFinder({ ...all, per })(asked('QueryTable', ['sales', 'eu', 'orders']))).toBe(key)
+  expect(createLimitKeyFunction({ ...all, per })(requested('QueryTable', ['sales', 'eu', 'orders']))).toBe(
+    key,
+  )
 })
 
 it('whoever sends no credential is no principal of any name', () => {
-  const keyOf = keyFinder({ ...all, per: 'principal' })
-  expect(keyOf(asked('QueryTable', ['t'], 'nobody'))).toBe('')
-  expect(keyOf(asked('QueryTable', ['t'], 'anonymous'))).toBe('anonymous')
+  const keyOf = createLimitKeyFunction({ ...all, per: 'principal' })
+  expect(keyOf(requested('QueryTable', ['t'], 'nobody'))).toBe('')
+  expect(keyOf(requested('QueryTable', ['t'], 'anonymous'))).toBe('anonymous')
 })
 
 it.each([
@@ -37,14 +39,14 @@ it.each([
   [['InsertIntoTable', 'drop'], 'DropTable', true],
   [['InsertIntoTable', 'drop'], 'CreateTable', false],
 ] as const)('a limit of %j: is %s one of them? %s', (operations, operation, isOne) => {
-  const keyOf = keyFinder({ ...all, per: 'all', operations: [...operations] })
-  expect(keyOf(asked(operation, ['t']))).toBe(isOne ? '' : undefined)
+  const keyOf = createLimitKeyFunction({ ...all, per: 'all', operations: [...operations] })
+  expect(keyOf(requested(operation, ['t']))).toBe(isOne ? '' : undefined)
 })
 
 it('a limit of some principals is about nobody else', () => {
-  const keyOf = keyFinder({ ...all, per: 'principal', principals: ['alice', 'bob'] })
-  expect(keyOf(asked('QueryTable', ['t'], 'bob'))).toBe('bob')
-  expect(keyOf(asked('QueryTable', ['t'], 'carol'))).toBeUndefined()
+  const keyOf = createLimitKeyFunction({ ...all, per: 'principal', principals: ['alice', 'bob'] })
+  expect(keyOf(requested('QueryTable', ['t'], 'bob'))).toBe('bob')
+  expect(keyOf(requested('QueryTable', ['t'], 'carol'))).toBeUndefined()
 })
 
 it.each([
@@ -57,8 +59,8 @@ it.each([
   ['QueryTable', ['sale', 'orders'], undefined],
   ['BatchCommitTables', [], undefined],
 ] as const)('of listed namespaces, %s of %j takes from %s', (operation, id, key) => {
-  const keyOf = keyFinder({ ...all, per: 'namespace', namespaces: [['sales'], ['sales', 'eu']] })
-  expect(keyOf(asked(operation, id))).toBe(key)
+  const keyOf = createLimitKeyFunction({ ...all, per: 'namespace', namespaces: [['sales'], ['sales', 'eu']] })
+  expect(keyOf(requested(operation, id))).toBe(key)
 })
 
 it.each([
@@ -67,5 +69,5 @@ it.each([
   ['QueryTable', ['orders'], ''],
   ['BatchCommitTables', [], ''],
 ] as const)('where none are listed, %s of %j takes from "%s"', (operation, id, key) => {
-  expect(keyFinder({ ...all, per: 'namespace' })(asked(operation, id))).toBe(key)
+  expect(createLimitKeyFunction({ ...all, per: 'namespace' })(requested(operation, id))).toBe(key)
 })

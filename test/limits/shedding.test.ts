@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
 import { limitsSchema } from '../../src/config/listen-settings.ts'
-import { createShedding, Overloaded } from '../../src/limits/shedding.ts'
-import { refusalsCounted } from '../gateway/counted.ts'
+import { createLoadShedder, Overloaded } from '../../src/limits/shedding.ts'
+import { countRefusals } from '../gateway/counted.ts'
 import { expectError } from '../gateway/expect-error.ts'
 import type { TestedGateway } from '../gateway/open-gateway.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
-import { answers } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
 import { eventually } from '../gateway/waiting.ts'
 
-async function shareOf(gateway: TestedGateway, of: string): Promise<number> {
+async function capacityOf(gateway: TestedGateway, of: string): Promise<number> {
   const metrics = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const line = new RegExp(`^catalog_gateway_load_shed_ratio\\{upstream="catalog",class="${of}"\\} (.+)$`, 'm')
   return Number(line.exec(metrics)?.[1])
@@ -19,33 +19,33 @@ const query = '/v1/table/orders/query'
 const describe = '/v1/table/orders/describe'
 
 it('while requests wait too long for the catalog, rows are refused and small reads go on waiting', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
+  const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.map((each) => ({ ...each, maxBulkConnections: 1 })),
       limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
     }),
   })
-  const kept: ServerResponse[] = []
-  upstream.answering = (_arrival, response) => kept.push(response)
+  const retained: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => retained.push(response)
   const served = [gateway.post(query, { body: {} })]
-  await eventually(() => expect(kept).toHaveLength(1))
+  await eventually(() => expect(retained).toHaveLength(1))
   served.push(gateway.post(query, { body: {} }))
-  await eventually(async () => expect(await shareOf(gateway, 'bulk')).toBe(1))
+  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(1))
   const refused = await gateway.post(query, { body: {} })
   expectError(refused, { kind: 'ServiceUnavailable', says: 'overloaded: retry later' })
   expect(refused.headers['retry-after']).toMatch(/^[1-5]$/)
-  expect(await refusalsCounted(gateway, 'overloaded')).toBe(1)
+  expect(await countRefusals(gateway, 'overloaded')).toBe(1)
   served.push(gateway.post(describe), gateway.post('/v1/namespace/sales/create', { body: {} }))
-  upstream.answering = answers(200, {})
-  kept[0]?.end('{}')
+  upstream.answering = respondWith(200, {})
+  retained[0]?.end('{}')
   for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
-  await eventually(async () => expect(await shareOf(gateway, 'bulk')).toBe(0))
+  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(0))
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 200 })
 })
 
 it('an upstream that is slow takes nothing from another one', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({
+  const { gateway, upstream } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
       upstreams: settings.upstreams.flatMap((each) => [
@@ -55,40 +55,42 @@ it('an upstream that is slow takes nothing from another one', async () => {
       limits: limitsSchema.parse({ loadSheddingThresholdMs: 400 }),
     }),
   })
-  const kept: ServerResponse[] = []
-  upstream.answering = (_arrival, response) => kept.push(response)
+  const retained: ServerResponse[] = []
+  upstream.answering = (_arrival, response) => retained.push(response)
   const served = [gateway.post(query, { body: {} }), gateway.post(query, { body: {} })]
-  await eventually(async () => expect(await shareOf(gateway, 'bulk')).toBe(1))
-  upstream.answering = answers(200, {})
+  await eventually(async () => expect(await capacityOf(gateway, 'bulk')).toBe(1))
+  upstream.answering = respondWith(200, {})
   expect(await gateway.post(query, { body: {} })).toMatchObject({ status: 503 })
   expect(await gateway.post('/v1/table/lake$orders/query', { body: {} })).toMatchObject({ status: 200 })
-  kept[0]?.end('{}')
+  retained[0]?.end('{}')
   for (const answer of served) expect(await answer).toMatchObject({ status: 200 })
 })
 
 it('while requests wait too long for their turn, rows are refused, whatever the upstream does', async () => {
-  const turns = { wait: 1_000, oldestPendingMs: () => turns.wait }
+  const batches = { wait: 1_000, oldestPendingMs: () => batches.wait }
   const idle = { oldestPendingMs: () => 0, isFreeFor: () => true }
-  const shedding = createShedding(100, turns, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
+  const shedding = createLoadShedder(100, batches, [{ name: 'catalog', slots: { small: idle, bulk: idle } }])
   onTestFinished(() => shedding.close())
   await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).toThrow(Overloaded))
   expect(() => shedding.admit('catalog', 'DescribeTable', 'dev')).not.toThrow()
   // Documents are large, and can wait: they are shed with the listings.
   expect(() => shedding.admitDocument()).not.toThrow()
   await eventually(() => expect(() => shedding.admitDocument()).toThrow(Overloaded))
-  turns.wait = 0
-  await eventually(() => expect(shedding.shares().every(({ share }) => share === 0)).toBe(true))
+  batches.wait = 0
+  await eventually(() =>
+    expect(shedding.shedRatios().every(({ share: capacity }) => capacity === 0)).toBe(true),
+  )
   expect(() => shedding.admit('catalog', 'QueryTable', 'dev')).not.toThrow()
   expect(() => shedding.admitDocument()).not.toThrow()
 })
 
 it('a principal that waits for more than its share has nothing of others refused', async () => {
-  const turns = { oldestPendingMs: () => 0 }
+  const batches = { oldestPendingMs: () => 0 }
   const slots = {
     small: { oldestPendingMs: () => 0, isFreeFor: () => true },
     bulk: { oldestPendingMs: () => 1_000, isFreeFor: (holder: unknown) => holder !== 'mallory' },
   }
-  const shedding = createShedding(100, turns, [{ name: 'catalog', slots }])
+  const shedding = createLoadShedder(100, batches, [{ name: 'catalog', slots }])
   onTestFinished(() => shedding.close())
   await eventually(() => expect(() => shedding.admit('catalog', 'QueryTable', 'mallory')).toThrow(Overloaded))
   for (const operation of ['QueryTable', 'CountTableRows', 'ListTables'] as const)

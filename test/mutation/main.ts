@@ -37,7 +37,7 @@ try {
   process.exit(2)
 }
 if (options.files.length > 1) console.log(`all files: ${describe(sum)}`)
-process.exit(shareFound(sum) < goal ? 1 : 0)
+process.exit(capacityFound(sum) < goal ? 1 : 0)
 
 async function mutate(critical: CriticalFile, sample: number): Promise<void> {
   const { file } = critical
@@ -57,10 +57,10 @@ async function mutate(critical: CriticalFile, sample: number): Promise<void> {
 
 function describe({ tried, survived, timedOut, equivalent }: FileResult): string {
   const found = `${tried - survived} found (${timedOut} by timeout)`
-  const percent = (shareFound({ tried, survived }) * 100).toFixed(1)
+  const percent = (capacityFound({ tried, survived }) * 100).toFixed(1)
   return `${tried} mutants, ${found}, ${survived} survived, ${equivalent} equivalent not tried: ${percent} %`
 }
 
-function shareFound({ tried, survived }: { readonly tried: number; readonly survived: number }): number {
+function capacityFound({ tried, survived }: { readonly tried: number; readonly survived: number }): number {
   return tried === 0 ? 1 : (tried - survived) / tried
 }

@@ -66,8 +66,8 @@ export class TestRunner {
 
 /** Rejects if the process ends before it sends a message, or if `signal` is aborted. */
 async function nextMessage(child: ChildProcess, signal?: AbortSignal): Promise<unknown> {
-  const settled = new AbortController()
-  const options = { signal: AbortSignal.any([settled.signal, ...(signal === undefined ? [] : [signal])]) }
+  const resolved = new AbortController()
+  const options = { signal: AbortSignal.any([resolved.signal, ...(signal === undefined ? [] : [signal])]) }
   try {
     return await Promise.race([
       once(child, 'message', options).then(([message]) => message as unknown),
@@ -76,6 +76,6 @@ async function nextMessage(child: ChildProcess, signal?: AbortSignal): Promise<u
       }),
     ])
   } finally {
-    settled.abort()
+    resolved.abort()
   }
 }

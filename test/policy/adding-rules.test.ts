@@ -1,21 +1,29 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { policies, question, questionBeneath, rule } from './generated-policies.ts'
-import type { Question } from '../../src/policy/question.ts'
-import { setOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
+import {
+  arbitraryPolicies,
+  arbitraryRequest,
+  arbitraryRequestBeneath,
+  arbitraryRule,
+} from './generated-policies.ts'
+import type { AuthorizationRequest } from '../../src/policy/question.ts'
+import { compilePolicySet, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
 
-const questions = fc.array(fc.oneof(question, questionBeneath), { minLength: 10, maxLength: 10 })
+const requests = fc.array(fc.oneof(arbitraryRequest, arbitraryRequestBeneath), {
+  minLength: 10,
+  maxLength: 10,
+})
 const namespace = fc.array(fc.constantFrom('a', 'b'), { maxLength: 3 })
 
 it('adding a deny allows nothing more', () => {
   fc.assert(
     fc.property(
-      policies,
+      arbitraryPolicies,
       namespace,
-      rule(fc.constant('deny')),
-      questions,
-      (policies, namespace, rule, questions) => {
-        expectNoneMore(withRule(policies, namespace, rule), policies, questions)
+      arbitraryRule(fc.constant('deny')),
+      requests,
+      (policies, namespace, rule, requests) => {
+        expectNoneMore(withRule(policies, namespace, rule), policies, requests)
       },
     ),
     { numRuns: 500 },
@@ -25,12 +33,12 @@ it('adding a deny allows nothing more', () => {
 it('adding an allow denies nothing more', () => {
   fc.assert(
     fc.property(
-      policies,
+      arbitraryPolicies,
       namespace,
-      rule(fc.constant('allow')),
-      questions,
-      (policies, namespace, rule, questions) => {
-        expectNoneMore(policies, withRule(policies, namespace, rule), questions)
+      arbitraryRule(fc.constant('allow')),
+      requests,
+      (policies, namespace, rule, requests) => {
+        expectNoneMore(policies, withRule(policies, namespace, rule), requests)
       },
     ),
     { numRuns: 500 },
@@ -39,14 +47,14 @@ it('adding an allow denies nothing more', () => {
 
 it('without rules everything is denied', () => {
   fc.assert(
-    fc.property(policies, questions, (policies, questions) => {
-      const set = setOf(policies.map(({ name, namespace }) => ({ name, namespace, rules: [] })))
-      for (const question of questions) {
-        expect(set.decide(question)).toMatchObject({
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies.map(({ name, namespace }) => ({ name, namespace, rules: [] })))
+      for (const request of requests) {
+        expect(set.decide(request)).toMatchObject({
           allowed: false,
           reason: 'no_rule',
         })
-        expect(set.decideBeneath({ ...question, kind: 'namespace' })).toMatchObject({
+        expect(set.decideBeneath({ ...request, kind: 'namespace' })).toMatchObject({
           allowed: false,
           reason: 'no_rule',
         })
@@ -66,15 +74,15 @@ function withRule(
 function expectNoneMore(
   fewer: readonly WrittenPolicy[],
   more: readonly WrittenPolicy[],
-  questions: readonly Question[],
+  requests: readonly AuthorizationRequest[],
 ): void {
-  const [lesser, greater] = [setOf(fewer), setOf(more)]
-  for (const question of questions) {
-    if (lesser.decide(question).allowed) {
-      expect(greater.decide(question).allowed).toBe(true)
+  const [lesser, greater] = [compilePolicySet(fewer), compilePolicySet(more)]
+  for (const request of requests) {
+    if (lesser.decide(request).allowed) {
+      expect(greater.decide(request).allowed).toBe(true)
     }
-    if (question.kind === 'namespace' && lesser.decideBeneath(question).allowed) {
-      expect(greater.decideBeneath(question).allowed).toBe(true)
+    if (request.kind === 'namespace' && lesser.decideBeneath(request).allowed) {
+      expect(greater.decideBeneath(request).allowed).toBe(true)
     }
   }
 }

@@ -1,31 +1,38 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../src/identity/principal.ts'
-import { applies, explainDecision } from '../../src/policy/explain.ts'
-import { matcherOf } from '../../src/policy/name-pattern.ts'
+import { verdictApplies, explainDecision } from '../../src/policy/explain.ts'
+import { createNameMatcher } from '../../src/policy/name-pattern.ts'
 import type { NamedSubjects, Subjects } from '../../src/policy/policy-document.ts'
-import type { Question } from '../../src/policy/question.ts'
-import { mostSpecific, positionOf, referenceTo, type ReachingRule } from '../../src/policy/rule-reach.ts'
+import type { AuthorizationRequest } from '../../src/policy/question.ts'
+import {
+  mostSpecific,
+  objectPosition,
+  createRuleReference,
+  type ReachingRule,
+} from '../../src/policy/rule-reach.ts'
 import type { Subject } from '../../src/policy/subject-logic.ts'
 import { whatCan } from '../../src/policy/what-can.ts'
 import { whoCan } from '../../src/policy/who-can.ts'
-import { documentsOf } from './documents-of.ts'
-import { policies, question } from './generated-policies.ts'
-import { caller, setOf, textOf } from './written-policy.ts'
+import { parseDocuments } from './documents-of.ts'
+import { arbitraryPolicies, arbitraryRequest } from './generated-policies.ts'
+import { createCaller, compilePolicySet, formatPolicies } from './written-policy.ts'
 
-const questions = fc.array(question, { minLength: 10, maxLength: 10 })
+const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 
 it('explain: of the rules that apply, the decision names the most specific that denies, else that allows', () => {
   fc.assert(
-    fc.property(policies, questions, (policies, questions) => {
-      const [set, documents] = [setOf(policies), documentsOf(policies)]
-      for (const question of questions) {
-        const applying = explainDecision(documents, question)
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+      for (const request of requests) {
+        const applying = explainDecision(documents, request)
           .flatMap(({ rules }) => rules)
-          .filter(applies)
+          .filter(verdictApplies)
         const first = (effect: string) => mostSpecific(applying.filter(({ rule }) => rule.effect === effect))
         const deciding = first('deny') ?? first('allow')
-        expect(set.decide(question).rule, textOf(policies)).toEqual(deciding && referenceTo(deciding))
+        expect(set.decide(request).rule, formatPolicies(policies)).toEqual(
+          deciding && createRuleReference(deciding),
+        )
       }
     }),
     { numRuns: 120 },
@@ -35,22 +42,22 @@ it('explain: of the rules that apply, the decision names the most specific that 
 it('who-can: a caller is allowed if and only if an entitlement says so', () => {
   let allowed = 0
   fc.assert(
-    fc.property(policies, questions, (policies, questions) => {
-      const [set, documents] = [setOf(policies), documentsOf(policies)]
-      for (const question of questions) {
-        const { permission, kind, id, principal } = question
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+      for (const request of requests) {
+        const { permission, kind, id, principal } = request
         const isEntitled = whoCan(documents, permission, kind, id).allowed.some(
-          ({ subject, by, except, objections }) =>
+          ({ subject, reaching, except, overridingDenies }) =>
             isSubject(principal, subject) &&
-            holds(by, question) &&
+            holds(reaching, request) &&
             !(except !== undefined && isNamed(principal, except)) &&
-            !objections.some(
-              ({ by, subjects }) =>
-                (subjects === undefined || isConcerned(principal, subjects)) && holds(by, question),
+            !overridingDenies.some(
+              ({ reaching, subjects }) =>
+                (subjects === undefined || isConcerned(principal, subjects)) && holds(reaching, request),
             ),
         )
         if (isEntitled) allowed++
-        expect(isEntitled, textOf(policies)).toBe(set.decide(question).allowed)
+        expect(isEntitled, formatPolicies(policies)).toBe(set.decide(request).allowed)
       }
     }),
     { numRuns: 120 },
@@ -60,12 +67,15 @@ it('who-can: a caller is allowed if and only if an entitlement says so', () => {
 
 it('who-can: whoever is said to be overruled is denied', () => {
   fc.assert(
-    fc.property(policies, question, (policies, question) => {
-      const { overruled } = whoCan(documentsOf(policies), question.permission, question.kind, question.id)
+    fc.property(arbitraryPolicies, arbitraryRequest, (policies, request) => {
+      const { overruled } = whoCan(parseDocuments(policies), request.permission, request.kind, request.id)
       for (const { subject } of overruled) {
-        const somebody = caller(question.principal.name, ...question.principal.groups)
+        const somebody = createCaller(request.principal.name, ...request.principal.groups)
         const principal = { ...somebody, ...asPrincipal(subject) }
-        expect(setOf(policies).decide({ ...question, principal }).allowed, textOf(policies)).toBe(false)
+        expect(
+          compilePolicySet(policies).decide({ ...request, principal }).allowed,
+          formatPolicies(policies),
+        ).toBe(false)
       }
     }),
   )
@@ -74,11 +84,11 @@ it('who-can: whoever is said to be overruled is denied', () => {
 it('what-can: a caller may do what the nearest entry permits, and nothing else', () => {
   let allowed = 0
   fc.assert(
-    fc.property(policies, fc.array(question, { maxLength: 3 }), (policies, questions) => {
-      const [set, documents] = [setOf(policies), documentsOf(policies)]
-      for (const question of questions) {
-        const { permission, kind, id, principal } = question
-        const { namespace, table } = positionOf(kind, id)
+    fc.property(arbitraryPolicies, fc.array(arbitraryRequest, { maxLength: 3 }), (policies, requests) => {
+      const [set, documents] = [compilePolicySet(policies), parseDocuments(policies)]
+      for (const request of requests) {
+        const { permission, kind, id, principal } = request
+        const { namespace, table } = objectPosition(kind, id)
         const nearest = whatCan(documents, principal)
           .filter((entry) => entry.namespace.every((part, index) => part === namespace[index]))
           .toSorted((one, other) => other.namespace.length - one.namespace.length)[0]
@@ -86,18 +96,18 @@ it('what-can: a caller may do what the nearest entry permits, and nothing else',
           rule.tables === undefined ||
           (table !== undefined &&
             document.namespace.length === namespace.length &&
-            rule.tables.some((pattern) => matcherOf(pattern)(table)))
+            rule.tables.some((pattern) => createNameMatcher(pattern)(table)))
         const isPermitted = (nearest?.permits ?? []).some(
-          ({ by, permissions, objections }) =>
+          ({ rule, permissions, overridingDenies }) =>
             permissions.has(permission) &&
-            isHere(by) &&
-            holds(by, question) &&
-            !objections.some(
-              (deny) => deny.rule.permissions.has(permission) && isHere(deny) && holds(deny, question),
+            isHere(rule) &&
+            holds(rule, request) &&
+            !overridingDenies.some(
+              (deny) => deny.rule.permissions.has(permission) && isHere(deny) && holds(deny, request),
             ),
         )
         if (isPermitted) allowed++
-        expect(isPermitted, textOf(policies)).toBe(set.decide(question).allowed)
+        expect(isPermitted, formatPolicies(policies)).toBe(set.decide(request).allowed)
       }
     }),
     { numRuns: 120 },
@@ -105,9 +115,9 @@ it('what-can: a caller may do what the nearest entry permits, and nothing else',
   expect(allowed).toBeGreaterThan(0)
 })
 
-function holds({ rule }: ReachingRule, question: Question): boolean {
+function holds({ rule }: ReachingRule, request: AuthorizationRequest): boolean {
   try {
-    return rule.condition?.holds(question) ?? true
+    return rule.condition?.evaluate(request) ?? true
   } catch {
     return rule.effect === 'deny'
   }

@@ -3,26 +3,26 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { publicKeyId } from '../../src/identity/public-key-id.ts'
-import { openBundle, policyBundle, signBundle } from '../../src/policy/bundle.ts'
-import { loadPlace, watchPolicies } from '../../src/policy/folder.ts'
+import { openSignedBundle, createBundleLocation, signBundle } from '../../src/policy/bundle.ts'
+import { loadPoliciesFrom, watchPolicies } from '../../src/policy/folder.ts'
 import { PolicyError } from '../../src/policy/policy-error.ts'
 import { readPublicKey } from '../../src/policy/settings.ts'
 import { readerPolicy, temporaryFolder } from './temporary-folder.ts'
-import { ask, caller } from './written-policy.ts'
+import { createAuthorizationRequest, createCaller } from './written-policy.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 const stranger = generateKeyPairSync('ed25519')
-const open = (bytes: Buffer) => () => openBundle(bytes.toString('utf8'), [publicKey], 'b')
+const open = (bytes: Buffer) => () => openSignedBundle(bytes.toString('utf8'), [publicKey], 'b')
 const signed = (serial: number, user: string, key = privateKey): string =>
   signBundle({ serial, files: { 'team/a.yaml': readerPolicy('a', user) } }, key)
 
 it('what was signed is read back, by any of the trusted keys', () => {
   const keys = [stranger.publicKey, publicKey]
-  expect(openBundle(signed(7, 'alice'), keys, 'b')).toEqual({
+  expect(openSignedBundle(signed(7, 'alice'), keys, 'b')).toEqual({
     serial: 7,
     files: { 'team/a.yaml': readerPolicy('a', 'alice') },
   })
-  expect(openBundle(signed(7, 'alice', stranger.privateKey), keys, 'b').serial).toBe(7)
+  expect(openSignedBundle(signed(7, 'alice', stranger.privateKey), keys, 'b').serial).toBe(7)
 })
 
 it('a bundle with any byte changed, added or missing is refused', () => {
@@ -39,7 +39,7 @@ it('a bundle with any byte changed, added or missing is refused', () => {
 })
 
 it('a bundle of another key is refused by name of the key, before it is looked at', () => {
-  expect(() => openBundle(signed(7, 'alice', stranger.privateKey), [publicKey], 'b')).toThrow(
+  expect(() => openSignedBundle(signed(7, 'alice', stranger.privateKey), [publicKey], 'b')).toThrow(
     `b: is signed with the key ${publicKeyId(stranger.publicKey)}, which is not trusted here`,
   )
 })
@@ -52,14 +52,15 @@ it('a newer bundle takes effect; an older one, a forged one and a broken one lea
   }
   await release(signed(7, 'alice'))
   const errors: PolicyError[] = []
-  const source = await watchPolicies(policyBundle(file, [publicKey]), {
+  const source = await watchPolicies(createBundleLocation(file, [publicKey]), {
     intervalMs: 5,
     onError: (error) => errors.push(error),
   })
   onTestFinished(() => source.close())
   const mayRead = (user: string): boolean =>
-    source.current().decide(ask(caller(user), 'ListTables', 'namespace', ['a'])).allowed
-  const told = (message: string) =>
+    source.current().decide(createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a']))
+      .allowed
+  const reported = (message: string) =>
     vi.waitUntil(() => errors.some((error) => error.message.includes(message)), {
       timeout: 20_000,
       interval: 5,
@@ -68,20 +69,20 @@ it('a newer bundle takes effect; an older one, a forged one and a broken one lea
   await release(signed(8, 'robin'))
   await vi.waitUntil(() => mayRead('robin'), { timeout: 20_000, interval: 5 })
   await release(signed(7, 'alice'))
-  await told('has the serial 7, but 8 was loaded before')
+  await reported('has the serial 7, but 8 was loaded before')
   await release(signed(9, 'eve', stranger.privateKey))
-  await told('which is not trusted here')
+  await reported('which is not trusted here')
   await release(signed(9, 'eve').replace('eve', 'bob'))
-  await told('the signature does not fit')
+  await reported('the signature does not fit')
   await release(signed(10, '*'))
-  await told('team/a.yaml:')
+  await reported('team/a.yaml:')
   expect(['alice', 'robin', 'eve', 'bob'].map(mayRead)).toEqual([false, true, false, false])
 })
 
 it('a place without a bundle, and a key that is none, are told by the name of the file', async () => {
   const folder = await temporaryFolder()
   const missing = join(folder, 'missing')
-  await expect(loadPlace(policyBundle(missing, [publicKey]))).rejects.toThrow(
+  await expect(loadPoliciesFrom(createBundleLocation(missing, [publicKey]))).rejects.toThrow(
     `${missing}: cannot be read (ENOENT)`,
   )
   const pem = join(folder, 'key.pem')

@@ -1,16 +1,22 @@
 import { expect, it } from 'vitest'
-import { compileCondition, isFault } from '../../src/policy/condition.ts'
+import { compileCondition, isConditionError } from '../../src/policy/condition.ts'
 import { parsePolicies } from '../../src/policy/documents.ts'
-import { ask, caller, setOf, type Told, type WrittenRule } from './written-policy.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  compilePolicySet,
+  type RequestOverrides,
+  type WrittenRule,
+} from './written-policy.ts'
 
 const principal = {
-  ...caller('corp:alice', 'corp:sales'),
+  ...createCaller('corp:alice', 'corp:sales'),
   method: 'token',
   issuer: 'corp',
   claims: { mfa: true, level: 3, roles: ['writer'], nested: { team: 'x' } },
 } as const
 
-const told: Told = {
+const told: RequestOverrides = {
   request: {
     clientAddress: '10.1.2.3',
     now: new Date('2026-06-15T21:30:00Z'),
@@ -24,13 +30,19 @@ const told: Told = {
     metadata: new Map([['ticket', 'T-1']]),
   },
 }
-const question = ask(principal, 'CreateTableVersion', 'table', ['prod', 'orders'], told)
+const question = createAuthorizationRequest(
+  principal,
+  'CreateTableVersion',
+  'table',
+  ['prod', 'orders'],
+  told,
+)
 
 function evaluated(text: string): boolean | string {
   const condition = compileCondition(text)
-  if (isFault(condition)) throw new Error(condition.message)
+  if (isConditionError(condition)) throw new Error(condition.message)
   try {
-    return condition.holds(question)
+    return condition.evaluate(question)
   } catch {
     return 'fails'
   }
@@ -86,10 +98,10 @@ it.each([
   [`${'('.repeat(200)}true${')'.repeat(200)}`, undefined, /./],
   [Array.from({ length: 300 }, () => 'true').join(' && '), undefined, /./],
 ])('%s is no condition', (text, index, message) => {
-  const fault = compileCondition(text)
-  if (!isFault(fault)) throw new Error('it is one')
-  expect(fault.message).toMatch(message)
-  if (index !== undefined) expect(fault.index).toBe(index)
+  const error = compileCondition(text)
+  if (!isConditionError(error)) throw new Error('it is one')
+  expect(error.message).toMatch(message)
+  if (index !== undefined) expect(error.index).toBe(index)
 })
 
 const document = (when: string): string => `apiVersion: catalog-gateway/v1
@@ -112,18 +124,18 @@ it.each([
   ['|\n      id[0] == "x" &&\n        brunch == "y"', '12:9'],
   ['>-\n      id[0] == "x" &&\n      brunch == "y"', '12:7'],
   ['id[0] == "x"\n      && brunch == "y"', '11:10'],
-])('a fault is reported at its very characters: %s', (when, place) => {
+])('a fault is reported at its very characters: %s', (when, location) => {
   const { problems } = parsePolicies(document(when), 'p.yaml')
-  expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual([place])
+  expect(problems.map(({ line, column }) => `${line}:${column}`)).toEqual([location])
   expect(problems[0]?.message).toMatch(/^rules\[0\]\.when: unknown variable: brunch/)
 })
 
 it('a condition that fails keeps an allow from applying and makes a deny apply, and is told each time', () => {
   const failures: string[] = []
   const decide = (...rules: WrittenRule[]) =>
-    setOf([{ name: 'p', namespace: [], rules }], (reference, effect, error) =>
+    compilePolicySet([{ name: 'p', namespace: [], rules }], (reference, effect, error) =>
       failures.push(`${reference.rule} ${effect} ${(error as { code: string }).code}`),
-    ).decide(ask(caller('a'), 'QueryTable', 'table', ['t']))
+    ).decide(createAuthorizationRequest(createCaller('a'), 'QueryTable', 'table', ['t']))
   expect(decide(rule('allow'))).toMatchObject({ allowed: false, reason: 'no_rule' })
   const allow = { ...rule('allow'), id: 'all', when: 'true' }
   expect(decide(allow, rule('deny'))).toMatchObject({ reason: 'denied', rule: { rule: 'deny' } })

@@ -2,21 +2,21 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Decision } from '../../src/policy/decision.ts'
 import { pending, unknown, type Fact } from '../../src/policy/fact.ts'
-import { noFacts, type OperationFacts, type Question } from '../../src/policy/question.ts'
-import { policies, question, questionBeneath } from './generated-policies.ts'
-import { slowDecide, slowDecideBeneath, type SlowAnswer } from './slow-oracle.ts'
-import { setOf, textOf } from './written-policy.ts'
+import { noFacts, type OperationFacts, type AuthorizationRequest } from '../../src/policy/question.ts'
+import { arbitraryPolicies, arbitraryRequest, arbitraryRequestBeneath } from './generated-policies.ts'
+import { oracleDecide, oracleDecideBeneath, type OracleDecision } from './slow-oracle.ts'
+import { compilePolicySet, formatPolicies } from './written-policy.ts'
 import { isThorough } from '../thorough.ts'
 
-const questions = fc.array(question, { minLength: 10, maxLength: 10 })
-const questionsBeneath = fc.array(questionBeneath, { minLength: 10, maxLength: 10 })
+const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
+const requestsBeneath = fc.array(arbitraryRequestBeneath, { minLength: 10, maxLength: 10 })
 
 it('decides as a scan of all rules does, and names the same rule', () => {
   fc.assert(
-    fc.property(policies, questions, (policies, questions) => {
-      const set = setOf(policies)
-      for (const question of questions) {
-        expect(answerOf(set.decide(question)), show(question)).toEqual(slowDecide(policies, question))
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) {
+        expect(responseOf(set.decide(request)), show(request)).toEqual(oracleDecide(policies, request))
       }
     }),
     { numRuns: isThorough ? 2000 : 500 },
@@ -24,7 +24,7 @@ it('decides as a scan of all rules does, and names the same rule', () => {
 })
 
 /** Every condition asks for the id. */
-const askingForIds = policies.map((written) =>
+const askingForIds = arbitraryPolicies.map((written) =>
   written.map((policy) => ({
     ...policy,
     rules: policy.rules.map((rule) => ({ ...rule, ...(rule.when && { when: 'id.size() == 2' }) })),
@@ -32,23 +32,23 @@ const askingForIds = policies.map((written) =>
 )
 
 it.each([
-  ['of any kind', policies],
+  ['of any kind', arbitraryPolicies],
   ['whose conditions ask for ids', askingForIds],
 ])('decides on everything beneath as asking for each thing beneath does: policies %s', (_what, policies) => {
   let allowed = 0
   let refusedBeneath = 0
   fc.assert(
-    fc.property(policies, questionsBeneath, (policies, questions) => {
-      const set = setOf(policies)
-      for (const question of questions) {
-        const { allowed: isAllowed, reason } = answerOf(set.decideBeneath(question))
-        const expected = slowDecideBeneath(policies, question)
-        expect({ allowed: isAllowed, reason }, show(question)).toEqual({
+    fc.property(policies, requestsBeneath, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) {
+        const { allowed: isAllowed, reason } = responseOf(set.decideBeneath(request))
+        const expected = oracleDecideBeneath(policies, request)
+        expect({ allowed: isAllowed, reason }, show(request)).toEqual({
           allowed: expected.allowed,
           reason: expected.reason,
         })
         if (isAllowed) allowed++
-        else if (set.decide(question).allowed) refusedBeneath++
+        else if (set.decide(request).allowed) refusedBeneath++
       }
     }),
     { numRuns: isThorough ? 2000 : 500 },
@@ -59,17 +59,17 @@ it.each([
 it('says of an object beneath at least what it says of everything beneath', () => {
   let allowed = 0
   fc.assert(
-    fc.property(policies, questions, fc.nat(3), (policies, questions, length) => {
-      const set = setOf(policies)
-      for (const question of questions) {
-        const { kind, id } = question
+    fc.property(arbitraryPolicies, requests, fc.nat(3), (policies, requests, length) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) {
+        const { kind, id } = request
         const top = id.slice(
           0,
           Math.min(length, kind === 'namespace' ? id.length : Math.max(0, id.length - 1)),
         )
-        if (set.decideBeneath({ ...question, kind: 'namespace', id: top }).allowed) {
+        if (set.decideBeneath({ ...request, kind: 'namespace', id: top }).allowed) {
           allowed++
-          expect(set.decide(question).allowed, textOf(policies)).toBe(true)
+          expect(set.decide(request).allowed, formatPolicies(policies)).toBe(true)
         }
       }
     }),
@@ -94,19 +94,19 @@ it('is certain before the body of exactly what no body could change', () => {
   let certain = 0
   let open = 0
   fc.assert(
-    fc.property(policies, questions, (policies, questions) => {
-      const set = setOf(policies)
-      for (const question of questions) {
-        const beforeBody = { ...question, operation: unread }
-        const foreseen = set.foresee(beforeBody)
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) {
+        const beforeBody = { ...request, operation: unread }
+        const foreseen = set.decidePartially(beforeBody)
         const [worst, best] = (['worst', 'best'] as const).map(
-          (outlook) => slowDecide(policies, beforeBody, outlook).allowed,
+          (partial) => oracleDecide(policies, beforeBody, partial).allowed,
         )
-        expect(foreseen?.allowed, show(question)).toBe(worst === best ? worst : undefined)
+        expect(foreseen?.allowed, show(request)).toBe(worst === best ? worst : undefined)
         if (foreseen === undefined) open++
         else certain++
         for (const operation of foreseen === undefined ? [] : bodies) {
-          expect(set.decide({ ...question, operation }).allowed, show(question)).toBe(worst)
+          expect(set.decide({ ...request, operation }).allowed, show(request)).toBe(worst)
         }
       }
     }),
@@ -117,14 +117,14 @@ it('is certain before the body of exactly what no body could change', () => {
 
 it('foresees exactly what it decides where the body is known', () => {
   fc.assert(
-    fc.property(policies, questions, (policies, questions) => {
-      const set = setOf(policies)
-      for (const question of questions) expect(set.foresee(question)).toBe(set.decide(question))
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies)
+      for (const request of requests) expect(set.decidePartially(request)).toBe(set.decide(request))
     }),
   )
 })
 
-function answerOf(decision: Decision): SlowAnswer {
+function responseOf(decision: Decision): OracleDecision {
   return {
     allowed: decision.allowed,
     reason: decision.allowed ? undefined : decision.reason,
@@ -132,6 +132,6 @@ function answerOf(decision: Decision): SlowAnswer {
   }
 }
 
-function show({ principal, permission, kind, id }: Question): string {
+function show({ principal, permission, kind, id }: AuthorizationRequest): string {
   return `${principal.name} [${[...principal.groups].join()}] ${permission} ${kind} ${JSON.stringify(id)}`
 }

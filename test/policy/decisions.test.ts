@@ -1,9 +1,15 @@
 import { expect, it } from 'vitest'
 import type { Decision } from '../../src/policy/decision.ts'
 import { pending } from '../../src/policy/fact.ts'
-import { ask, caller, setOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  compilePolicySet,
+  type WrittenPolicy,
+  type WrittenRule,
+} from './written-policy.ts'
 
-const alice = caller('alice', 'sales')
+const alice = createCaller('alice', 'sales')
 
 function rule(id: string, effect: 'allow' | 'deny', more: Partial<WrittenRule> = {}): WrittenRule {
   return { id, effect, subjects: { groups: ['sales'] }, operations: ['all'], ...more }
@@ -14,9 +20,9 @@ function beneath(...rules: WrittenRule[]): WrittenPolicy {
 }
 
 it('an allow reaches the namespace itself and everything beneath, and nothing beside or above', () => {
-  const set = setOf([{ name: 'p', namespace: ['prod', 'sales'], rules: [rule('r', 'allow')] }])
+  const set = compilePolicySet([{ name: 'p', namespace: ['prod', 'sales'], rules: [rule('r', 'allow')] }])
   const isAllowed = (id: readonly string[], kind: 'namespace' | 'table'): boolean =>
-    set.decide(ask(alice, 'DropTable', kind, id)).allowed
+    set.decide(createAuthorizationRequest(alice, 'DropTable', kind, id)).allowed
   expect(isAllowed(['prod', 'sales'], 'namespace')).toBe(true)
   expect(isAllowed(['prod', 'sales', 'eu', 'x'], 'namespace')).toBe(true)
   expect(isAllowed(['prod', 'sales', 'eu', 'orders'], 'table')).toBe(true)
@@ -26,67 +32,96 @@ it('an allow reaches the namespace itself and everything beneath, and nothing be
 })
 
 it('a table is not the namespace of the same path', () => {
-  const set = setOf([{ name: 'p', namespace: ['prod', 'sales'], rules: [rule('r', 'allow')] }])
-  expect(set.decide(ask(alice, 'DropTable', 'table', ['prod', 'sales'])).allowed).toBe(false)
+  const set = compilePolicySet([{ name: 'p', namespace: ['prod', 'sales'], rules: [rule('r', 'allow')] }])
+  expect(set.decide(createAuthorizationRequest(alice, 'DropTable', 'table', ['prod', 'sales'])).allowed).toBe(
+    false,
+  )
 })
 
 it('a deny above holds against an allow beneath, also behind inherit: false', () => {
-  const set = setOf([
+  const set = compilePolicySet([
     { name: 'top', namespace: [], rules: [rule('no', 'deny', { operations: ['drop'] })] },
     { name: 'low', namespace: ['a', 'b'], inherit: false, rules: [rule('yes', 'allow')] },
   ])
-  expect(set.decide(ask(alice, 'DropTable', 'table', ['a', 'b', 't']))).toMatchObject({
+  expect(set.decide(createAuthorizationRequest(alice, 'DropTable', 'table', ['a', 'b', 't']))).toMatchObject({
     allowed: false,
     reason: 'denied',
     rule: { policy: 'top', rule: 'no' },
   })
-  expect(set.decide(ask(alice, 'QueryTable', 'table', ['a', 'b', 't'])).allowed).toBe(true)
+  expect(set.decide(createAuthorizationRequest(alice, 'QueryTable', 'table', ['a', 'b', 't'])).allowed).toBe(
+    true,
+  )
 })
 
 it('inherit: false in one of several policies of a namespace keeps out what is above, not what is beside', () => {
-  const set = setOf([
+  const set = compilePolicySet([
     { name: 'top', namespace: [], rules: [rule('top', 'allow')] },
     { name: 'beside', namespace: ['hr'], rules: [rule('beside', 'allow', { operations: ['query'] })] },
     { name: 'stop', namespace: ['hr'], inherit: false, rules: [] },
   ])
-  expect(set.decide(ask(alice, 'DropTable', 'table', ['hr', 't']))).toMatchObject({
+  expect(set.decide(createAuthorizationRequest(alice, 'DropTable', 'table', ['hr', 't']))).toMatchObject({
     allowed: false,
     reason: 'no_rule',
   })
-  expect(set.decide(ask(alice, 'QueryTable', 'table', ['hr', 'deep', 't'])).allowed).toBe(true)
+  expect(
+    set.decide(createAuthorizationRequest(alice, 'QueryTable', 'table', ['hr', 'deep', 't'])).allowed,
+  ).toBe(true)
 })
 
 it('a rule with tables covers only matching tables directly in its namespace', () => {
-  const set = setOf([{ name: 'p', namespace: ['a'], rules: [rule('r', 'allow', { tables: ['evt_*'] })] }])
-  expect(set.decide(ask(alice, 'QueryTable', 'table', ['a', 'evt_1'])).allowed).toBe(true)
-  expect(set.decide(ask(alice, 'QueryTable', 'materialized_view', ['a', 'evt_1'])).allowed).toBe(true)
-  expect(set.decide(ask(alice, 'DescribeTransaction', 'transaction', ['a', 'evt_1'])).allowed).toBe(true)
-  expect(set.decide(ask(alice, 'QueryTable', 'table', ['a', 'orders'])).allowed).toBe(false)
-  expect(set.decide(ask(alice, 'QueryTable', 'table', ['a', 'deep', 'evt_1'])).allowed).toBe(false)
-  expect(set.decide(ask(alice, 'ListTables', 'namespace', ['a'])).allowed).toBe(false)
-  expect(set.decide(ask(alice, 'ListTables', 'namespace', ['a', 'evt_1'])).allowed).toBe(false)
+  const set = compilePolicySet([
+    { name: 'p', namespace: ['a'], rules: [rule('r', 'allow', { tables: ['evt_*'] })] },
+  ])
+  expect(set.decide(createAuthorizationRequest(alice, 'QueryTable', 'table', ['a', 'evt_1'])).allowed).toBe(
+    true,
+  )
+  expect(
+    set.decide(createAuthorizationRequest(alice, 'QueryTable', 'materialized_view', ['a', 'evt_1'])).allowed,
+  ).toBe(true)
+  expect(
+    set.decide(createAuthorizationRequest(alice, 'DescribeTransaction', 'transaction', ['a', 'evt_1']))
+      .allowed,
+  ).toBe(true)
+  expect(set.decide(createAuthorizationRequest(alice, 'QueryTable', 'table', ['a', 'orders'])).allowed).toBe(
+    false,
+  )
+  expect(
+    set.decide(createAuthorizationRequest(alice, 'QueryTable', 'table', ['a', 'deep', 'evt_1'])).allowed,
+  ).toBe(false)
+  expect(set.decide(createAuthorizationRequest(alice, 'ListTables', 'namespace', ['a'])).allowed).toBe(false)
+  expect(
+    set.decide(createAuthorizationRequest(alice, 'ListTables', 'namespace', ['a', 'evt_1'])).allowed,
+  ).toBe(false)
 })
 
 it('a user is not the group of the same name, and any is everybody', () => {
-  const set = setOf([
+  const set = compilePolicySet([
     { name: 'p', namespace: ['a'], rules: [rule('r', 'allow', { subjects: { users: ['sales'] } })] },
     { name: 'q', namespace: ['b'], rules: [rule('r', 'allow', { subjects: { any: true } })] },
   ])
-  expect(set.decide(ask(alice, 'QueryTable', 'table', ['a', 't'])).allowed).toBe(false)
-  expect(set.decide(ask(caller('sales'), 'QueryTable', 'table', ['a', 't'])).allowed).toBe(true)
-  expect(set.decide(ask(caller('eve'), 'QueryTable', 'table', ['b', 't'])).allowed).toBe(true)
+  expect(set.decide(createAuthorizationRequest(alice, 'QueryTable', 'table', ['a', 't'])).allowed).toBe(false)
+  expect(
+    set.decide(createAuthorizationRequest(createCaller('sales'), 'QueryTable', 'table', ['a', 't'])).allowed,
+  ).toBe(true)
+  expect(
+    set.decide(createAuthorizationRequest(createCaller('eve'), 'QueryTable', 'table', ['b', 't'])).allowed,
+  ).toBe(true)
 })
 
 it('names that only look the same, or that every object has, are no path to another', () => {
-  const set = setOf([{ name: 'p', namespace: ['caf\u00e9'], rules: [rule('r', 'allow')] }])
-  expect(set.decide(ask(alice, 'ListTables', 'namespace', ['caf\u00e9'])).allowed).toBe(true)
+  const set = compilePolicySet([{ name: 'p', namespace: ['caf\u00e9'], rules: [rule('r', 'allow')] }])
+  expect(
+    set.decide(createAuthorizationRequest(alice, 'ListTables', 'namespace', ['caf\u00e9'])).allowed,
+  ).toBe(true)
   for (const name of ['cafe\u0301', 'Caf\u00e9', '__proto__', 'constructor']) {
-    expect(set.decide(ask(alice, 'ListTables', 'namespace', [name])).allowed).toBe(false)
+    expect(set.decide(createAuthorizationRequest(alice, 'ListTables', 'namespace', [name])).allowed).toBe(
+      false,
+    )
   }
 })
 
 it('names the deepest rule, and of these the first', () => {
-  const set = setOf([
+  const set = compilePolicySet([
     { name: 'deep', namespace: ['a'], rules: [rule('first', 'allow'), rule('second', 'allow')] },
     {
       name: 'deep-too',
@@ -95,7 +130,7 @@ it('names the deepest rule, and of these the first', () => {
     },
     { name: 'top', namespace: [], rules: [rule('fourth', 'allow', { subjects: { any: true } })] },
   ])
-  expect(set.decide(ask(alice, 'QueryTable', 'table', ['a', 't']))).toEqual({
+  expect(set.decide(createAuthorizationRequest(alice, 'QueryTable', 'table', ['a', 't']))).toEqual({
     allowed: true,
     rule: { policy: 'deep', rule: 'first', file: 'policies.yaml', line: 1 },
     revision: set.revision,
@@ -105,7 +140,9 @@ it('names the deepest rule, and of these the first', () => {
 it('on everything beneath: a deny or a boundary beneath refuses, whatever exists', () => {
   const top = { name: 'top', namespace: ['a'], rules: [rule('all', 'allow')] }
   const decide = (...policies: WrittenPolicy[]) =>
-    setOf([top, ...policies]).decideBeneath(ask(alice, 'DropTable', 'namespace', ['a']))
+    compilePolicySet([top, ...policies]).decideBeneath(
+      createAuthorizationRequest(alice, 'DropTable', 'namespace', ['a']),
+    )
 
   expect(decide()).toMatchObject({ allowed: true, rule: { rule: 'all' } })
   const deny = rule('no', 'deny', { tables: ['x'] })
@@ -121,7 +158,7 @@ it('on everything beneath: a deny or a boundary beneath refuses, whatever exists
 })
 
 it('depends on the time if a rule about the permission does', () => {
-  const set = setOf([
+  const set = compilePolicySet([
     {
       name: 'p',
       namespace: ['a'],
@@ -136,10 +173,10 @@ it('depends on the time if a rule about the permission does', () => {
       ],
     },
   ])
-  expect(set.isTimed('QueryTable')).toBe(true)
-  expect(set.isTimed('CountTableRows')).toBe(true)
-  expect(set.isTimed('DropTable')).toBe(false)
-  expect(setOf([]).isTimed('DropTable')).toBe(false)
+  expect(set.dependsOnTime('QueryTable')).toBe(true)
+  expect(set.dependsOnTime('CountTableRows')).toBe(true)
+  expect(set.dependsOnTime('DropTable')).toBe(false)
+  expect(compilePolicySet([]).dependsOnTime('DropTable')).toBe(false)
 })
 
 it('on everything beneath: names the rule of the deepest namespace that denies, and of these the first', () => {
@@ -158,7 +195,9 @@ function denying(name: string, namespace: readonly string[], ...ids: readonly st
 
 function ruleThatDenies(...policies: readonly WrittenPolicy[]): unknown {
   const top = { name: 'top', namespace: ['a'], rules: [rule('all', 'allow')] }
-  const decision = setOf([...policies, top]).decideBeneath(ask(alice, 'DropTable', 'namespace', ['a']))
+  const decision = compilePolicySet([...policies, top]).decideBeneath(
+    createAuthorizationRequest(alice, 'DropTable', 'namespace', ['a']),
+  )
   return decision.allowed ? undefined : decision.rule?.rule
 }
 
@@ -170,32 +209,42 @@ it.each<[one: 403 | 404, other: 403 | 404 | undefined, isConcealed: boolean]>([
 ])(
   'of two policies for one namespace, with %s and %s, the one that conceals more holds',
   (one, other, isConcealed) => {
-    const set = setOf([
+    const set = compilePolicySet([
       { name: 'one', namespace: ['a'], onDeny: one, rules: [] },
       { name: 'other', namespace: ['a'], ...(other === undefined ? {} : { onDeny: other }), rules: [] },
     ])
-    expect(set.conceals(ask(alice, 'DropTable', 'table', ['a', 't']))).toBe(isConcealed)
+    expect(set.isConcealed(createAuthorizationRequest(alice, 'DropTable', 'table', ['a', 't']))).toBe(
+      isConcealed,
+    )
   },
 )
 
-const early = ask(alice, 'UpdateTable', 'table', ['t'], { operation: { branch: pending } })
+const early = createAuthorizationRequest(alice, 'UpdateTable', 'table', ['t'], {
+  operation: { branch: pending },
+})
 const onMain = rule('on-main', 'allow', { when: 'branch == "main"' })
 const notOnMain = rule('not-on-main', 'deny', { when: 'branch == "main"' })
 
 it('decides against the caller as long as a fact is pending', () => {
-  expect(setOf([{ name: 'p', namespace: [], rules: [onMain] }]).decide(early).allowed).toBe(false)
-  const denying = setOf([{ name: 'p', namespace: [], rules: [rule('all', 'allow'), notOnMain] }])
+  expect(compilePolicySet([{ name: 'p', namespace: [], rules: [onMain] }]).decide(early).allowed).toBe(false)
+  const denying = compilePolicySet([{ name: 'p', namespace: [], rules: [rule('all', 'allow'), notOnMain] }])
   expect(denying.decide(early)).toMatchObject({ allowed: false, rule: { rule: 'not-on-main' } })
 })
 
 it('foresees a decision if no value of a pending fact can change it, and only then', () => {
-  expect(foresee(onMain, rule('all', 'allow'))).toMatchObject({ allowed: true, rule: { rule: 'all' } })
-  expect(foresee(onMain, rule('none', 'deny'))).toMatchObject({ allowed: false, rule: { rule: 'none' } })
-  expect(foresee()).toMatchObject({ allowed: false, reason: 'no_rule' })
-  expect(foresee(onMain)).toBeUndefined()
-  expect(foresee(rule('all', 'allow'), notOnMain)).toBeUndefined()
+  expect(decidePartially(onMain, rule('all', 'allow'))).toMatchObject({
+    allowed: true,
+    rule: { rule: 'all' },
+  })
+  expect(decidePartially(onMain, rule('none', 'deny'))).toMatchObject({
+    allowed: false,
+    rule: { rule: 'none' },
+  })
+  expect(decidePartially()).toMatchObject({ allowed: false, reason: 'no_rule' })
+  expect(decidePartially(onMain)).toBeUndefined()
+  expect(decidePartially(rule('all', 'allow'), notOnMain)).toBeUndefined()
 })
 
-function foresee(...rules: readonly WrittenRule[]): Decision | undefined {
-  return setOf([{ name: 'p', namespace: [], rules }]).foresee(early)
+function decidePartially(...rules: readonly WrittenRule[]): Decision | undefined {
+  return compilePolicySet([{ name: 'p', namespace: [], rules }]).decidePartially(early)
 }

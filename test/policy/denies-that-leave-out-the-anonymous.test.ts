@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { lintRules } from '../../src/policy/lint-rules.ts'
-import { documentsOf } from './documents-of.ts'
+import { parseDocuments } from './documents-of.ts'
 import type { WrittenPolicy, WrittenRule } from './written-policy.ts'
 
 const policy = (
@@ -52,7 +52,7 @@ it.each<[what: string, deny: WrittenPolicy, grant: WrittenPolicy, isSaid: boolea
   ],
 ])('lint tells of a deny for everybody that leaves out callers without a credential: %s', (...row) => {
   const [, deny, grant, isSaid] = row
-  const said = lintRules(documentsOf([deny, grant])).filter(({ check }) => check === 'anonymous')
+  const said = lintRules(parseDocuments([deny, grant])).filter(({ check }) => check === 'anonymous')
   expect(said.map(({ level }) => level)).toEqual(isSaid ? ['warning'] : [])
   if (!isSaid) return
   expect(said[0]?.message).toMatch(

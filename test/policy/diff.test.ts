@@ -3,40 +3,49 @@ import { expect, it } from 'vitest'
 import { anonymousPrincipal, type Principal } from '../../src/identity/principal.ts'
 import type { ObjectKind } from '../../src/interface/operations.ts'
 import { diffPolicies, type DecisionChange } from '../../src/policy/diff.ts'
-import { nameClasses } from '../../src/policy/name-classes.ts'
-import { matcherOf } from '../../src/policy/name-pattern.ts'
-import { kindOf } from '../../src/policy/object-kind.ts'
+import { representativeNames } from '../../src/policy/name-classes.ts'
+import { createNameMatcher } from '../../src/policy/name-pattern.ts'
+import { objectKindOfPermission } from '../../src/policy/object-kind.ts'
 import type { PolicyDocument } from '../../src/policy/policy-document.ts'
-import { keyOf, positionOf, referenceTo } from '../../src/policy/rule-reach.ts'
-import { documentsOf } from './documents-of.ts'
-import { policies, question } from './generated-policies.ts'
-import { ask, setOf, textOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
+import { namespaceKey, objectPosition, createRuleReference } from '../../src/policy/rule-reach.ts'
+import { parseDocuments } from './documents-of.ts'
+import { arbitraryPolicies, arbitraryRequest } from './generated-policies.ts'
+import {
+  createAuthorizationRequest,
+  compilePolicySet,
+  formatPolicies,
+  type WrittenPolicy,
+  type WrittenRule,
+} from './written-policy.ts'
 
 /** No table is asked for what is done to namespaces. */
-const sensible = question.filter(
+const sensible = arbitraryRequest.filter(
   ({ kind, id, permission }) =>
-    positionOf(kind, id).table === undefined || kindOf(permission) !== 'namespace',
+    objectPosition(kind, id).table === undefined || objectKindOfPermission(permission) !== 'namespace',
 )
-const questions = fc.array(sensible, { minLength: 20, maxLength: 20 })
+const requests = fc.array(sensible, { minLength: 20, maxLength: 20 })
 
 /** Policies, and the same with one of them left out and another one instead. */
 const edited = fc
-  .tuple(policies, policies, fc.nat(5))
-  .map(([before, others, place]) => [before, [...before.toSpliced(place, 1), ...others.slice(0, 1)]] as const)
+  .tuple(arbitraryPolicies, arbitraryPolicies, fc.nat(5))
+  .map(
+    ([before, others, location]) =>
+      [before, [...before.toSpliced(location, 1), ...others.slice(0, 1)]] as const,
+  )
 
 it('holds every decision that changes', () => {
   let changed = 0
   fc.assert(
-    fc.property(edited, questions, ([before, after], questions) => {
-      const [one, other] = [setOf(before), setOf(after)]
-      const documents = [...documentsOf(before), ...documentsOf(after)]
-      const { changes } = diffPolicies(documentsOf(before), documentsOf(after))
+    fc.property(edited, requests, ([before, after], requests) => {
+      const [one, other] = [compilePolicySet(before), compilePolicySet(after)]
+      const documents = [...parseDocuments(before), ...parseDocuments(after)]
+      const { changes } = diffPolicies(parseDocuments(before), parseDocuments(after))
       const named = new Set(changes.map((change) => caseOf(documents, change.position, change.permission)))
-      for (const question of questions) {
-        if (one.decide(question).allowed === other.decide(question).allowed) continue
+      for (const request of requests) {
+        if (one.decide(request).allowed === other.decide(request).allowed) continue
         changed++
-        const position = positionOf(question.kind, question.id)
-        expect(named, textOf(after)).toContain(caseOf(documents, position, question.permission))
+        const position = objectPosition(request.kind, request.id)
+        expect(named, formatPolicies(after)).toContain(caseOf(documents, position, request.permission))
       }
     }),
     { numRuns: 60 },
@@ -52,13 +61,13 @@ it('holds no decision that does not change, where nothing is conditional', () =>
         WrittenPolicy[],
         WrittenPolicy[],
       ]
-      const [one, other] = [setOf(before), setOf(after)]
-      for (const change of diffPolicies(documentsOf(before), documentsOf(after)).changes.slice(0, 50)) {
+      const [one, other] = [compilePolicySet(before), compilePolicySet(after)]
+      for (const change of diffPolicies(parseDocuments(before), parseDocuments(after)).changes.slice(0, 50)) {
         changed++
         const [kind, id] = objectOf(change)
-        const asked = ask(callerOf(change), change.permission, kind, id)
-        expect(answerOf(one.decide(asked)), textOf(before)).toEqual(expected(change.before))
-        expect(answerOf(other.decide(asked)), textOf(after)).toEqual(expected(change.after))
+        const requested = createAuthorizationRequest(callerOf(change), change.permission, kind, id)
+        expect(responseOf(one.decide(requested)), formatPolicies(before)).toEqual(expected(change.before))
+        expect(responseOf(other.decide(requested)), formatPolicies(after)).toEqual(expected(change.after))
         expect(change.before.allowed).toBe(change.direction === 'loses')
         expect(change.after.allowed).toBe(change.direction === 'gains')
       }
@@ -72,8 +81,8 @@ it('finds what changes only for callers that are named in two ways at once', () 
   const allow = rule('allow', 'allow', 'staff')
   const before = [{ name: 'p', namespace: [], rules: [allow, rule('deny', 'deny', 'externals')] }]
   const [change, ...more] = diffPolicies(
-    documentsOf(before),
-    documentsOf([{ name: 'p', namespace: [], rules: [allow] }]),
+    parseDocuments(before),
+    parseDocuments([{ name: 'p', namespace: [], rules: [allow] }]),
   ).changes
   expect(more).toEqual([])
   expect(change).toMatchObject({ permission: 'QueryTable', direction: 'gains' })
@@ -95,9 +104,9 @@ it('finds a name for every set of patterns that some name matches', () => {
   const every = namesUpTo(4)
   fc.assert(
     fc.property(fc.array(pattern, { minLength: 1, maxLength: 4 }), (patterns) => {
-      const matchers = patterns.map(matcherOf)
+      const matchers = patterns.map(createNameMatcher)
       const matched = (name: string): string => matchers.map((matches) => matches(name)).join()
-      const classes = nameClasses(patterns).map(matched)
+      const classes = representativeNames(patterns).map(matched)
       expect(new Set(classes).size).toBe(classes.length)
       for (const name of every) expect(classes).toContain(matched(name))
     }),
@@ -106,7 +115,7 @@ it('finds a name for every set of patterns that some name matches', () => {
 })
 
 function changesBetween(one: string, other: string): readonly DecisionChange[] {
-  return diffPolicies(documentsOf(writersWhen(one)), documentsOf(writersWhen(other))).changes
+  return diffPolicies(parseDocuments(writersWhen(one)), parseDocuments(writersWhen(other))).changes
 }
 
 function writersWhen(when: string): readonly WrittenPolicy[] {
@@ -132,15 +141,15 @@ function caseOf(
   { namespace, table }: { readonly namespace: readonly string[]; readonly table: string | undefined },
   permission: string,
 ): string {
-  const keys = new Set(documents.map((document) => keyOf(document.namespace)))
+  const keys = new Set(documents.map((document) => namespaceKey(document.namespace)))
   let depth = namespace.length
-  while (depth > 0 && !keys.has(keyOf(namespace.slice(0, depth)))) depth--
-  const nearest = keyOf(namespace.slice(0, depth))
+  while (depth > 0 && !keys.has(namespaceKey(namespace.slice(0, depth)))) depth--
+  const nearest = namespaceKey(namespace.slice(0, depth))
   const patterns = documents
-    .filter((document) => keyOf(document.namespace) === nearest)
+    .filter((document) => namespaceKey(document.namespace) === nearest)
     .flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
   const isHere = depth === namespace.length && table !== undefined
-  const matched = patterns.map((pattern) => isHere && matcherOf(pattern)(table))
+  const matched = patterns.map((pattern) => isHere && createNameMatcher(pattern)(table))
   return JSON.stringify([nearest, matched, permission])
 }
 
@@ -171,7 +180,7 @@ function objectOf({
   position: { namespace, table },
   permission,
 }: DecisionChange): readonly [ObjectKind, readonly string[]] {
-  const kind = kindOf(permission)
+  const kind = objectKindOfPermission(permission)
   if (table !== undefined) return [kind, [...namespace, table]]
   // Something beneath that no policy names.
   return kind === 'namespace' || kind === 'none'
@@ -179,10 +188,10 @@ function objectOf({
     : [kind, [...namespace, 'fresh', 'fresh']]
 }
 
-function answerOf({ allowed, rule }: ReturnType<ReturnType<typeof setOf>['decide']>): unknown {
+function responseOf({ allowed, rule }: ReturnType<ReturnType<typeof compilePolicySet>['decide']>): unknown {
   return { allowed, rule }
 }
 
-function expected({ allowed, by }: DecisionChange['before']): unknown {
-  return { allowed, rule: by && referenceTo(by) }
+function expected({ allowed, decidingRule }: DecisionChange['before']): unknown {
+  return { allowed, rule: decidingRule && createRuleReference(decidingRule) }
 }

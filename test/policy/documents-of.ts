@@ -1,10 +1,10 @@
 import { parsePolicies } from '../../src/policy/documents.ts'
 import type { PolicyDocument } from '../../src/policy/policy-document.ts'
-import { textOf, type WrittenPolicy } from './written-policy.ts'
+import { formatPolicies, type WrittenPolicy } from './written-policy.ts'
 
 /** The policies as documents that were read from one file. */
-export function documentsOf(policies: readonly WrittenPolicy[]): readonly PolicyDocument[] {
-  const { documents, problems } = parsePolicies(textOf(policies), 'policies.yaml')
+export function parseDocuments(policies: readonly WrittenPolicy[]): readonly PolicyDocument[] {
+  const { documents, problems } = parsePolicies(formatPolicies(policies), 'policies.yaml')
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   return documents
 }

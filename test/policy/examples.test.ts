@@ -1,17 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { fullName, runTests } from '../../src/policy/decision-test.ts'
+import { qualifiedRuleName, runTests } from '../../src/policy/decision-test.ts'
 import { parsePolicies } from '../../src/policy/documents.ts'
-import { readPolicies } from '../../src/policy/folder.ts'
+import { loadPolicyFolder } from '../../src/policy/folder.ts'
 
 const folder = (name: string): string => fileURLToPath(new URL(`../../policies/${name}`, import.meta.url))
 
 describe.each(['development', 'examples'])('policies/%s', async (name) => {
-  const { tests, documents, set } = await readPolicies(folder(name))
-  const { outcomes, deciding } = runTests(tests, () => set)
+  const { tests, documents, set } = await loadPolicyFolder(folder(name))
+  const { results, decidingRules } = runTests(tests, () => set)
 
-  it.each(outcomes.map(({ test, disagreements }) => ({ ...test, disagreements })))(
+  it.each(results.map(({ test, mismatches }) => ({ ...test, disagreements: mismatches })))(
     'decides as $file:$line expects: $name',
     ({ disagreements }) => {
       expect(disagreements).toEqual([])
@@ -20,9 +20,9 @@ describe.each(['development', 'examples'])('policies/%s', async (name) => {
 
   it('has a test that each rule decides', () => {
     const rules = documents.flatMap(({ name, rules }) =>
-      rules.map(({ id }) => fullName({ policy: name, rule: id })),
+      rules.map(({ id }) => qualifiedRuleName({ policy: name, rule: id })),
     )
-    expect(rules.filter((rule) => !deciding.has(rule))).toEqual([])
+    expect(rules.filter((rule) => !decidingRules.has(rule))).toEqual([])
   })
 
   it('expects denials as well as permissions', () => {

@@ -1,6 +1,6 @@
-import { describePlace } from '../../src/interface/facts.ts'
+import { describeFactSource } from '../../src/interface/facts.ts'
 import { conditionVariables } from '../../src/policy/condition-variables.ts'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 
 /** What the facts of operations are called in conditions; two of the request make one of conditions. */
 const inConditions: Readonly<Record<string, string>> = { newNamespace: 'destination', newName: 'destination' }
@@ -14,15 +14,18 @@ const headings = ['fact', 'stated in', 'of'] as const
 function factsReference(): string {
   const operations = new Map<string, string[]>()
   for (const name of operationNames) {
-    for (const [fact, places] of operationNamed(name).facts) {
+    for (const [fact, locations] of getOperation(name).facts) {
       if (!isCondition(fact)) continue
-      const key = JSON.stringify([inConditions[fact] ?? fact, places.map(describePlace).join(', or ')])
+      const key = JSON.stringify([
+        inConditions[fact] ?? fact,
+        locations.map(describeFactSource).join(', or '),
+      ])
       operations.set(key, [...(operations.get(key) ?? []), `\`${name}\``])
     }
   }
   const rows = [...operations].map(([key, names]) => {
-    const [fact = '', places = ''] = JSON.parse(key) as string[]
-    return [`\`${fact}\``, places.replaceAll('"', '`'), names.join(', ')] as const
+    const [fact = '', locations = ''] = JSON.parse(key) as string[]
+    return [`\`${fact}\``, locations.replaceAll('"', '`'), names.join(', ')] as const
   })
   rows.sort((one, other) => (one.join() < other.join() ? -1 : 1))
   const table = [headings, headings.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`)

@@ -7,21 +7,21 @@ metadata: { name: p }
 namespace: [a]
 `
 
-function faults(text: string): string[] {
+function errors(text: string): string[] {
   return parsePolicies(text, 'p.yaml').problems.map(
     ({ line, column, message }) => `${line}:${column} ${message}`,
   )
 }
 
 /** The faults of a rule of which one field is replaced, without their places. */
-function faultsOfRule(field: string, value: string): string[] {
+function errorsOfRule(field: string, value: string): string[] {
   const fields = { id: 'r', effect: 'allow', subjects: '{ any: true }', operations: '[read]', [field]: value }
   const rule = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
-  return faults(`${head}rules:\n  - { ${rule.join(', ')} }\n`).map((fault) => fault.replace(/^\S+ /, ''))
+  return errors(`${head}rules:\n  - { ${rule.join(', ')} }\n`).map((error) => error.replace(/^\S+ /, ''))
 }
 
 it('tells every fault in a list, of items that are no text and of texts that are none of those', () => {
-  expect(faultsOfRule('subjects', '{ users: [7, "a*", alice, [b], ""] }')).toEqual([
+  expect(errorsOfRule('subjects', '{ users: [7, "a*", alice, [b], ""] }')).toEqual([
     'rules[0].subjects.users[0] is 7; expected text: put it in quotes',
     'rules[0].subjects.users[1] contains "*"; names are exact; use "any: true" for every caller',
     'rules[0].subjects.users[3] is a list; expected text',
@@ -107,7 +107,7 @@ ${head}rules:
 ---
 - no map
 `
-  expect(faults(text)).toEqual([
+  expect(errors(text)).toEqual([
     '1:13 apiVersion is "catalog-gateway/v2"; expected catalog-gateway/v1',
     '2:7 kind is "Policy"; expected AccessPolicy',
     '3:19 metadata.name is "a b"; expected 1 to 128 letters, digits or any of . _ -',
@@ -179,13 +179,13 @@ it.each([
       ': the operations that child policies cannot allow',
   ],
   ['when', 'true', 'rules[0].when is true; expected text: put it in quotes'],
-])('refuses a rule with %s: %s', (field, value, fault) => {
-  expect(faultsOfRule(field, value)).toEqual([fault])
+])('refuses a rule with %s: %s', (field, value, error) => {
+  expect(errorsOfRule(field, value)).toEqual([error])
 })
 
 it('refuses tables beside operations that no table has', () => {
   const rule = '{ id: r, effect: deny, subjects: { any: true }, operations: [ListTables], tables: [x] }'
-  expect(faults(`${head}rules:\n  - ${rule}\n`)).toEqual([
+  expect(errors(`${head}rules:\n  - ${rule}\n`)).toEqual([
     '6:87 rules[0].tables has no effect: none of the operations applies to a table',
   ])
 })
@@ -196,12 +196,12 @@ it.each([
   ['[a, 1]', '4:16 namespace[1] is 1; expected text: put it in quotes'],
   ['[a, ..]', '4:16 namespace[1] is "..", which is a path segment, not a name'],
   ['', '4:12 namespace is empty; expected a list, such as [prod, sales]'],
-])('namespace: %s', (value, fault) => {
-  expect(faults(`${head.replace('[a]', value)}rules: []\n`)).toEqual([fault])
+])('namespace: %s', (value, error) => {
+  expect(errors(`${head.replace('[a]', value)}rules: []\n`)).toEqual([error])
 })
 
 it('refuses a repeated key, also where nothing else is wrong', () => {
-  expect(faults(`${head}rules: []\nrules: []\n`)).toEqual(['6:1 Map keys must be unique'])
+  expect(errors(`${head}rules: []\nrules: []\n`)).toEqual(['6:1 Map keys must be unique'])
 })
 
 it('follows no alias, so that nothing can be multiplied', () => {
@@ -209,19 +209,19 @@ it('follows no alias, so that nothing can be multiplied', () => {
     { length: 30 },
     (_, depth) => `x${depth + 1}: &x${depth + 1} [*x${depth}, *x${depth}]`,
   )
-  expect(faults(`${head}x0: &x0 [a]\n${bomb.join('\n')}\nrules: *x30\n`)).toContain(
+  expect(errors(`${head}x0: &x0 [a]\n${bomb.join('\n')}\nrules: *x30\n`)).toContain(
     '36:8 rules is an alias; aliases are not supported; expected a list, such as [{ id, effect, subjects, operations }]',
   )
 })
 
 it('names the first broken place of a text that is not valid YAML, however deep it goes', () => {
-  expect(faults(`${head}rules: [`)).toHaveLength(1)
-  expect(faults('['.repeat(100_000))).toHaveLength(1)
-  expect(faults(`${head}rules: !!set {}\n`)).toEqual(['5:8 Unresolved tag: tag:yaml.org,2002:set'])
+  expect(errors(`${head}rules: [`)).toHaveLength(1)
+  expect(errors('['.repeat(100_000))).toHaveLength(1)
+  expect(errors(`${head}rules: !!set {}\n`)).toEqual(['5:8 Unresolved tag: tag:yaml.org,2002:set'])
 })
 
 it('keeps the meaning of words whatever version of YAML the text claims', () => {
-  expect(faults(`%YAML 1.1\n---\n${head}inherit: no\nrules: []\n`)).toEqual([
+  expect(errors(`%YAML 1.1\n---\n${head}inherit: no\nrules: []\n`)).toEqual([
     '7:10 inherit is "no"; expected true or false',
   ])
 })
@@ -268,6 +268,6 @@ it.each([
     'commits: { require: [{ id: r, branches: [a] }] }\nrules: [{ id: r, effect: deny, subjects: { any: true }, operations: [all] }]',
     '6:9 rules[0]: the rule of line 5 is "r" too',
   ],
-])('refuses a policy with %s', (fields, fault) => {
-  expect(faults(`${head}${fields}\n${fields.includes('rules:') ? '' : 'rules: []\n'}`)).toEqual([fault])
+])('refuses a policy with %s', (fields, error) => {
+  expect(errors(`${head}${fields}\n${fields.includes('rules:') ? '' : 'rules: []\n'}`)).toEqual([error])
 })

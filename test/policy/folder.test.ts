@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { loadPolicies } from '../../src/policy/folder.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from './temporary-folder.ts'
-import { ask, caller } from './written-policy.ts'
+import { createAuthorizationRequest, createCaller } from './written-policy.ts'
 
 it('reads every YAML file, in sub-folders too, and nothing else', async () => {
   const folder = await temporaryFolder()
@@ -17,7 +17,9 @@ it('reads every YAML file, in sub-folders too, and nothing else', async () => {
   })
   const set = await loadPolicies(folder)
   expect(set.size).toBe(3)
-  expect(set.decide(ask(caller('alice'), 'ListTables', 'namespace', ['c']))).toMatchObject({
+  expect(
+    set.decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', ['c'])),
+  ).toMatchObject({
     allowed: true,
     rule: { policy: 'three', rule: 'reads', file: 'team/two.yml', line: 13 },
   })
@@ -26,7 +28,9 @@ it('reads every YAML file, in sub-folders too, and nothing else', async () => {
 it('denies everything where there is no policy', async () => {
   const set = await loadPolicies(await temporaryFolder())
   expect(set.size).toBe(0)
-  expect(set.decide(ask(caller('alice'), 'ListTables', 'namespace', []))).toMatchObject({ reason: 'no_rule' })
+  expect(
+    set.decide(createAuthorizationRequest(createCaller('alice'), 'ListTables', 'namespace', [])),
+  ).toMatchObject({ reason: 'no_rule' })
 })
 
 it('takes files in the order of their names, whatever order they were made in', async () => {
@@ -35,7 +39,9 @@ it('takes files in the order of their names, whatever order they were made in', 
     await writeFiles(folder, { [`${name}.yaml`]: readerPolicy(name.replace('/', '-'), 'x') })
   }
   const set = await loadPolicies(folder)
-  expect(set.decide(ask(caller('x'), 'ListTables', 'namespace', ['a']))).toMatchObject({
+  expect(
+    set.decide(createAuthorizationRequest(createCaller('x'), 'ListTables', 'namespace', ['a'])),
+  ).toMatchObject({
     rule: { file: 'a.yaml' },
   })
 })

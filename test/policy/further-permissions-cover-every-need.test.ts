@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { permissionsOfHead } from '../../src/gateway/needed-permissions.ts'
+import { listHeadPermissions } from '../../src/gateway/needed-permissions.ts'
 import type { Matched } from '../../src/gateway/context.ts'
 import { factTypes } from '../../src/interface/facts.ts'
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
-import { asksElsewhere, furtherPermissions, knownFacts } from '../../src/policy/operation-facts.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
+import {
+  mayRequireOtherObjects,
+  additionalPermissions,
+  createKnownFacts,
+} from '../../src/policy/operation-facts.ts'
 
 const values = {
   word: fc.constantFrom('overwrite', 'cascade', 'create'),
@@ -17,21 +21,21 @@ const values = {
 }
 
 it.each([...operationNames])('%s may need every permission that some request for it needs', (name) => {
-  const operation = operationNamed(name)
+  const operation = getOperation(name)
   const id = ['a', 't']
   const stated = fc.record(
     Object.fromEntries(operation.facts.map(([fact]) => [fact, values[factTypes[fact]]])),
     { requiredKeys: [] },
   )
-  const possible = new Set(furtherPermissions(operation))
+  const possible = new Set(additionalPermissions(operation))
   fc.assert(
     fc.property(stated, (facts) => {
       const request = { route: { operation, id } } as unknown as Matched
-      const [, ...further] = permissionsOfHead(request, knownFacts(facts))
-      for (const need of further.filter(({ otherwise }) => otherwise !== 'withheld')) {
-        const isElsewhere = need.beneath === true || need.id.join() !== id.join()
-        if (isElsewhere) expect(asksElsewhere(operation)).toBe(true)
-        else expect(possible).toContain(need.permission)
+      const [, ...further] = listHeadPermissions(request, createKnownFacts(facts))
+      for (const permission of further.filter(({ fallback }) => fallback !== 'withheld')) {
+        const isElsewhere = permission.includesSubtree === true || permission.id.join() !== id.join()
+        if (isElsewhere) expect(mayRequireOtherObjects(operation)).toBe(true)
+        else expect(possible).toContain(permission.permission)
       }
     }),
   )

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { anonymousPrincipal } from '../../src/identity/principal.ts'
 import { unknown, type Fact } from '../../src/policy/fact.ts'
-import type { Question } from '../../src/policy/question.ts'
-import { writtenConditions } from './written-conditions.ts'
+import type { AuthorizationRequest } from '../../src/policy/question.ts'
+import { conditionSamples } from './written-conditions.ts'
 import {
-  ask,
-  caller,
+  createAuthorizationRequest,
+  createCaller,
   type WrittenPolicy,
   type WrittenRequirement,
   type WrittenRule,
@@ -46,10 +46,10 @@ const subjects = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ anonymous: true as const }) },
   { weight: 1, arbitrary: named.map((except) => ({ any: true as const, anonymous: true as const, except })) },
 )
-const when = fc.constantFrom(...writtenConditions.keys())
+const when = fc.constantFrom(...conditionSamples.keys())
 
 /** A rule with an effect; `tables` only beside operations that tables have. */
-export function rule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
+export function arbitraryRule(effect: fc.Arbitrary<'allow' | 'deny'>): fc.Arbitrary<Omit<WrittenRule, 'id'>> {
   const common = { effect, subjects, operations: fc.uniqueArray(operation, { minLength: 1, maxLength: 3 }) }
   const plain = fc.oneof(
     { weight: 3, arbitrary: fc.record(common) },
@@ -81,11 +81,11 @@ const demand: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
 )
 const requirement: fc.Arbitrary<Omit<WrittenRequirement, 'id'>> = fc.oneof(
   demand,
-  fc.tuple(demand, named).map(([demand, except]) => ({ ...demand, except })),
+  fc.tuple(demand, named).map(([requirement, except]) => ({ ...requirement, except })),
 )
 
 /** Any policies of one folder. */
-export const policies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
+export const arbitraryPolicies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
   .array(
     fc.record({
       namespace: path,
@@ -101,9 +101,12 @@ export const policies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
         { weight: 5, arbitrary: fc.constant<Omit<WrittenRequirement, 'id'>[]>([]) },
         { weight: 1, arbitrary: fc.array(requirement, { minLength: 1, maxLength: 2 }) },
       ),
-      rules: fc.array(rule(fc.oneof(fc.constant('allow' as const), fc.constantFrom('allow', 'deny'))), {
-        maxLength: 3,
-      }),
+      rules: fc.array(
+        arbitraryRule(fc.oneof(fc.constant('allow' as const), fc.constantFrom('allow', 'deny'))),
+        {
+          maxLength: 3,
+        },
+      ),
     }),
     { maxLength: 7 },
   )
@@ -113,7 +116,7 @@ export const policies: fc.Arbitrary<readonly WrittenPolicy[]> = fc
       name: `p${index}`,
       ...(final && { final }),
       ...(required.length > 0 && {
-        commits: { require: required.map((demand, index) => ({ ...demand, id: `c${index}` })) },
+        commits: { require: required.map((requirement, index) => ({ ...requirement, id: `c${index}` })) },
       }),
       rules: rules.map((rule, index) => ({ ...rule, id: `r${index}` })),
     })),
@@ -124,13 +127,13 @@ const principal = fc.oneof(
     weight: 6,
     arbitrary: fc
       .tuple(fc.constantFrom(...users, 'eve'), fc.subarray([...groups, 'others', 'more', 'most']))
-      .map(([name, groups]) => caller(name, ...groups)),
+      .map(([name, groups]) => createCaller(name, ...groups)),
   },
   { weight: 1, arbitrary: fc.constant(anonymousPrincipal) },
 )
 
 /** What requests and operations say that generated conditions ask for. */
-const told = fc.record({
+const reported = fc.record({
   request: fc.record({
     context: fc.constantFrom(
       new Map<string, string>(),
@@ -145,21 +148,31 @@ const told = fc.record({
 })
 
 /** A question about a namespace or something in one. */
-export const question: fc.Arbitrary<Question> = fc
+export const arbitraryRequest: fc.Arbitrary<AuthorizationRequest> = fc
   .oneof(
-    fc.record({ principal, permission, told, kind: fc.constant('namespace' as const), id: path }),
-    fc.record({ principal, permission, told, kind: fc.constant('none' as const), id: fc.constant([]) }),
+    fc.record({ principal, permission, told: reported, kind: fc.constant('namespace' as const), id: path }),
     fc.record({
       principal,
       permission,
-      told,
+      told: reported,
+      kind: fc.constant('none' as const),
+      id: fc.constant([]),
+    }),
+    fc.record({
+      principal,
+      permission,
+      told: reported,
       kind: fc.constantFrom('table' as const, 'transaction' as const, 'materialized_view' as const),
       id: fc.tuple(path, tableName).map(([namespace, name]) => [...namespace, name]),
     }),
   )
-  .map(({ principal, permission, kind, id, told }) => ask(principal, permission, kind, id, told))
+  .map(({ principal, permission, kind, id, told: reported }) =>
+    createAuthorizationRequest(principal, permission, kind, id, reported),
+  )
 
 /** A question about a namespace and all beneath. */
-export const questionBeneath: fc.Arbitrary<Question> = fc
-  .record({ principal, permission, told, id: fc.array(part, { maxLength: 2 }) })
-  .map(({ principal, permission, id, told }) => ask(principal, permission, 'namespace', id, told))
+export const arbitraryRequestBeneath: fc.Arbitrary<AuthorizationRequest> = fc
+  .record({ principal, permission, told: reported, id: fc.array(part, { maxLength: 2 }) })
+  .map(({ principal, permission, id, told: reported }) =>
+    createAuthorizationRequest(principal, permission, 'namespace', id, reported),
+  )

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { lintManifests } from '../../src/policy/lint-manifests.ts'
-import { openGrantsFinder } from '../../src/policy/open-grants.ts'
+import { createUnrestrictedGrantsFinder } from '../../src/policy/open-grants.ts'
 import { indexDocuments } from '../../src/policy/rule-reach.ts'
-import { documentsOf } from './documents-of.ts'
+import { parseDocuments } from './documents-of.ts'
 import type { WrittenPolicy, WrittenRequirement, WrittenRule } from './written-policy.ts'
 
 function found(policies: readonly WrittenPolicy[]): readonly string[] {
-  const documents = documentsOf(policies)
+  const documents = parseDocuments(policies)
   const index = indexDocuments(documents)
-  return lintManifests(documents, openGrantsFinder(documents, index)).map(
+  return lintManifests(documents, createUnrestrictedGrantsFinder(documents, index)).map(
     ({ level, check, message }) => `${level} ${check} ${message}`,
   )
 }

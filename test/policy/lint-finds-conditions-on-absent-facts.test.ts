@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { lintConditions } from '../../src/policy/lint-conditions.ts'
-import { documentsOf } from './documents-of.ts'
+import { parseDocuments } from './documents-of.ts'
 import type { WrittenRequirement } from './written-policy.ts'
 
 type Effect = 'allow' | 'deny'
 
 function findings(effect: Effect, operations: readonly string[], when: string): readonly string[] {
   const rule = { id: 'r', effect, subjects: { any: true as const }, operations, when }
-  return lintConditions(documentsOf([{ name: 'p', namespace: ['a'], rules: [rule] }])).map(
+  return lintConditions(parseDocuments([{ name: 'p', namespace: ['a'], rules: [rule] }])).map(
     ({ level, check, message }) => `${level} ${check}: ${message.replace('p/r ', '')}`,
   )
 }
@@ -64,5 +64,5 @@ it('requirements of commits are not told of', () => {
     { id: 'h', freeze: {} },
   ]
   const policy = { name: 'p', namespace: [], commits: { require }, rules: [] }
-  expect(lintConditions(documentsOf([policy]))).toEqual([])
+  expect(lintConditions(parseDocuments([policy]))).toEqual([])
 })

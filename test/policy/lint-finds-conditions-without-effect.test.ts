@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { lintConditions } from '../../src/policy/lint-conditions.ts'
-import { documentsOf } from './documents-of.ts'
+import { parseDocuments } from './documents-of.ts'
 
 function found(effect: 'allow' | 'deny', operations: readonly string[], when: string): readonly string[] {
   const rule = { id: 'r', effect, subjects: { any: true as const }, operations, when }
-  return lintConditions(documentsOf([{ name: 'p', namespace: ['a'], rules: [rule] }]))
+  return lintConditions(parseDocuments([{ name: 'p', namespace: ['a'], rules: [rule] }]))
     .filter(({ check }) => check === 'condition')
     .map(({ level, message }) => `${level}: ${message.replace('p/r has a condition that ', '')}`)
 }

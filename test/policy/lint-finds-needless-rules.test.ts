@@ -2,24 +2,24 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { lintRules } from '../../src/policy/lint-rules.ts'
 import { isThorough } from '../thorough.ts'
-import { documentsOf } from './documents-of.ts'
-import { policies, question } from './generated-policies.ts'
-import { slowDecide } from './slow-oracle.ts'
-import { writtenConditions } from './written-conditions.ts'
-import { textOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
+import { parseDocuments } from './documents-of.ts'
+import { arbitraryPolicies, arbitraryRequest } from './generated-policies.ts'
+import { oracleDecide } from './slow-oracle.ts'
+import { conditionSamples } from './written-conditions.ts'
+import { formatPolicies, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
 
 const numRuns = isThorough ? 3000 : 120
 
 /** The names of the rules that lint calls needless. */
 function shadowed(policies: readonly WrittenPolicy[]): ReadonlySet<string> {
-  const found = lintRules(documentsOf(policies)).filter(({ check }) => check === 'shadowed')
+  const found = lintRules(parseDocuments(policies)).filter(({ check }) => check === 'shadowed')
   return new Set(found.map(({ message }) => message.split(' ')[0] ?? ''))
 }
 
-function without(policies: readonly WrittenPolicy[], gone: ReadonlySet<string>): readonly WrittenPolicy[] {
+function without(policies: readonly WrittenPolicy[], closed: ReadonlySet<string>): readonly WrittenPolicy[] {
   return policies.map((policy) => ({
     ...policy,
-    rules: policy.rules.filter(({ id }) => !gone.has(`${policy.name}/${id}`)),
+    rules: policy.rules.filter(({ id }) => !closed.has(`${policy.name}/${id}`)),
   }))
 }
 
@@ -50,7 +50,7 @@ const alike: fc.Arbitrary<Omit<WrittenRule, 'id'>> = fc
       ),
       operations: operations.map((some) => [...some, 'DropTable']),
       tables: fc.constantFrom(['a'], ['b*'], ['a', 'b*']),
-      when: fc.constantFrom(...[...writtenConditions.keys()].slice(0, 2)),
+      when: fc.constantFrom(...[...conditionSamples.keys()].slice(0, 2)),
     },
     { requiredKeys: ['effect', 'subjects', 'operations'] },
   )
@@ -75,20 +75,24 @@ function policiesOf(rule: fc.Arbitrary<Omit<WrittenRule, 'id'>>): fc.Arbitrary<r
 
 it.each([
   ['that have much in common', policiesOf(fc.oneof(plainRule, alike))],
-  ['of any kind', policies],
+  ['of any kind', arbitraryPolicies],
 ])('no decision changes when all rules go that are said to be needless: policies %s', (what, written) => {
   let needless = 0
   fc.assert(
-    fc.property(written, fc.array(question, { minLength: 20, maxLength: 20 }), (policies, questions) => {
-      const gone = shadowed(policies)
-      if (gone.size === 0) return
-      needless++
-      const left = without(policies, gone)
-      for (const question of questions) {
-        const before = slowDecide(policies, question).allowed
-        expect(slowDecide(left, question).allowed, textOf(policies)).toBe(before)
-      }
-    }),
+    fc.property(
+      written,
+      fc.array(arbitraryRequest, { minLength: 20, maxLength: 20 }),
+      (policies, requests) => {
+        const closed = shadowed(policies)
+        if (closed.size === 0) return
+        needless++
+        const left = without(policies, closed)
+        for (const request of requests) {
+          const before = oracleDecide(policies, request).allowed
+          expect(oracleDecide(left, request).allowed, formatPolicies(policies)).toBe(before)
+        }
+      },
+    ),
     { numRuns },
   )
   if (what !== 'of any kind') expect(needless).toBeGreaterThan(numRuns / 50)

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { lintWayAround } from '../../src/policy/lint-way-around.ts'
-import { openGrantsFinder } from '../../src/policy/open-grants.ts'
+import { lintBranchBypass } from '../../src/policy/lint-way-around.ts'
+import { createUnrestrictedGrantsFinder } from '../../src/policy/open-grants.ts'
 import { indexDocuments } from '../../src/policy/rule-reach.ts'
-import { documentsOf } from './documents-of.ts'
+import { parseDocuments } from './documents-of.ts'
 import type { WrittenPolicy, WrittenRequirement, WrittenRule } from './written-policy.ts'
 
 function found(policies: readonly WrittenPolicy[]): readonly string[] {
-  const documents = documentsOf(policies)
+  const documents = parseDocuments(policies)
   const index = indexDocuments(documents)
-  return lintWayAround(documents, index, openGrantsFinder(documents, index)).map(
+  return lintBranchBypass(documents, index, createUnrestrictedGrantsFinder(documents, index)).map(
     ({ level, check, message }) => `${level} ${check} ${message.replaceAll(/ \(policies\.yaml:\d+\)/g, '')}`,
   )
 }
@@ -168,11 +168,11 @@ it('for each rule only so many callers are tried, however many rules there are a
     allow(`r${at}`, ['drop'], { subjects: { groups: [`g${at}`] } }),
   )
   const everybody = { ...restricted, subjects: { any: true as const } }
-  const documents = documentsOf([policy('top', [], above), policy('p', ['a'], [everybody])])
+  const documents = parseDocuments([policy('top', [], above), policy('p', ['a'], [everybody])])
   const index = indexDocuments(documents)
-  const find = openGrantsFinder(documents, index)
+  const find = createUnrestrictedGrantsFinder(documents, index)
   let tried = 0
-  const said = lintWayAround(documents, index, (subject, namespace) => {
+  const said = lintBranchBypass(documents, index, (subject, namespace) => {
     tried++
     return find(subject, namespace)
   })

@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest'
-import { slowDecide } from './slow-oracle.ts'
-import { ask, caller, setOf, type WrittenPolicy, type WrittenRule } from './written-policy.ts'
+import { oracleDecide } from './slow-oracle.ts'
+import {
+  createAuthorizationRequest,
+  createCaller,
+  compilePolicySet,
+  type WrittenPolicy,
+  type WrittenRule,
+} from './written-policy.ts'
 
 /* Rules are found by subject, and the first in order decides, however many rules and subjects a namespace has. */
 
@@ -31,7 +37,7 @@ const policies: readonly WrittenPolicy[] = [
 ]
 
 it('names the first rule that applies, also if the caller has more subjects than the namespace', () => {
-  const set = setOf(policies)
+  const set = compilePolicySet(policies)
   const others = Array.from({ length: 200 }, (_, index) => `group-${index}`)
   const grouped: readonly WrittenPolicy[] = [
     {
@@ -51,7 +57,7 @@ it('names the first rule that applies, also if the caller has more subjects than
       rules: [{ id: 'others', effect: 'allow', subjects: { groups: others }, operations: ['read'] }],
     },
   ]
-  const bySubject = setOf(grouped)
+  const bySubject = compilePolicySet(grouped)
   // Groups in the order of the rules, and against it.
   for (const teams of [
     ['team-0', 'team-14', 'team-28', 'team-2'],
@@ -61,28 +67,39 @@ it('names the first rule that applies, also if the caller has more subjects than
     ['team-4'],
   ]) {
     for (const groups of [teams, [...others, ...teams], [...teams, ...others]]) {
-      const question = ask(caller('ann', ...groups), 'DescribeTable', 'table', ['grouped', 'orders'])
-      const { allowed, rule } = bySubject.decide(question)
-      const expected = slowDecide(grouped, question)
+      const request = createAuthorizationRequest(createCaller('ann', ...groups), 'DescribeTable', 'table', [
+        'grouped',
+        'orders',
+      ])
+      const { allowed, rule } = bySubject.decide(request)
+      const expected = oracleDecide(grouped, request)
       expect([allowed, rule && `${rule.policy}/${rule.rule}`]).toEqual([expected.allowed, expected.rule])
     }
   }
   for (let index = 0; index < 70; index++) {
-    const question = ask(caller(`user-${index}`, ...others), 'DescribeTable', 'table', ['many', 'orders'])
-    const { allowed, rule } = set.decide(question)
-    const expected = slowDecide(policies, question)
+    const request = createAuthorizationRequest(
+      createCaller(`user-${index}`, ...others),
+      'DescribeTable',
+      'table',
+      ['many', 'orders'],
+    )
+    const { allowed, rule } = set.decide(request)
+    const expected = oracleDecide(policies, request)
     expect([allowed, rule && `${rule.policy}/${rule.rule}`]).toEqual([expected.allowed, expected.rule])
   }
 })
 
 it('decides by many subjects of a namespace, and by those of the namespaces around it', () => {
-  const set = setOf(policies)
+  const set = compilePolicySet(policies)
   const namespaces = [[], ['many'], ['many', 'beneath'], ['beside']]
   for (let index = 0; index < 70; index++) {
     for (const namespace of namespaces) {
-      const question = ask(caller(`user-${index}`), 'DescribeTable', 'table', [...namespace, 'orders'])
-      const { allowed, rule } = set.decide(question)
-      const expected = slowDecide(policies, question)
+      const request = createAuthorizationRequest(createCaller(`user-${index}`), 'DescribeTable', 'table', [
+        ...namespace,
+        'orders',
+      ])
+      const { allowed, rule } = set.decide(request)
+      const expected = oracleDecide(policies, request)
       expect([allowed, rule && `${rule.policy}/${rule.rule}`]).toEqual([expected.allowed, expected.rule])
     }
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isThorough } from '../thorough.ts'
-import { ask, caller, setOf } from './written-policy.ts'
+import { createAuthorizationRequest, createCaller, compilePolicySet } from './written-policy.ts'
 
 // Short names of few letters: of so many, some share a slot of the table that they are found in.
 const name = fc.string({
@@ -12,13 +12,13 @@ const name = fc.string({
 const path = fc.array(name, { minLength: 1, maxLength: 3 })
 
 it('the policy of the nearest of many namespaces decides, whatever they are called', () => {
-  const ann = caller('ann')
+  const ann = createCaller('ann')
   fc.assert(
     fc.property(
       fc.uniqueArray(path, { minLength: 100, maxLength: 300, selector: (path) => path.join('/') }),
       fc.array(path, { minLength: 300, maxLength: 300 }),
       (namespaces, others) => {
-        const set = setOf(
+        const set = compilePolicySet(
           namespaces.map((namespace, index) => ({
             name: `p${index}`,
             namespace,
@@ -36,7 +36,7 @@ it('the policy of the nearest of many namespaces decides, whatever they are call
         for (const id of [...namespaces, ...others]) {
           const above = id.map((_, index) => id.slice(0, id.length - index).join('/'))
           const expected = above.map((path) => policies.get(path)).find((found) => found !== undefined)
-          const { rule } = set.decide(ask(ann, 'DescribeNamespace', 'namespace', id))
+          const { rule } = set.decide(createAuthorizationRequest(ann, 'DescribeNamespace', 'namespace', id))
           expect(rule?.policy, id.join('/')).toBe(expected)
         }
       },

@@ -3,19 +3,19 @@ import { expect, it } from 'vitest'
 import { compilePolicies } from '../../src/policy/trie.ts'
 import { parseInThread } from '../../src/policy/parse-in-thread.ts'
 import { documentFrom, writtenDocument } from '../../src/policy/written-document.ts'
-import { documentsOf } from './documents-of.ts'
-import { policies, question } from './generated-policies.ts'
+import { parseDocuments } from './documents-of.ts'
+import { arbitraryPolicies, arbitraryRequest } from './generated-policies.ts'
 
-const questions = fc.array(question, { minLength: 10, maxLength: 10 })
+const requests = fc.array(arbitraryRequest, { minLength: 10, maxLength: 10 })
 
 it('policies that were passed between threads decide as before', () => {
   fc.assert(
-    fc.property(policies, questions, (policies, questions) => {
-      const documents = documentsOf(policies)
+    fc.property(arbitraryPolicies, requests, (policies, requests) => {
+      const documents = parseDocuments(policies)
       const passed = documents.map((document) => documentFrom(structuredClone(writtenDocument(document))))
       const [before, after] = [compilePolicies(documents), compilePolicies(passed)]
       expect(after.revision).toBe(before.revision)
-      for (const question of questions) expect(after.decide(question)).toEqual(before.decide(question))
+      for (const request of requests) expect(after.decide(request)).toEqual(before.decide(request))
     }),
   )
 })

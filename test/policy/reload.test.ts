@@ -2,23 +2,24 @@ import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { watchPolicies } from '../../src/policy/folder.ts'
-import { policyFolder } from '../../src/policy/policy-place.ts'
+import { createFolderLocation } from '../../src/policy/policy-place.ts'
 import type { PolicyError } from '../../src/policy/policy-error.ts'
 import type { PolicySet } from '../../src/policy/trie.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from './temporary-folder.ts'
-import { ask, caller } from './written-policy.ts'
+import { createAuthorizationRequest, createCaller } from './written-policy.ts'
 
 async function watch(folder: string) {
   const reloads: PolicySet[] = []
   const errors: PolicyError[] = []
-  const source = await watchPolicies(policyFolder(folder), {
+  const source = await watchPolicies(createFolderLocation(folder), {
     intervalMs: 5,
     onReload: (set) => reloads.push(set),
     onError: (error) => errors.push(error),
   })
   onTestFinished(() => source.close())
   const mayRead = (user: string): boolean =>
-    source.current().decide(ask(caller(user), 'ListTables', 'namespace', ['a'])).allowed
+    source.current().decide(createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a']))
+      .allowed
   return { source, reloads, errors, mayRead }
 }
 
@@ -26,7 +27,7 @@ async function eventually(condition: () => boolean): Promise<void> {
   await vi.waitUntil(condition, { timeout: 20_000, interval: 5 })
 }
 
-async function severalLooks(): Promise<void> {
+async function severalPolls(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 300))
 }
 
@@ -54,7 +55,7 @@ it('keeps the last good set while there is a fault, and tells of it once', async
 
   await writeFiles(folder, { 'a.yaml': 'kind: AccessPolicie\n', 'b.yaml': readerPolicy('b', 'robin') })
   await eventually(() => errors.length > 0)
-  await severalLooks()
+  await severalPolls()
   expect(errors.filter(({ message }) => message.includes('AccessPolicie'))).toHaveLength(1)
   expect([mayRead('alice'), mayRead('robin'), reloads.length]).toEqual([true, false, 0])
 
@@ -69,9 +70,9 @@ it('keeps the last good set while the folder is gone, and tells when it is back,
   const { reloads, errors, mayRead } = await watch(folder)
   await rename(folder, `${folder}-elsewhere`)
   await eventually(() => errors.length > 0)
-  await severalLooks()
-  const told = errors.filter(({ message }) => message === `${folder}: cannot be read (ENOENT)`)
-  expect([told.length, reloads.length, mayRead('alice')]).toEqual([1, 0, true])
+  await severalPolls()
+  const reported = errors.filter(({ message }) => message === `${folder}: cannot be read (ENOENT)`)
+  expect([reported.length, reloads.length, mayRead('alice')]).toEqual([1, 0, true])
   await rename(`${folder}-elsewhere`, folder)
   await eventually(() => reloads.length === 1)
   const before = errors.length
@@ -100,7 +101,8 @@ it('takes up a ConfigMap whole when Kubernetes swaps its link', async () => {
   for (const set of [source.current(), ...reloads]) {
     const users = [0, 1, 2, 3, 4, 5].flatMap((version) => [`user${version}`, `user${version}-too`])
     const readers = users.filter(
-      (user) => set.decide(ask(caller(user), 'ListTables', 'namespace', ['a'])).allowed,
+      (user) =>
+        set.decide(createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a'])).allowed,
     )
     expect(readers).toHaveLength(2)
     expect(readers[1]).toBe(`${readers[0]}-too`)
@@ -131,7 +133,9 @@ it('sees changes of the same size that follow each other at once', async () => {
 it('throws when the policies cannot be used to begin with', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': 'kind: AccessPolicie\n' })
-  await expect(watchPolicies(policyFolder(folder))).rejects.toThrow('a.yaml:1:7: kind is "AccessPolicie"')
+  await expect(watchPolicies(createFolderLocation(folder))).rejects.toThrow(
+    'a.yaml:1:7: kind is "AccessPolicie"',
+  )
 })
 
 it('changes nothing after it is closed', async () => {
@@ -141,7 +145,7 @@ it('changes nothing after it is closed', async () => {
   const before = source.current()
   source.close()
   await writeFile(join(folder, 'team/a.yaml'), readerPolicy('a', 'alice'))
-  await severalLooks()
+  await severalPolls()
   expect(source.current()).toBe(before)
   expect([...reloads, ...errors]).toEqual([])
 })

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { StoredRecord } from '../../src/audit/read.ts'
 import type { IntentEntry } from '../../src/audit/records.ts'
-import { operationNamed, type OperationName } from '../../src/interface/operations.ts'
+import { getOperation, type OperationName } from '../../src/interface/operations.ts'
 import { replayRecord } from '../../src/policy/replay.ts'
 import { indexDocuments } from '../../src/policy/rule-reach.ts'
 import { anIntent } from '../audit/intents.ts'
-import { documentsOf } from './documents-of.ts'
+import { parseDocuments } from './documents-of.ts'
 import type { WrittenRequirement, WrittenRule } from './written-policy.ts'
 
 const everything: WrittenRule = { id: 'all', effect: 'allow', subjects: { any: true }, operations: ['all'] }
@@ -30,8 +30,8 @@ function replayed(
   require: readonly WrittenRequirement[] = [],
 ): string {
   const commits = require.length > 0 && { commits: { require } }
-  const documents = documentsOf([{ name: 'p', namespace: [], rules, ...commits }])
-  const { effect, object } = operationNamed(record.operation)
+  const documents = parseDocuments([{ name: 'p', namespace: [], rules, ...commits }])
+  const { effect, object } = getOperation(record.operation)
   const id = object === 'namespace' ? ['a'] : ['a', 't']
   const { details: _details, ...entry } = anIntent('r1')
   const stored = { kind: 'intent', time: '2026-06-15T12:00:00Z', ...entry, id, effect, ...record }
@@ -41,7 +41,7 @@ function replayed(
   return call.isAllowed ? 'allowed' : 'denied'
 }
 
-const told = { facts: 1 } as const
+const reported = { facts: 1 } as const
 
 it.each<[string, Recorded, string]>([
   ['a branch', { operation: 'UpdateTable', details: { branch: 'ci/7' } }, 'branch == "ci/7"'],
@@ -71,8 +71,8 @@ it.each<[string, Recorded, string]>([
   ['that there is no metadata', { operation: 'CreateTableVersion', details: {} }, 'metadata.size() == 0'],
   ['a fact that the operation does not have', { operation: 'DropTable', details: {} }, 'mode == ""'],
 ])('a record tells %s', (_what, record, when) => {
-  expect(replayed({ ...record, ...told }, [only(when)])).toBe('allowed')
-  expect(replayed({ ...record, ...told }, [only(`!(${when})`)])).toBe('denied')
+  expect(replayed({ ...record, ...reported }, [only(when)])).toBe('allowed')
+  expect(replayed({ ...record, ...reported }, [only(`!(${when})`)])).toBe('denied')
 })
 
 it.each<[string, Recorded, string]>([
@@ -93,28 +93,34 @@ it.each<[string, Recorded, string]>([
   ],
   ['what was read', { operation: 'QueryTable', details: {} }, 'branch == "main"'],
 ])('%s is not recorded, and not guessed', (_what, record, when) => {
-  expect(replayed({ ...record, ...told }, [only(when)])).toBe(`whether ${when}`)
-  expect(replayed({ ...record, ...told }, [everything, deny(when)])).toBe(`whether ${when}`)
+  expect(replayed({ ...record, ...reported }, [only(when)])).toBe(`whether ${when}`)
+  expect(replayed({ ...record, ...reported }, [everything, deny(when)])).toBe(`whether ${when}`)
 })
 
 it.each<[string, Recorded]>([
   ['a whole table', { operation: 'DropTable', details: {} }],
   ['a tag', { operation: 'DeleteTableTag', details: { tag: 'v1' } }],
 ])('an unknown branch counts against the caller, as in the decision: %s', (_what, record) => {
-  expect(replayed({ ...record, ...told }, [only('branch == "main"')])).toBe('denied')
-  expect(replayed({ ...record, ...told }, [everything, deny('branch == "ci/7"')])).toBe('denied')
-  expect(replayed({ ...record, ...told }, [everything], [{ id: 'b', notBranches: ['ci/*'] }])).toBe('denied')
+  expect(replayed({ ...record, ...reported }, [only('branch == "main"')])).toBe('denied')
+  expect(replayed({ ...record, ...reported }, [everything, deny('branch == "ci/7"')])).toBe('denied')
+  expect(replayed({ ...record, ...reported }, [everything], [{ id: 'b', notBranches: ['ci/*'] }])).toBe(
+    'denied',
+  )
 })
 
 it('an unknown fact beside one that is not recorded leaves the decision open', () => {
-  const record = { operation: 'UpdateTableTag', details: { tag: `${'x'.repeat(1024)}...` }, ...told } as const
+  const record = {
+    operation: 'UpdateTableTag',
+    details: { tag: `${'x'.repeat(1024)}...` },
+    ...reported,
+  } as const
   const when = 'branch == "main" && tag == "v1"'
   expect(replayed(record, [everything, deny(when)])).toBe(`whether ${when}`)
 })
 
 /** A record of the operation that needed the permission besides. */
 const needing = (operation: Recorded['operation'], permission: string, more: object = {}) =>
-  ({ operation, objects: [{ operation: permission, id: ['a', 't'], ...more }], ...told }) as Recorded
+  ({ operation, objects: [{ operation: permission, id: ['a', 't'], ...more }], ...reported }) as Recorded
 /** Rules that allow everything but the operation, if the condition holds. */
 const rules = (operation: string, when: string) => [everything, deny(when, [operation])]
 
@@ -138,7 +144,7 @@ it('every further permission of the record is decided, with its own facts', () =
 })
 
 it('a permission that the record does not list was not needed', () => {
-  const record = { operation: 'CreateTable', details: {}, ...told } as const
+  const record = { operation: 'CreateTable', details: {}, ...reported } as const
   const closed = {
     ...everything,
     id: 'no',
@@ -151,7 +157,7 @@ it('a permission that the record does not list was not needed', () => {
 it('the facts of a record of an earlier version are not recorded', () => {
   const old = { operation: 'UpdateTable', details: { branch: 'ci/7', mode: 'append' } } as const
   expect(replayed(old, [only('branch == "ci/7"')])).toBe('whether branch == "ci/7"')
-  expect(replayed({ ...old, ...told }, [only('branch == "ci/7"')])).toBe('allowed')
+  expect(replayed({ ...old, ...reported }, [only('branch == "ci/7"')])).toBe('allowed')
   const made = { operation: 'CreateTable', details: {} } as const
   expect(replayed(made, [only('location == ""')])).toMatch(/^whether location == ""/)
   const closed = { ...everything, id: 'no', effect: 'deny' as const, operations: ['ChooseLocation'] }
@@ -162,7 +168,7 @@ it('the facts of a record of an earlier version are not recorded', () => {
 })
 
 it('a listing that no rule allows may have shown what is visible', () => {
-  const record = { operation: 'ListTables', details: {}, ...told } as const
+  const record = { operation: 'ListTables', details: {}, ...reported } as const
   expect(replayed(record, [])).toBe('what the listing may show')
   expect(replayed(record, [everything])).toBe('allowed')
 })

@@ -5,8 +5,8 @@ import { permissionNames, type Permission } from '../../src/interface/permission
 import { parsePolicies } from '../../src/policy/documents.ts'
 import type { NamedSubjects, PolicyDocument } from '../../src/policy/policy-document.ts'
 import { compilePolicies } from '../../src/policy/trie.ts'
-import { policies } from './generated-policies.ts'
-import { textOf, type WrittenPolicy } from './written-policy.ts'
+import { arbitraryPolicies } from './generated-policies.ts'
+import { formatPolicies, type WrittenPolicy } from './written-policy.ts'
 
 const one: WrittenPolicy = {
   name: 'one',
@@ -20,10 +20,10 @@ function revision(text: string): string {
 }
 
 it('is the same for the same content in another order and layout', () => {
-  const written = revision(textOf([one, two]))
+  const written = revision(formatPolicies([one, two]))
   expect(written).toMatch(/^[0-9a-f]{64}$/)
-  expect(revision(`# comment\n---\n${textOf([two, one])}\n`)).toBe(written)
-  expect(revision(textOf([{ ...one, inherit: true }, two]))).toBe(written)
+  expect(revision(`# comment\n---\n${formatPolicies([two, one])}\n`)).toBe(written)
+  expect(revision(formatPolicies([{ ...one, inherit: true }, two]))).toBe(written)
 })
 
 it('differs wherever a decision may', () => {
@@ -39,7 +39,7 @@ it('differs wherever a decision may', () => {
     { ...one, rules: [{ ...rule, subjects: { users: ['any'] } }] },
     { ...one, rules: [{ ...rule, subjects: { groups: ['any'] } }] },
   ]
-  const revisions = [one, ...others].map((policy) => revision(textOf([policy])))
+  const revisions = [one, ...others].map((policy) => revision(formatPolicies([policy])))
   expect(new Set(revisions).size).toBe(revisions.length)
 })
 
@@ -68,8 +68,8 @@ function spelled(permissions: ReadonlySet<Permission>): string {
 
 it('is the hash of what the documents say, in JSON: the same from release to release', () => {
   fc.assert(
-    fc.property(policies, (written) => {
-      const { documents } = parsePolicies(textOf(written), 'x.yaml')
+    fc.property(arbitraryPolicies, (written) => {
+      const { documents } = parsePolicies(formatPolicies(written), 'x.yaml')
       expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
     }),
     { numRuns: 50 },
@@ -78,7 +78,7 @@ it('is the hash of what the documents say, in JSON: the same from release to rel
     ...one,
     rules: one.rules.map((rule) => ({ ...rule, subjects: { users: ['"\\\u{1f600}'] } })),
   }
-  const { documents } = parsePolicies(textOf([escaped]), 'x.yaml')
+  const { documents } = parsePolicies(formatPolicies([escaped]), 'x.yaml')
   expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
 })
 
@@ -98,7 +98,7 @@ it('is the same hash where texts are long, of many bytes each, or written otherw
     namespace: ['ä', name],
     rules: one.rules.map((rule) => ({ ...rule, subjects })),
   }))
-  const { documents } = parsePolicies(textOf(written), 'x.yaml')
+  const { documents } = parsePolicies(formatPolicies(written), 'x.yaml')
   expect(documents).toHaveLength(3)
   expect(compilePolicies(documents).revision).toBe(obviousRevision(documents))
 })

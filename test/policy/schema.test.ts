@@ -4,13 +4,13 @@ import fastify from 'fastify'
 import { afterAll, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { parsePolicies } from '../../src/policy/documents.ts'
-import { policySchema } from '../../src/policy/json-schema.ts'
-import { policies } from './generated-policies.ts'
-import { textOf } from './written-policy.ts'
+import { createPolicySchema } from '../../src/policy/json-schema.ts'
+import { arbitraryPolicies } from './generated-policies.ts'
+import { formatPolicies } from './written-policy.ts'
 
 // The validator of fastify is one that reads JSON Schema as it is written.
 const server = fastify({ ajv: { customOptions: { removeAdditional: false, coerceTypes: false } } })
-server.post('/', { schema: { body: policySchema() } }, () => 'fits')
+server.post('/', { schema: { body: createPolicySchema() } }, () => 'fits')
 afterAll(() => server.close())
 
 async function fits(document: object): Promise<boolean> {
@@ -19,13 +19,13 @@ async function fits(document: object): Promise<boolean> {
 
 it('the file for editors is what the code says; npm run schema writes it', async () => {
   const file = await readFile(new URL('../../policies/schema.json', import.meta.url), 'utf8')
-  expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(policySchema())))
+  expect(JSON.parse(file)).toEqual(JSON.parse(JSON.stringify(createPolicySchema())))
 })
 
 it('accepts what the reader of policies accepts', async () => {
   await fc.assert(
-    fc.asyncProperty(policies, async (policies) => {
-      for (const document of parseAllDocuments(textOf(policies))) {
+    fc.asyncProperty(arbitraryPolicies, async (policies) => {
+      for (const document of parseAllDocuments(formatPolicies(policies))) {
         expect(await fits(document.toJS() as object)).toBe(true)
       }
     }),

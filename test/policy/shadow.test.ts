@@ -1,38 +1,44 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { readPolicies, watchPolicies } from '../../src/policy/folder.ts'
+import { loadPolicyFolder, watchPolicies } from '../../src/policy/folder.ts'
 import { pending } from '../../src/policy/fact.ts'
-import { policyFolder } from '../../src/policy/policy-place.ts'
+import { createFolderLocation } from '../../src/policy/policy-place.ts'
 import { noFacts, type OperationFacts } from '../../src/policy/question.ts'
-import { shadowed, type ShadowDifference } from '../../src/policy/shadow.ts'
-import { policies, question } from './generated-policies.ts'
+import { withShadow, type ShadowDifference } from '../../src/policy/shadow.ts'
+import { arbitraryPolicies, arbitraryRequest } from './generated-policies.ts'
 import { readerPolicy, temporaryFolder, writeFiles } from './temporary-folder.ts'
-import { ask, caller, setOf } from './written-policy.ts'
+import { createAuthorizationRequest, createCaller, compilePolicySet } from './written-policy.ts'
 
 const unread: OperationFacts = { ...noFacts, branch: pending, metadata: pending }
-const mayList = (user: string) => ask(caller(user), 'ListTables', 'namespace', ['a'])
+const mayList = (user: string) =>
+  createAuthorizationRequest(createCaller(user), 'ListTables', 'namespace', ['a'])
 const asShadow = (text: string): string => text.replace('namespace:', 'mode: shadow\nnamespace:')
 
 it('a candidate changes no decision, and every difference from it is told once', () => {
   fc.assert(
-    fc.property(policies, policies, fc.array(question, { maxLength: 5 }), (written, other, questions) => {
-      const [live, candidate] = [setOf(written), setOf(other)]
-      const told: ShadowDifference[] = []
-      const both = shadowed(live, candidate, (difference) => told.push(difference))
-      for (const question of questions) {
-        told.splice(0)
-        expect(both.decide(question)).toEqual(live.decide(question))
-        const differs = live.decide(question).allowed !== candidate.decide(question).allowed
-        expect(told.map(({ question }) => question)).toEqual(differs ? [question] : [])
+    fc.property(
+      arbitraryPolicies,
+      arbitraryPolicies,
+      fc.array(arbitraryRequest, { maxLength: 5 }),
+      (written, other, requests) => {
+        const [live, candidate] = [compilePolicySet(written), compilePolicySet(other)]
+        const reported: ShadowDifference[] = []
+        const both = withShadow(live, candidate, (difference) => reported.push(difference))
+        for (const question of requests) {
+          reported.splice(0)
+          expect(both.decide(question)).toEqual(live.decide(question))
+          const differs = live.decide(question).allowed !== candidate.decide(question).allowed
+          expect(reported.map(({ request }) => request)).toEqual(differs ? [question] : [])
 
-        told.splice(0)
-        const early = { ...question, operation: unread }
-        expect(both.foresee(early)).toEqual(live.foresee(early))
-        const foreseen = live.foresee(early)?.allowed
-        const isTold = foreseen !== undefined && foreseen !== candidate.foresee(early)?.allowed
-        expect(told).toHaveLength(isTold ? 1 : 0)
-      }
-    }),
+          reported.splice(0)
+          const early = { ...question, operation: unread }
+          expect(both.decidePartially(early)).toEqual(live.decidePartially(early))
+          const foreseen = live.decidePartially(early)?.allowed
+          const isReported = foreseen !== undefined && foreseen !== candidate.decidePartially(early)?.allowed
+          expect(reported).toHaveLength(isReported ? 1 : 0)
+        }
+      },
+    ),
     { numRuns: 100 },
   )
 })
@@ -43,14 +49,14 @@ it('a policy with mode shadow decides nothing, and what it would change is told'
     'a.yaml': readerPolicy('a', 'alice'),
     'b.yaml': asShadow(readerPolicy('b', 'robin')),
   })
-  const told: ShadowDifference[] = []
-  const source = await watchPolicies(policyFolder(folder), {
-    shadowDiffers: (difference) => told.push(difference),
+  const reported: ShadowDifference[] = []
+  const source = await watchPolicies(createFolderLocation(folder), {
+    onShadowDifference: (difference) => reported.push(difference),
   })
   source.close()
   const set = source.current()
   expect([set.decide(mayList('alice')).allowed, set.decide(mayList('robin')).allowed]).toEqual([true, false])
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { live: { allowed: false }, candidate: { allowed: true, rule: { policy: 'b' } } },
   ])
 })
@@ -58,12 +64,12 @@ it('a policy with mode shadow decides nothing, and what it would change is told'
 it('a policy with mode shadow has no part in the revision, and takes no name twice', async () => {
   const folder = await temporaryFolder()
   await writeFiles(folder, { 'a.yaml': readerPolicy('a', 'alice') })
-  const before = await readPolicies(folder)
+  const before = await loadPolicyFolder(folder)
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('b', 'robin')) })
-  const { set, documents, withShadows } = await readPolicies(folder)
+  const { set, documents, withShadowPolicies } = await loadPolicyFolder(folder)
   expect([set.revision, set.size, documents.length]).toEqual([before.set.revision, 1, 1])
-  expect([withShadows.set.size, withShadows.documents.length]).toEqual([2, 2])
+  expect([withShadowPolicies.set.size, withShadowPolicies.documents.length]).toEqual([2, 2])
 
   await writeFiles(folder, { 'b.yaml': asShadow(readerPolicy('a', 'robin')) })
-  await expect(readPolicies(folder)).rejects.toThrow('duplicate policy name "a", also in a.yaml:3')
+  await expect(loadPolicyFolder(folder)).rejects.toThrow('duplicate policy name "a", also in a.yaml:3')
 })

@@ -1,19 +1,19 @@
-import { operationNamed, operationNames } from '../../src/interface/operations.ts'
+import { getOperation, operationNames } from '../../src/interface/operations.ts'
 import { permissionGroups } from '../../src/interface/permissions.ts'
 import { pending, unknown, type Fact } from '../../src/policy/fact.ts'
-import type { Question } from '../../src/policy/question.ts'
-import { writtenConditions } from './written-conditions.ts'
+import type { AuthorizationRequest } from '../../src/policy/question.ts'
+import { conditionSamples } from './written-conditions.ts'
 import type { WrittenPolicy, WrittenRequirement, WrittenRule } from './written-policy.ts'
 
 /** An answer of the oracle: the rule by policy and id, or none. */
-export interface SlowAnswer {
+export interface OracleDecision {
   readonly allowed: boolean
   readonly reason: 'no_rule' | 'denied' | undefined
   readonly rule: string | undefined
 }
 
 /** A question for the oracle. A condition on an id that is not known is pending, though the rest of it is asked by id. */
-interface SlowQuestion extends Question {
+interface OracleRequest extends AuthorizationRequest {
   readonly isIdKnown?: boolean
 }
 
@@ -23,34 +23,34 @@ interface Candidate {
 }
 
 /** How a condition on a pending fact counts: against the caller, or for the caller. */
-type Outlook = 'worst' | 'best'
+type PendingAssumption = 'worst' | 'best'
 
 /** Decides as policies/README.md says, by looking at every rule of every policy. */
-export function slowDecide(
+export function oracleDecide(
   policies: readonly WrittenPolicy[],
-  question: SlowQuestion,
-  outlook: Outlook = 'worst',
-): SlowAnswer {
-  const isNamespace = question.kind === 'namespace' || question.kind === 'none'
-  const namespace = isNamespace ? question.id : question.id.slice(0, -1)
-  const table = isNamespace ? undefined : question.id.at(-1)
+  request: OracleRequest,
+  partial: PendingAssumption = 'worst',
+): OracleDecision {
+  const isNamespace = request.kind === 'namespace' || request.kind === 'none'
+  const namespace = isNamespace ? request.id : request.id.slice(0, -1)
+  const table = isNamespace ? undefined : request.id.at(-1)
   const above = policies.filter((policy) => isPrefix(policy.namespace, namespace))
   const applying = above
     .flatMap((policy) => policy.rules.map((rule) => ({ policy, rule })))
     .filter(
       ({ rule }) =>
-        concerns(rule, question) && names(rule.operations, question) && holds(rule, question, outlook),
+        concerns(rule, request) && names(rule.operations, request) && holds(rule, request, partial),
     )
     .filter(
       ({ policy, rule }) =>
         rule.tables === undefined ||
         (table !== undefined &&
           policy.namespace.length === namespace.length &&
-          rule.tables.some((pattern) => slowMatch(pattern, table))),
+          rule.tables.some((pattern) => oracleMatches(pattern, table))),
     )
   const failed = above.flatMap((policy) =>
     (policy.commits?.require ?? [])
-      .filter((requirement) => fails(requirement, question, outlook))
+      .filter((requirement) => fails(requirement, request, partial))
       .map((requirement) => ({ policy, rule: denyOf(requirement) })),
   )
   const denies = [...failed, ...applying.filter(({ rule }) => rule.effect === 'deny')]
@@ -58,7 +58,7 @@ export function slowDecide(
   if (deny !== undefined) return { allowed: false, reason: 'denied', rule: deny }
   const stops = above.filter((policy) => policy.inherit === false).map((policy) => policy.namespace.length)
   const floor = Math.max(0, ...stops)
-  const reserved = above.filter((policy) => names(policy.final ?? [], question))
+  const reserved = above.filter((policy) => names(policy.final ?? [], request))
   const ceiling = Math.min(...reserved.map((policy) => policy.namespace.length))
   const allow = mostSpecific(
     applying.filter(
@@ -76,35 +76,37 @@ export function slowDecide(
  * one that none does, and in each of these every table that a pattern may mean and one that none does. Their ids are
  * not known, as more may come to be.
  */
-export function slowDecideBeneath(policies: readonly WrittenPolicy[], question: Question): SlowAnswer {
+export function oracleDecideBeneath(
+  policies: readonly WrittenPolicy[],
+  request: AuthorizationRequest,
+): OracleDecision {
   const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
   const names = patterns.map((pattern) => pattern.replaceAll('*', '')).filter((name) => name !== '')
-  const namespaces = policies.map(({ namespace }) => namespace).filter((path) => isPrefix(question.id, path))
-  const everyNamespace = [
-    question.id,
-    ...namespaces.flatMap((path) => prefixesFrom(question.id.length, path)),
-  ]
-  const beneath = { ...question, isIdKnown: false }
-  const answers = everyNamespace.flatMap((path) => [
-    slowDecide(policies, { ...beneath, kind: 'namespace', id: path }),
-    slowDecide(policies, { ...beneath, kind: 'namespace', id: [...path, 'fresh'] }),
+  const namespaces = policies.map(({ namespace }) => namespace).filter((path) => isPrefix(request.id, path))
+  const everyNamespace = [request.id, ...namespaces.flatMap((path) => prefixesFrom(request.id.length, path))]
+  const beneath = { ...request, isIdKnown: false }
+  const responses = everyNamespace.flatMap((path) => [
+    oracleDecide(policies, { ...beneath, kind: 'namespace', id: path }),
+    oracleDecide(policies, { ...beneath, kind: 'namespace', id: [...path, 'fresh'] }),
     ...[...names, 'fresh'].map((name) =>
-      slowDecide(policies, { ...beneath, kind: 'table', id: [...path, name] }),
+      oracleDecide(policies, { ...beneath, kind: 'table', id: [...path, name] }),
     ),
   ])
-  const own = slowDecide(policies, { ...question, kind: 'namespace' })
+  const own = oracleDecide(policies, { ...request, kind: 'namespace' })
   if (!own.allowed) return own
   // Before what single policies say of what is beneath comes what reaches everything there.
-  const reaching = slowDecide(policies, { ...beneath, kind: 'namespace', id: [...question.id, 'fresh'] })
+  const reaching = oracleDecide(policies, { ...beneath, kind: 'namespace', id: [...request.id, 'fresh'] })
   if (!reaching.allowed) return reaching
-  return answers.find(({ reason }) => reason === 'denied') ?? answers.find(({ allowed }) => !allowed) ?? own
+  return (
+    responses.find(({ reason }) => reason === 'denied') ?? responses.find(({ allowed }) => !allowed) ?? own
+  )
 }
 
 function prefixesFrom(length: number, path: readonly string[]): (readonly string[])[] {
   return path.slice(length).map((_, index) => path.slice(0, length + index + 1))
 }
 
-function concerns({ subjects }: Pick<WrittenRule, 'subjects'>, { principal }: Question): boolean {
+function concerns({ subjects }: Pick<WrittenRule, 'subjects'>, { principal }: AuthorizationRequest): boolean {
   if (principal.method === 'anonymous') return subjects.anonymous === true
   const isNamed = ({ users, groups, keys }: WrittenRule['subjects']): boolean =>
     (users ?? []).includes(principal.name) ||
@@ -113,20 +115,23 @@ function concerns({ subjects }: Pick<WrittenRule, 'subjects'>, { principal }: Qu
   return (subjects.any === true || isNamed(subjects)) && !isNamed(subjects.except ?? {})
 }
 
-function names(operations: readonly string[], { permission }: Pick<Question, 'permission'>): boolean {
+function names(
+  operations: readonly string[],
+  { permission }: Pick<AuthorizationRequest, 'permission'>,
+): boolean {
   return operations.some(
     (name) => name === permission || permissionGroups.get(name)?.includes(permission) === true,
   )
 }
 
 /** An error makes a deny apply, and an allow not. */
-function holds({ when, effect }: WrittenRule, question: SlowQuestion, outlook: Outlook): boolean {
+function holds({ when, effect }: WrittenRule, request: OracleRequest, partial: PendingAssumption): boolean {
   if (when === undefined) return true
-  const condition = writtenConditions.get(when)
+  const condition = conditionSamples.get(when)
   if (condition === undefined) throw new Error(`the oracle does not know ${when}`)
-  const isPending = condition.asksForId === true && question.isIdKnown === false
-  const result = isPending ? 'pending' : condition.holds(question)
-  if (result === 'pending') return (effect === 'deny') === (outlook === 'worst')
+  const isPending = condition.asksForId === true && request.isIdKnown === false
+  const result = isPending ? 'pending' : condition.holds(request)
+  if (result === 'pending') return (effect === 'deny') === (partial === 'worst')
   return result === 'error' ? effect === 'deny' : result
 }
 
@@ -140,14 +145,18 @@ const branchChanges: ReadonlySet<string> = new Set(
 )
 
 /** Whether a commit, or another change, fails what is required of it. */
-function fails(requirement: WrittenRequirement, question: Question, outlook: Outlook): boolean {
+function fails(
+  requirement: WrittenRequirement,
+  question: AuthorizationRequest,
+  partial: PendingAssumption,
+): boolean {
   const { permission, operation, request } = question
   const { metadata, branches, notBranches, freeze, allowWholeTable = [] } = requirement
   if (!concerns(denyOf(requirement), question)) return false
   if (metadata) {
     return (
       permission === 'CreateTableVersion' &&
-      onFact(operation.metadata, outlook, (map) => metadata.some((key) => !map.get(key)))
+      onFact(operation.metadata, partial, (map) => metadata.some((key) => !map.get(key)))
     )
   }
   if (branches || notBranches) {
@@ -155,22 +164,26 @@ function fails(requirement: WrittenRequirement, question: Question, outlook: Out
     // A table that is created on every branch is the destination of a rename.
     const change = permission === 'CreateTable' ? 'RenameTable' : permission
     if (operation.branch === unknown) return !names(allowWholeTable, { permission: change })
-    return onFact(operation.branch, outlook, (branch) => {
-      const isNamed = (branches ?? notBranches ?? []).some((pattern) => slowMatch(pattern, branch))
+    return onFact(operation.branch, partial, (branch) => {
+      const isNamed = (branches ?? notBranches ?? []).some((pattern) => oracleMatches(pattern, branch))
       return branches ? !isNamed : isNamed
     })
   }
-  const facts = operationNames.map(operationNamed).find(({ name }) => name === permission)
+  const facts = operationNames.map(getOperation).find(({ name }) => name === permission)
   const isFrozen =
     facts === undefined ? ['OverwriteTable', 'VendCredentials'].includes(permission) : facts.effect !== 'read'
   if (freeze === undefined || !isFrozen) return false
-  const isBegun = freeze.from === undefined || request.now >= new Date(freeze.from)
+  const isStarted = freeze.from === undefined || request.now >= new Date(freeze.from)
   const isOver = freeze.until !== undefined && request.now >= new Date(freeze.until)
-  return isBegun && !isOver
+  return isStarted && !isOver
 }
 
-function onFact<Value>(fact: Fact<Value>, outlook: Outlook, fails: (value: Value) => boolean): boolean {
-  if (fact === pending) return outlook === 'worst'
+function onFact<Value>(
+  fact: Fact<Value>,
+  partial: PendingAssumption,
+  fails: (value: Value) => boolean,
+): boolean {
+  if (fact === pending) return partial === 'worst'
   return fact === unknown || fails(fact)
 }
 
@@ -189,12 +202,12 @@ function isPrefix(prefix: readonly string[], path: readonly string[]): boolean {
 }
 
 /** Character by character, trying every length for each `*`. */
-export function slowMatch(pattern: string, name: string): boolean {
+export function oracleMatches(pattern: string, name: string): boolean {
   if (pattern === '') return name === ''
   if (pattern.startsWith('*')) {
     return Array.from({ length: name.length + 1 }, (_, taken) => taken).some((taken) =>
-      slowMatch(pattern.slice(1), name.slice(taken)),
+      oracleMatches(pattern.slice(1), name.slice(taken)),
     )
   }
-  return name !== '' && pattern[0] === name[0] && slowMatch(pattern.slice(1), name.slice(1))
+  return name !== '' && pattern[0] === name[0] && oracleMatches(pattern.slice(1), name.slice(1))
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { parsePolicies } from '../../src/policy/documents.ts'
 
 /** The faults of a policy with one test, which begins in line 6. */
-function faultsOf(operations: string, given: string, table = 'table: [a, t]'): readonly string[] {
+function errorsOf(operations: string, stated: string, table = 'table: [a, t]'): readonly string[] {
   const text = `apiVersion: catalog-gateway/v1
 kind: DecisionTable
 metadata: { name: p }
@@ -10,7 +10,7 @@ tests:
   - operations: ${operations}
     ${table}
     expect: deny
-    given: ${given}
+    given: ${stated}
 `
   const { problems } = parsePolicies(text, 'p.yaml')
   return problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
@@ -35,13 +35,13 @@ it.each([
     '8:24 tests[0].given.metadata: requests for CreateTable state mode, location, properties; "metadata" is stated ' +
       'for CreateTableVersion',
   ],
-])('a fact that none of %s has is an error at its place', (operations, given, fault) => {
-  expect(faultsOf(operations, given)).toEqual([fault])
+])('a fact that none of %s has is an error at its place', (operations, stated, error) => {
+  expect(errorsOf(operations, stated)).toEqual([error])
 })
 
 it('a branch that no request states is an error, though the operation has one', () => {
   for (const operation of ['DropTable', 'RegisterTable', 'UpdateTableTag', 'CreateTable']) {
-    expect(faultsOf(`[${operation}]`, '{ branch: ci/7 }')).toEqual([
+    expect(errorsOf(`[${operation}]`, '{ branch: ci/7 }')).toEqual([
       expect.stringMatching(
         new RegExp(`^8:22 tests\\[0\\]\\.given\\.branch: requests for ${operation} state .*; "branch" is `),
       ),
@@ -50,10 +50,10 @@ it('a branch that no request states is an error, though the operation has one', 
 })
 
 it('every fact is reported, and facts of the request are no facts of an operation', () => {
-  const given =
+  const stated =
     '{ address: 192.0.2.9, context: { env: x }, now: 2026-01-01T00:00:00Z, tag: v1, behavior: cascade }'
   expect(
-    faultsOf('[DeleteFromTable]', given).map((fault) => fault.split(':')[2]?.split('.')[0]),
+    errorsOf('[DeleteFromTable]', stated).map((error) => error.split(':')[2]?.split('.')[0]),
   ).toHaveLength(2)
 })
 
@@ -63,6 +63,6 @@ it.each([
   ['[RenameTable]', '{ destination: [a, u] }', 'table: [a, t]'],
   ['[OverwriteTable]', '{ branch: ci/7 }', 'table: [a, t]'],
   ['[DropNamespace]', '{ mode: skip, behavior: cascade }', 'namespace: [a]'],
-])('a fact that one of %s has may be stated', (operations, given, table) => {
-  expect(faultsOf(operations, given, table)).toEqual([])
+])('a fact that one of %s has may be stated', (operations, stated, table) => {
+  expect(errorsOf(operations, stated, table)).toEqual([])
 })

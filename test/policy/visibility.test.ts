@@ -2,14 +2,19 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Principal } from '../../src/identity/principal.ts'
 import { pending } from '../../src/policy/fact.ts'
-import type { OperationFacts, Question } from '../../src/policy/question.ts'
+import type { OperationFacts, AuthorizationRequest } from '../../src/policy/question.ts'
 import type { Viewer } from '../../src/policy/visible.ts'
 import { isThorough } from '../thorough.ts'
 import { compilePolicies } from '../../src/policy/trie.ts'
-import { documentsOf } from './documents-of.ts'
-import { policies as anyPolicies, question as anyQuestion } from './generated-policies.ts'
-import { slowDecide } from './slow-oracle.ts'
-import { caller, ask, setOf, type WrittenPolicy } from './written-policy.ts'
+import { parseDocuments } from './documents-of.ts'
+import { arbitraryPolicies as anyPolicies, arbitraryRequest as anyQuestion } from './generated-policies.ts'
+import { oracleDecide } from './slow-oracle.ts'
+import {
+  createCaller,
+  createAuthorizationRequest,
+  compilePolicySet,
+  type WrittenPolicy,
+} from './written-policy.ts'
 
 /** Of the permissions that are generated, some become those that decide what is seen. */
 const seeing: Readonly<Record<string, string>> = {
@@ -26,7 +31,7 @@ const policies = anyPolicies.map((written) =>
     })),
   })),
 )
-const questions = fc.array(
+const requests = fc.array(
   anyQuestion.filter(({ kind }) => kind === 'namespace' || kind === 'table'),
   { minLength: 4, maxLength: 4 },
 )
@@ -35,14 +40,14 @@ it('shows what the caller may describe, and the way to it, as asking for each th
   let shown = 0
   let onTheWay = 0
   fc.assert(
-    fc.property(policies, questions, (policies, questions) => {
-      const set = setOf(policies)
+    fc.property(policies, requests, (policies, requests) => {
+      const set = compilePolicySet(policies)
       // The same caller with another request, and another caller: what was shown to one must not be to the other.
-      for (const { principal, request } of viewersOf(questions)) {
-        const view = set.viewOf({ principal, request })
-        for (const { id, kind: anyKind } of [...questions, ...questions]) {
+      for (const { principal, request } of viewersOf(requests)) {
+        const view = set.visibilityFor({ principal, request })
+        for (const { id, kind: anyKind } of [...requests, ...requests]) {
           const kind = anyKind === 'namespace' ? 'namespace' : 'table'
-          const question = ask(principal, 'DescribeTable', kind, id, { request })
+          const question = createAuthorizationRequest(principal, 'DescribeTable', kind, id, { request })
           const shows = view(kind, id)
           const describes = mayDescribe(policies, question, kind, id)
           const expected = describes || (kind === 'namespace' && slowShowsBeneath(policies, question))
@@ -58,7 +63,7 @@ it('shows what the caller may describe, and the way to it, as asking for each th
   expect(onTheWay).toBeGreaterThan(5)
 })
 
-function viewersOf([first, second]: readonly Question[]): readonly Viewer[] {
+function viewersOf([first, second]: readonly AuthorizationRequest[]): readonly Viewer[] {
   if (first === undefined || second === undefined) return []
   const { principal } = first
   return [first, { principal, request: second.request }, { ...second, principal: inOtherOrder(principal) }]
@@ -71,7 +76,7 @@ function inOtherOrder(principal: Principal): Principal {
 
 function mayDescribe(
   policies: readonly WrittenPolicy[],
-  { principal, request }: Question,
+  { principal, request }: AuthorizationRequest,
   kind: 'namespace' | 'table',
   id: readonly string[],
   isIdKnown = true,
@@ -79,16 +84,16 @@ function mayDescribe(
   const permission = kind === 'namespace' ? 'DescribeNamespace' : 'DescribeTable'
   // A table is shown to callers who may describe one of its branches.
   const operation: Partial<OperationFacts> = { branch: kind === 'table' ? pending : '' }
-  const question = ask(principal, permission, kind, id, { request, operation })
-  return slowDecide(policies, { ...question, isIdKnown }, 'best').allowed
+  const question = createAuthorizationRequest(principal, permission, kind, id, { request, operation })
+  return oracleDecide(policies, { ...question, isIdKnown }, 'best').allowed
 }
 
 /**
  * Asks for every namespace beneath that a policy speaks of and one that none does, and for every kind of table. Their
  * ids are not known, as anything may be there.
  */
-function slowShowsBeneath(policies: readonly WrittenPolicy[], question: Question): boolean {
-  const { id } = question
+function slowShowsBeneath(policies: readonly WrittenPolicy[], request: AuthorizationRequest): boolean {
+  const { id } = request
   const patterns = policies.flatMap(({ rules }) => rules.flatMap(({ tables }) => tables ?? []))
   const names = [...patterns.map((pattern) => pattern.replaceAll('*', 'z')), 'fresh']
   const spoken = policies
@@ -96,7 +101,7 @@ function slowShowsBeneath(policies: readonly WrittenPolicy[], question: Question
     .filter((path) => id.every((part, index) => path[index] === part))
     .flatMap((path) => path.slice(id.length).map((_, index) => path.slice(0, id.length + index + 1)))
   const isShown = (kind: 'namespace' | 'table', path: readonly string[]): boolean =>
-    mayDescribe(policies, question, kind, path, false)
+    mayDescribe(policies, request, kind, path, false)
   return [id, ...spoken].some(
     (path) =>
       (path !== id && isShown('namespace', path)) ||
@@ -106,8 +111,8 @@ function slowShowsBeneath(policies: readonly WrittenPolicy[], question: Question
   )
 }
 
-const ann = caller('ann')
-const { request } = ask(ann, 'DescribeTable', 'table', ['t'])
+const ann = createCaller('ann')
+const { request } = createAuthorizationRequest(ann, 'DescribeTable', 'table', ['t'])
 
 it.each<[what: string, tables: readonly string[], denied: readonly string[], shown: boolean]>([
   ['the same pattern is denied', ['a*'], ['a*'], false],
@@ -117,7 +122,7 @@ it.each<[what: string, tables: readonly string[], denied: readonly string[], sho
   ['many narrower patterns are denied', ['a*'], ['a', 'ab*', 'ac*', '*a'], true],
 ])('a namespace of tables that may be described is shown, unless %s', (_what, tables, denied, shown) => {
   const subjects = { users: ['ann'] }
-  const set = setOf([
+  const set = compilePolicySet([
     {
       name: 'p',
       namespace: ['x', 'y'],
@@ -128,10 +133,10 @@ it.each<[what: string, tables: readonly string[], denied: readonly string[], sho
     },
   ])
   for (const id of [['x'], ['x', 'y']]) {
-    expect(set.viewOf({ principal: ann, request })('namespace', id)).toBe(shown)
+    expect(set.visibilityFor({ principal: ann, request })('namespace', id)).toBe(shown)
   }
-  expect(set.viewOf({ principal: caller('bob'), request })('namespace', ['x'])).toBe(false)
-  expect(set.viewOf({ principal: ann, request })('namespace', ['x', 'y', 'z'])).toBe(false)
+  expect(set.visibilityFor({ principal: createCaller('bob'), request })('namespace', ['x'])).toBe(false)
+  expect(set.visibilityFor({ principal: ann, request })('namespace', ['x', 'y', 'z'])).toBe(false)
 })
 
 const reads = (group: string, when: string) => [
@@ -139,7 +144,7 @@ const reads = (group: string, when: string) => [
 ]
 
 it('shows to each what conditions let it see, whatever the order of its groups', () => {
-  const set = setOf([
+  const set = compilePolicySet([
     { name: 'x', namespace: ['x'], rules: reads('left', 'context["show"] == "x"') },
     { name: 'y', namespace: ['y'], rules: reads('right', 'context["show"] == "y"') },
   ])
@@ -150,8 +155,8 @@ it('shows to each what conditions let it see, whatever the order of its groups',
     ['x', ['right', 'left']],
     ['z', ['left', 'right']],
   ] as const) {
-    const principal = caller('ann', ...groups)
-    const view = set.viewOf({ principal, request: { ...request, context: new Map([['show', show]]) } })
+    const principal = createCaller('ann', ...groups)
+    const view = set.visibilityFor({ principal, request: { ...request, context: new Map([['show', show]]) } })
     const seen = ['x', 'y'].filter((name) => view('namespace', [name]) && view('table', [name, 't']))
     expect(seen, `${show} to ${groups.join()}`).toEqual(show === 'z' ? [] : [show])
   }
@@ -160,7 +165,7 @@ it('shows to each what conditions let it see, whatever the order of its groups',
 it('shows what more conditions decide about than are asked beforehand, and says each time that one failed', () => {
   const subjects = { users: ['ann'] }
   const failed: string[] = []
-  const documents = documentsOf(
+  const documents = parseDocuments(
     Array.from({ length: 100 }, (_, index) => ({
       name: `p${index}`,
       namespace: [`n${index}`],
@@ -172,7 +177,7 @@ it('shows what more conditions decide about than are asked beforehand, and says 
   const set = compilePolicies(documents, ({ policy }) => failed.push(policy))
   const names = documents.map(({ name }) => name.replace('p', 'n'))
   const seenWith = (context: ReadonlyMap<string, string>): readonly string[] => {
-    const view = set.viewOf({ principal: ann, request: { ...request, context } })
+    const view = set.visibilityFor({ principal: ann, request: { ...request, context } })
     return names.filter((name) => view('namespace', [name]))
   }
   for (const index of [3, 99, 3, 50]) expect(seenWith(new Map([['n', String(index)]]))).toEqual([`n${index}`])

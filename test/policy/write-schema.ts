@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises'
-import { decisionTableSchema, policySchema } from '../../src/policy/json-schema.ts'
+import { createDecisionTableSchema, createPolicySchema } from '../../src/policy/json-schema.ts'
 
 /** Writes the schemas of policies/ anew: `npm run schema`. */
 for (const [name, schema] of Object.entries({
-  'schema.json': policySchema(),
-  'decision-table.schema.json': decisionTableSchema(),
+  'schema.json': createPolicySchema(),
+  'decision-table.schema.json': createDecisionTableSchema(),
 })) {
   await writeFile(
     new URL(`../../policies/${name}`, import.meta.url),

@@ -2,8 +2,13 @@ import type { Permission } from '../../src/interface/permissions.ts'
 import type { ObjectKind } from '../../src/interface/operations.ts'
 import type { Principal } from '../../src/identity/principal.ts'
 import { parsePolicies } from '../../src/policy/documents.ts'
-import { noFacts, type OperationFacts, type Question, type RequestFacts } from '../../src/policy/question.ts'
-import type { ConditionFailed } from '../../src/policy/rule-compiler.ts'
+import {
+  noFacts,
+  type OperationFacts,
+  type AuthorizationRequest,
+  type RequestFacts,
+} from '../../src/policy/question.ts'
+import type { ReportConditionFailure } from '../../src/policy/rule-compiler.ts'
 import { compilePolicies, type PolicySet } from '../../src/policy/trie.ts'
 
 /** Callers as a user names them. */
@@ -52,7 +57,7 @@ export interface WrittenPolicy {
 }
 
 /** The YAML text of policies. */
-export function textOf(policies: readonly WrittenPolicy[]): string {
+export function formatPolicies(policies: readonly WrittenPolicy[]): string {
   return policies
     .map(({ name, ...rest }) =>
       JSON.stringify({ apiVersion: 'catalog-gateway/v1', kind: 'AccessPolicy', metadata: { name }, ...rest }),
@@ -61,31 +66,34 @@ export function textOf(policies: readonly WrittenPolicy[]): string {
 }
 
 /** The policies, parsed and compiled as if they stood in one file. */
-export function setOf(policies: readonly WrittenPolicy[], conditionFailed?: ConditionFailed): PolicySet {
-  const { documents, problems } = parsePolicies(textOf(policies), 'policies.yaml')
+export function compilePolicySet(
+  policies: readonly WrittenPolicy[],
+  conditionFailed?: ReportConditionFailure,
+): PolicySet {
+  const { documents, problems } = parsePolicies(formatPolicies(policies), 'policies.yaml')
   if (problems.length > 0) throw new Error(JSON.stringify(problems))
   return compilePolicies(documents, conditionFailed)
 }
 
 /** A caller with an API key. */
-export function caller(name: string, ...groups: readonly string[]): Principal {
+export function createCaller(name: string, ...groups: readonly string[]): Principal {
   return { name, method: 'api-key', groups: new Set(groups), credentialId: 'k1' }
 }
 
 /** What a request says besides who asks for what, where it matters. */
-export interface Told {
+export interface RequestOverrides {
   readonly request?: Partial<RequestFacts>
   readonly operation?: Partial<OperationFacts>
 }
 
 /** A question to the policies. */
-export function ask(
+export function createAuthorizationRequest(
   principal: Principal,
   permission: Permission,
   kind: ObjectKind,
   id: readonly string[],
-  { request, operation }: Told = {},
-): Question {
+  { request, operation }: RequestOverrides = {},
+): AuthorizationRequest {
   return {
     principal,
     permission,

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { YamlNode } from '../../src/policy/yaml-node.ts'
-import { locator, readYaml } from '../../src/policy/yaml-text.ts'
+import { createLocator, readYaml } from '../../src/policy/yaml-text.ts'
 
 it('finds the line and the column of every offset', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', '\n', '\r\n', '\u00e9') }), (text) => {
-      const locate = locator(text)
+      const locate = createLocator(text)
       for (let offset = 0; offset <= text.length; offset++) {
         const lines = text.slice(0, offset).split('\n')
         expect(locate(offset)).toEqual({ line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 })
@@ -19,9 +19,9 @@ it('finds the line and the column of every offset', () => {
 it.each(['[', '{a: ', '- ', '? ', 'x: [', '- - ? [{a: '])(
   'refuses %s without end, and lives to say it',
   (text) => {
-    const faults: string[] = []
-    readYaml(text.repeat(20_000), { root: () => undefined, fault: (_, message) => faults.push(message) })
-    expect(faults).toEqual(['more than 200 maps and lists stand in each other here'])
+    const errors: string[] = []
+    readYaml(text.repeat(20_000), { root: () => undefined, error: (_, message) => errors.push(message) })
+    expect(errors).toEqual(['more than 200 maps and lists stand in each other here'])
   },
 )
 
@@ -37,14 +37,14 @@ it.each([
   ["- 'a\n---\n- ''", 'this quote is never closed'],
   ['a: "b\\"', 'this quote is never closed'],
 ])('refuses what the library lets pass: %j', (text, message) => {
-  const faults: string[] = []
-  readYaml(text, { root: () => undefined, fault: (_, message) => faults.push(message) })
-  expect(faults).toEqual([message])
+  const errors: string[] = []
+  readYaml(text, { root: () => undefined, error: (_, message) => errors.push(message) })
+  expect(errors).toEqual([message])
 })
 
 it.each(["''", "'''a'''", '"\\""', '"\\\\"', "'\\'", `"''"`])('takes quotes that are closed: %s', (text) => {
   const roots: YamlNode[] = []
-  const faults: string[] = []
-  readYaml(text, { root: (node) => roots.push(node), fault: (_, message) => faults.push(message) })
-  expect([roots.length, faults]).toEqual([1, []])
+  const errors: string[] = []
+  readYaml(text, { root: (node) => roots.push(node), error: (_, message) => errors.push(message) })
+  expect([roots.length, errors]).toEqual([1, []])
 })

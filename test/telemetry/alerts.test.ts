@@ -41,8 +41,8 @@ it('every alert has a test in which it fires', async () => {
     const { tests } = parse(text) as {
       tests: { promql_expr_test: { exp_samples: { labels: string }[] }[] }[]
     }
-    return tests.flatMap(({ promql_expr_test: looks }) =>
-      looks.flatMap(({ exp_samples }) =>
+    return tests.flatMap(({ promql_expr_test: polls }) =>
+      polls.flatMap(({ exp_samples }) =>
         exp_samples.map(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1]),
       ),
     )

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createKey, revokeKey, rotateKey } from '../../src/identity/api-key-store.ts'
 import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { seriesOf } from './series.ts'
 import { temporaryFolder } from '../policy/temporary-folder.ts'
@@ -20,7 +20,7 @@ it('the end of the last key of a principal shows, and no other end of a key', as
   const pepper = Buffer.from('a-pepper-of-at-least-thirty-two-characters')
   await writeFile(pepperFile, pepper)
   await writeFile(store, 'keys: []\n')
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
       identity: { ...settings.identity, apiKeys: { ...settings.identity.apiKeys, store, pepperFile } },
@@ -61,7 +61,7 @@ it.skipIf(!hasOpenssl())('the ends of certificates show, also of one that was ex
   const [certificate, key] = [join(folder, 'live.pem'), join(folder, 'live.key')]
   await copyFile(first.certFile, certificate)
   await copyFile(first.keyFile, key)
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     adjust: (settings) => ({
       ...settings,
       listen: { ...settings.listen, tls: { certFile: certificate, keyFile: key, clientAuth: 'none' } },

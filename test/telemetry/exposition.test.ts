@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { createDurationHistogram } from '../../src/telemetry/duration-histogram.ts'
-import { expose } from '../../src/telemetry/exposition.ts'
+import { renderMetrics } from '../../src/telemetry/exposition.ts'
 
 const asPrometheusAsks =
   'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,' +
@@ -46,11 +46,11 @@ took_seconds_count 2
 it('writes text, and OpenMetrics with exemplars for those who ask for it, in any order', async () => {
   const registries = twoRegistries()
   for (const accept of [undefined, '*/*', 'text/plain', 'application/openmetrics-text; version=0.0.1']) {
-    expect(await expose(registries, accept)).toEqual({
+    expect(await renderMetrics(registries, accept)).toEqual({
       contentType: 'text/plain; version=0.0.4; charset=utf-8',
       text: plain,
     })
-    const open = await expose(registries, asPrometheusAsks)
+    const open = await renderMetrics(registries, asPrometheusAsks)
     expect(open.contentType).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8')
     expect(open.text).toContain('# TYPE calls counter\ncalls_total{kind="a"} 2\n')
     expect(open.text).toMatch(

@@ -11,10 +11,10 @@ import { eventually } from '../gateway/waiting.ts'
 import { temporaryFolder } from '../policy/temporary-folder.ts'
 
 /** A writer to what is opened there, and how many lines it has lost. */
-function writerTo(path: string, options: Omit<LineWriterOptions, 'lost'> = {}) {
+function writerTo(path: string, options: Omit<LineWriterOptions, 'onLost'> = {}) {
   const descriptor = openSync(path, 'a')
   let lost = 0
-  const writer = openLineWriter(descriptor, { ...options, lost: (lines) => (lost += lines) })
+  const writer = openLineWriter(descriptor, { ...options, onLost: (lines) => (lost += lines) })
   onTestFinished(async () => {
     await writer.close()
     closeSync(descriptor)
@@ -39,14 +39,14 @@ it('lines are written in order, and all of them by the time it is closed', async
 
 it('a line does not wait for others for ever', async () => {
   const file = join(await temporaryFolder(), 'log')
-  const { writer } = writerTo(file, { patienceMs: 10 })
+  const { writer } = writerTo(file, { flushDelayMs: 10 })
   writer.write('alone\n')
   expect(await readFile(file, 'utf8')).toBe('')
   await eventually(async () => expect(await readFile(file, 'utf8')).toBe('alone\n'))
 })
 
 it('lines that cannot be written are lost and counted, and later ones are tried again', async () => {
-  const { writer, lost } = writerTo('/dev/full', { patienceMs: 10 })
+  const { writer, lost } = writerTo('/dev/full', { flushDelayMs: 10 })
   writeNumbered(writer, 100)
   await eventually(() => expect(lost()).toBe(100))
   writeNumbered(writer, 10)
@@ -60,7 +60,7 @@ it('a reader that has stopped costs lines beyond the room, and no time', async (
   // Opened for both, so that opening waits for nobody; nothing is read.
   const reader = openSync(fifo, 'r+')
   onTestFinished(() => closeSync(reader))
-  const { writer, lost } = writerTo(fifo, { room: 100_000 })
+  const { writer, lost } = writerTo(fifo, { maxPendingChars: 100_000 })
   const line = `${'x'.repeat(999)}\n`
   for (let written = 0; written < 1_000; written += 1) writer.write(line)
   expect(lost()).toBeGreaterThan(700)

@@ -4,7 +4,7 @@ import { openLineWriter } from '../../src/telemetry/line-writer.ts'
 
 const [how, path] = process.argv.slice(2)
 const descriptor = path === undefined ? process.stdout.fd : openSync(path, 'a')
-const writer = openLineWriter(descriptor, { lost: () => undefined, patienceMs: 60_000 })
+const writer = openLineWriter(descriptor, { onLost: () => undefined, flushDelayMs: 60_000 })
 writer.write('one\n')
 writer.write('two\n')
 if (how === 'error') throw new Error('an error that nobody catches')

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { answers } from '../gateway/recording-upstream.ts'
-import { exchangeRaw } from '../gateway/raw-exchange.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
+import { sendRaw } from '../gateway/raw-exchange.ts'
 import { linesOf, servingGateway, type LogLine } from './serving-gateway.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -17,9 +17,9 @@ it('each request has its line, refusals included, and none is lost when the gate
   await gateway.post('/v1/table/orders/describe', { as: null })
   await gateway.post('/v1/table/orders/describe', { headers: json, body: '{"id":["other"]}' })
   await gateway.post('/v1/nothing')
-  gateway.upstream.answering = answers(503, '')
+  gateway.upstream.answering = respondWith(503, '')
   await gateway.post('/v1/table/orders/exists')
-  await exchangeRaw(gateway.url, 'nonsense\r\n\r\n')
+  await sendRaw(gateway.url, 'nonsense\r\n\r\n')
 
   const lines = linesOf(await gateway.stop()).filter(({ msg }) => String(msg).startsWith('re'))
   const rule = { policy: 'everything', rule: 'all', policyRevision: expect.stringMatching(/./) }
@@ -99,7 +99,7 @@ it('of reads that go well, the share that is asked for has a line; changes, refu
     await gateway.post('/v1/table/orders/drop')
     await gateway.post('/v1/table/orders/exists', { as: 'nobody' })
   }
-  gateway.upstream.answering = answers(404, { code: 4, error: 'there is no such table' })
+  gateway.upstream.answering = respondWith(404, { code: 4, error: 'there is no such table' })
   for (let sent = 0; sent < 5; sent += 1) await gateway.post('/v1/table/orders/exists')
 
   const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request completed')

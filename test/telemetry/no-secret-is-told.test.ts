@@ -7,10 +7,10 @@ import { Agent, request } from 'undici'
 import { expect, it, onTestFinished } from 'vitest'
 import { hasOpenssl, makeAuthority } from '../identity/certificates.ts'
 import { goodClaims, signToken, startIssuer } from '../identity/token-issuer.ts'
-import { everything } from '../gateway/open-gateway.ts'
-import { answers, type Answering } from '../gateway/recording-upstream.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
+import { respondWith, type RequestHandler } from '../gateway/recording-upstream.ts'
 import { temporaryFolder } from '../policy/temporary-folder.ts'
-import { textOf } from '../policy/written-policy.ts'
+import { formatPolicies } from '../policy/written-policy.ts'
 import { startOtlpReceiver } from './otlp-receiver.ts'
 import { linesOf, servingGateway } from './serving-gateway.ts'
 
@@ -37,7 +37,7 @@ interface Sent {
   readonly target: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  readonly answering?: Answering
+  readonly answering?: RequestHandler
 }
 
 it.skipIf(!hasOpenssl())(
@@ -79,9 +79,9 @@ it.skipIf(!hasOpenssl())(
         redaction: plant('the key of the redaction', randomBytes(32).toString('base64url')),
         listing: plant('the key of page tokens', randomBytes(32).toString('base64url')),
         collector: plant('what lets into the collector'),
-        'policies/policies.yaml': textOf([
+        'policies/policies.yaml': formatPolicies([
           {
-            ...everything,
+            ...allowEverything,
             rules: [
               { id: 'all', effect: 'allow', subjects: { users: ['dev', 'corp:alice'] }, operations: ['all'] },
             ],
@@ -101,25 +101,25 @@ it.skipIf(!hasOpenssl())(
     plant('a good token', token)
     plant('the signature of a good token', token.split('.')[2])
 
-    const told: string[] = []
+    const reported: string[] = []
     for (const { method = 'POST', target, headers, body, answering } of requests(
       key,
       gateway.key('nobody'),
       token,
     )) {
-      gateway.upstream.answering = answering ?? answers(200, {})
-      const answer = await request(gateway.url + target, {
+      gateway.upstream.answering = answering ?? respondWith(200, {})
+      const response = await request(gateway.url + target, {
         method,
         headers: { ...headers },
         body: method === 'GET' ? null : (body ?? ''),
         dispatcher,
       })
-      const text = await answer.body.text()
+      const text = await response.body.text()
       // Whoever may have credentials gets them; nobody gets them in an error.
-      if (answer.statusCode >= 400) told.push(text, JSON.stringify(answer.headers))
+      if (response.statusCode >= 400) reported.push(text, JSON.stringify(response.headers))
     }
-    told.push(await sayNonsense(gateway.url, authority.cert, `${plant('what is no request')}\r\n\r\n`))
-    told.push(
+    reported.push(await sayNonsense(gateway.url, authority.cert, `${plant('what is no request')}\r\n\r\n`))
+    reported.push(
       await sayNonsense(
         gateway.url,
         authority.cert,
@@ -130,23 +130,23 @@ it.skipIf(!hasOpenssl())(
     const log = await gateway.stop()
     const audit = await filesIn(join(gateway.folder, 'audit'))
 
-    const places = {
+    const locations = {
       'the log': log,
       'standard output': gateway.program.output(),
       'the metrics': metrics,
       'the audit log': audit,
       'the spans': receiver.bodies.join('\n'),
-      'an error': told.join('\n'),
+      'an error': reported.join('\n'),
     }
     // That nothing is found means something only where something was told.
     expect(linesOf(log).filter(({ msg }) => msg === 'request completed').length).toBeGreaterThan(20)
     expect(audit).toContain('"kind":"intent"')
-    expect(places['the spans']).toContain('DescribeTable')
-    expect(told.length).toBeGreaterThan(20)
+    expect(locations['the spans']).toContain('DescribeTable')
+    expect(reported.length).toBeGreaterThan(20)
     const found = [...planted].flatMap(([what, secret]) =>
-      Object.entries(places)
+      Object.entries(locations)
         .filter(([, text]) => text.includes(secret))
-        .map(([place, text]) => `${what} in ${place}: ${around(text, secret)}`),
+        .map(([location, text]) => `${what} in ${location}: ${around(text, secret)}`),
     )
     expect(found).toEqual([])
   },
@@ -268,28 +268,31 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
     {
       target: `${table}/describe`,
       headers: dev,
-      answering: answers(200, { location: 's3://a', storage_options: storage('vended credentials') }),
+      answering: respondWith(200, { location: 's3://a', storage_options: storage('vended credentials') }),
     },
     {
       target: `${table}/create_index`,
       headers: dev,
       body: json({ column: 'a', index_type: 'BTREE' }),
-      answering: answers(200, { storage_options: storage('credentials in the answer to a change') }),
+      answering: respondWith(200, { storage_options: storage('credentials in the answer to a change') }),
     },
     {
       target: `${table}/drop`,
       headers: dev,
-      answering: answers(500, `at connect (postgres://user:${plant('a password in an error')}@db)`, {}),
+      answering: respondWith(500, `at connect (postgres://user:${plant('a password in an error')}@db)`, {}),
     },
     {
       target: `${table}/describe`,
       headers: dev,
-      answering: answers(502, json({ detail: `access_token=${plant('a detail in an error')}` })),
+      answering: respondWith(502, json({ detail: `access_token=${plant('a detail in an error')}` })),
     },
     {
       target: `${table}/drop`,
       headers: dev,
-      answering: answers(200, `{"storage_options": ${plant('credentials in a broken answer to a change')}}`),
+      answering: respondWith(
+        200,
+        `{"storage_options": ${plant('credentials in a broken answer to a change')}}`,
+      ),
     },
     {
       target: `${table}/describe`,
@@ -304,13 +307,13 @@ function requests(key: string, otherKey: string, token: string): Sent[] {
       target: '/v1/namespace/sales/list',
       headers: dev,
       // So short that what says why it is broken would quote all of it.
-      answering: answers(200, `{"a":${plant('a broken listing', `p${randomBytes(5).toString('hex')}`)}}`),
+      answering: respondWith(200, `{"a":${plant('a broken listing', `p${randomBytes(5).toString('hex')}`)}}`),
     },
     {
       method: 'GET',
       target: '/v1/namespace/sales/list',
       headers: dev,
-      answering: answers(200, json([plant('a listing that is none')])),
+      answering: respondWith(200, json([plant('a listing that is none')])),
     },
     { method: 'GET', target: `/v1/namespace/sales/list?page_token=${plant('a page token')}`, headers: dev },
   ]
@@ -324,11 +327,11 @@ function pemLine(pem: string): string | undefined {
 async function sayNonsense(url: string, ca: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), ca })
-  let answer = ''
-  socket.on('data', (chunk: Buffer) => (answer += String(chunk)))
+  let response = ''
+  socket.on('data', (chunk: Buffer) => (response += String(chunk)))
   socket.write(text)
   await once(socket, 'close')
-  return answer
+  return response
 }
 
 async function filesIn(folder: string): Promise<string> {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { performanceEpoch } from '../../src/telemetry/performance-epoch.ts'
+import { createPerformanceEpoch } from '../../src/telemetry/performance-epoch.ts'
 
 /** A machine that has run since the time 1000.4, by a clock that somebody has set that much forward. */
 function machine() {
   let now = 0
   let set = 0
-  const epoch = performanceEpoch(
+  const epoch = createPerformanceEpoch(
     () => Math.floor(1_000.4 + now + set),
     () => now,
   )
@@ -26,9 +26,9 @@ it('what begins later is told later, however short', () => {
   const { after } = machine()
   let before = -Infinity
   for (let count = 0; count < 10_000; count += 1) {
-    const told = after(0.07)
-    expect(told).toBeGreaterThan(before)
-    before = told
+    const reported = after(0.07)
+    expect(reported).toBeGreaterThan(before)
+    before = reported
   }
 })
 

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { observeWorkers } from '../../src/workers/observe-workers.ts'
+import { createWorkerMetrics } from '../../src/workers/observe-workers.ts'
 import { openGateway, withUpstream, type TestedGateway } from '../gateway/open-gateway.ts'
-import { answers, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
+import { respondWith, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { readQueries, readRules } from './chart-files.ts'
 import { hasProgram } from './find-program.ts'
@@ -40,12 +40,12 @@ const version = {
 
 /** Some of everything that the dashboard shows: reads, commits, denials, refused credentials, failures. */
 async function makeTraffic(): Promise<void> {
-  upstream.answering = answers(200, { version: { version: 7 } })
+  upstream.answering = respondWith(200, { version: { version: 7 } })
   await gateway.post('/v1/table/prod$orders/describe')
   await gateway.post('/v1/table/prod$orders/version/create', { body: version })
   await gateway.post('/v1/table/prod$orders/describe', { as: 'nobody' })
   await gateway.post('/v1/table/prod$orders/describe', { as: null })
-  upstream.answering = answers(503, '')
+  upstream.answering = respondWith(503, '')
   await gateway.post('/v1/table/prod$orders/drop')
 }
 
@@ -110,15 +110,15 @@ it.skipIf(!canScrape)(
 /** A query of a metric that is not there finds nothing, and nobody notices: what is named must be told of. */
 async function everyNameExists(prometheus: RunningPrometheus): Promise<void> {
   const recorded = new Set((await readRules()).map(({ record }) => record))
-  const told = new Set(Object.keys(await prometheus.get<Record<string, unknown>>('metadata')))
-  for (const name of await namesOfSeveralWorkers()) told.add(name)
+  const reported = new Set(Object.keys(await prometheus.get<Record<string, unknown>>('metadata')))
+  for (const name of await namesOfSeveralWorkers()) reported.add(name)
   const texts = [...(await readQueries()), ...(await readRules())].map(({ expr }) => expr)
   const named = new Set(
     texts.flatMap((expr) => expr.match(/\b(?:catalog_gateway|nodejs|process)[\w:]+/g) ?? []),
   )
   const missing = [...named].filter((name) => {
     const family = name.replace(/_(?:bucket|sum|count|total)$/, '')
-    return !recorded.has(name) && !told.has(name) && !told.has(family)
+    return !recorded.has(name) && !reported.has(name) && !reported.has(family)
   })
   expect(missing).toEqual([])
 }
@@ -126,6 +126,6 @@ async function everyNameExists(prometheus: RunningPrometheus): Promise<void> {
 /** What a gateway of several processes tells besides; the one here is one process. */
 async function namesOfSeveralWorkers(): Promise<readonly string[]> {
   const registry = new Registry()
-  observeWorkers(registry, () => 0)
+  createWorkerMetrics(registry, () => 0)
   return (await registry.getMetricsAsJSON()).map(({ name }) => name)
 }

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { tokenIssuersSchema } from '../../src/identity/issuers.ts'
 import { startIssuer, type TestIssuer } from '../identity/token-issuer.ts'
@@ -26,7 +26,7 @@ it('a gateway is not ready before it had keys of an issuer, and stays so when th
   const issuer = await startIssuer()
   onTestFinished(() => issuer.stop())
   await issuer.stop()
-  const { gateway } = await gatewayAndUpstream(trusting(issuer))
+  const { gateway } = await startGatewayAndUpstream(trusting(issuer))
   expect(await readyz(gateway.adminUrl)).toEqual({
     status: 503,
     body: {
@@ -62,7 +62,7 @@ it('a gateway is not ready before it had keys of an issuer, and stays so when th
 })
 
 it('a gateway without any policy is not ready', async () => {
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     adjust: async (settings, folder) => {
       await rm(`${folder}/policies/policies.yaml`)
       await writeFile(`${folder}/policies/README.md`, 'none yet')

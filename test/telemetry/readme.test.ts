@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { observeWorkers } from '../../src/workers/observe-workers.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { createWorkerMetrics } from '../../src/workers/observe-workers.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 
 /** Every metric of the gateway as a row of a table: what it tells itself. */
 function rowsOf(metrics: string): string[][] {
@@ -13,9 +13,9 @@ function rowsOf(metrics: string): string[][] {
 }
 
 it('the README lists every metric of a gateway, with what it says of itself', async () => {
-  const { gateway } = await gatewayAndUpstream()
+  const { gateway } = await startGatewayAndUpstream()
   const registry = new Registry()
-  observeWorkers(registry, () => 0)
+  createWorkerMetrics(registry, () => 0)
   const ofGateway = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
   const metrics = `${ofGateway}\n${await registry.metrics()}`
   const readme = await readFile(new URL('../../src/telemetry/README.md', import.meta.url), 'utf8')

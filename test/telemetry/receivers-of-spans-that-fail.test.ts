@@ -22,8 +22,8 @@ it('spans that the receiver refuses are dropped and counted, and requests go on'
 it('a receiver that never answers costs spans beyond the queue, and no request; the end waits no longer than it may', async () => {
   const { gateway, receiver } = await tracedGateway({ maxQueuedSpans: 5, timeoutMs: 300 })
   receiver.status = undefined
-  const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  const responses = await Promise.all(Array.from({ length: 20 }, () => gateway.post(exists)))
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
   // Those of a request end at once: not even those of one find room. All are dropped, for one reason or another.
   await eventually(async () => {
     const [full, notTaken] = [await dropped(gateway, 'queue_full'), await dropped(gateway, 'export_failed')]
@@ -35,9 +35,9 @@ it('a receiver that never answers costs spans beyond the queue, and no request; 
 })
 
 it('nobody need be there to receive them', async () => {
-  const gone = await startRecordingUpstream()
-  await gone.close()
-  const { gateway } = await tracedGateway({ endpoint: `${gone.url}/v1/traces`, timeoutMs: 200 })
+  const closed = await startRecordingUpstream()
+  await closed.close()
+  const { gateway } = await tracedGateway({ endpoint: `${closed.url}/v1/traces`, timeoutMs: 200 })
   expect(await gateway.post(exists)).toMatchObject({ status: 200 })
   await gateway.stop()
 })

@@ -4,10 +4,10 @@ import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
 import { createKey } from '../../src/identity/api-key-store.ts'
 import { startProgram, temporaryFolder, type Program } from '../e2e/built-program.ts'
-import { everything } from '../gateway/open-gateway.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
 import { healthPath, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
 import { writeFiles } from '../policy/temporary-folder.ts'
-import { textOf } from '../policy/written-policy.ts'
+import { formatPolicies } from '../policy/written-policy.ts'
 
 /** A line of the log, as it was read. */
 export type LogLine = Readonly<Record<string, unknown>>
@@ -43,7 +43,7 @@ export async function servingGateway(
   await writeFiles(folder, {
     'keys.yaml': 'keys: []\n',
     pepper,
-    'policies/policies.yaml': textOf([everything]),
+    'policies/policies.yaml': formatPolicies([allowEverything]),
     'gateway.yaml': stringify({
       listen: { port: 0 },
       admin: { port: 0 },

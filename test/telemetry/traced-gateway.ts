@@ -2,11 +2,11 @@ import { onTestFinished } from 'vitest'
 import type { z } from 'zod'
 import { tracesSchema } from '../../src/telemetry/traces-settings.ts'
 import type { GatewaySetup } from '../gateway/open-gateway.ts'
-import { gatewayAndUpstream, type Pair } from '../gateway/running-gateway.ts'
+import { startGatewayAndUpstream, type GatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from './otlp-receiver.ts'
 
 /** A gateway whose spans go to a receiver. */
-export interface TracedGateway extends Pair {
+export interface TracedGateway extends GatewayAndUpstream {
   readonly receiver: OtlpReceiver
   /** Closes the gateway, and answers all spans of it, those that began first in front. */
   readonly spans: () => Promise<ReceivedSpan[]>
@@ -19,7 +19,7 @@ export async function tracedGateway(
 ): Promise<TracedGateway> {
   const receiver = await startOtlpReceiver()
   onTestFinished(() => receiver.close())
-  const pair = await gatewayAndUpstream({
+  const pair = await startGatewayAndUpstream({
     ...setup,
     adjust: async (settings, folder) => ({
       ...((await setup.adjust?.(settings, folder)) ?? settings),

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { answers, valuesOf } from '../gateway/recording-upstream.ts'
-import { lists } from '../gateway/listing-upstream.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { respondWith, getHeaderValues } from '../gateway/recording-upstream.ts'
+import { serveListings } from '../gateway/listing-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { withUpstream } from '../gateway/open-gateway.ts'
 import { temporaryFolder } from '../policy/temporary-folder.ts'
 import type { ReceivedSpan } from './otlp-receiver.ts'
@@ -21,12 +21,12 @@ const beneath = (spans: readonly ReceivedSpan[], { spanId }: ReceivedSpan): stri
 
 it('a request is a span, each stage one beneath it, and the call to the upstream one beneath its stage', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
-  const answer = await gateway.post('/v1/table/sales$orders/drop', { headers: sampled })
+  const response = await gateway.post('/v1/table/sales$orders/drop', { headers: sampled })
   const all = await spans()
   const whole = spanNamed(all, 'DropTable')
   expect(whole).toMatchObject({ kind: 'server', traceId, parentSpanId: clientSpan, failed: false })
   expect(whole.attributes).toEqual({
-    'catalog_gateway.request': answer.headers['x-request-id'],
+    'catalog_gateway.request': response.headers['x-request-id'],
     'catalog_gateway.operation': 'DropTable',
     'catalog_gateway.decision': 'allow',
     'catalog_gateway.upstream': 'catalog',
@@ -62,9 +62,9 @@ it('a request is a span, each stage one beneath it, and the call to the upstream
     expect([start >= whole.start, end <= whole.end]).toEqual([true, true])
   }
   // The upstream continues the span of the call.
-  const [arrival = none] = upstream.arrivals
-  expect(valuesOf(arrival, 'traceparent')).toEqual([`00-${traceId}-${call.spanId}-01`])
-  expect(valuesOf(arrival, 'tracestate')).toEqual([sampled.tracestate])
+  const [arrival = none] = upstream.requests
+  expect(getHeaderValues(arrival, 'traceparent')).toEqual([`00-${traceId}-${call.spanId}-01`])
+  expect(getHeaderValues(arrival, 'tracestate')).toEqual([sampled.tracestate])
 })
 
 it('the resource says who sends the spans, and a file says what lets him in', async () => {
@@ -116,7 +116,7 @@ it('a refusal is told by the span of the stage that refused', async () => {
 
 it('an upstream that fails is told by the span of the call and by that of the request', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
-  upstream.answering = answers(503, '')
+  upstream.answering = respondWith(503, '')
   await gateway.post('/v1/table/orders/drop')
   const all = await spans()
   expect(spanNamed(all, 'POST')).toMatchObject({ failed: true, attributes: { 'error.type': '503' } })
@@ -129,7 +129,7 @@ it('each attempt is a span of its own, and what is sent names it', async () => {
     withUpstream(() => ({ retries: { maxRetries: 1, budgetPercent: 100 } })),
   )
   upstream.answering = (_arrival, response) => {
-    upstream.answering = answers(200, {})
+    upstream.answering = respondWith(200, {})
     response.socket?.destroy()
   }
   expect(await gateway.post('/v1/table/orders/describe')).toMatchObject({ status: 200 })
@@ -138,18 +138,18 @@ it('each attempt is a span of its own, and what is sent names it', async () => {
     { failed: true, attributes: { 'error.type': expect.any(String) } },
     { failed: false, attributes: { 'http.request.resend_count': 1 } },
   ])
-  const sent = upstream.arrivals.flatMap((arrival) => valuesOf(arrival, 'traceparent'))
+  const sent = upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'traceparent'))
   expect(sent).toEqual(calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`))
 })
 
 it('a listing that is put together has a span for each page that it asks for', async () => {
   const { gateway, upstream, spans } = await tracedGateway()
-  upstream.answering = lists({ tables: { sales: ['a', 'b', 'c'] } })
+  upstream.answering = serveListings({ tables: { sales: ['a', 'b', 'c'] } })
   expect(await gateway.get('/v1/namespace/sales/table/list?limit=2')).toMatchObject({ status: 200 })
   const all = await spans()
   const calls = all.filter(({ kind }) => kind === 'client')
-  expect(calls).toHaveLength(upstream.arrivals.length)
-  const sent = upstream.arrivals.flatMap((arrival) => valuesOf(arrival, 'traceparent'))
+  expect(calls).toHaveLength(upstream.requests.length)
+  const sent = upstream.requests.flatMap((arrival) => getHeaderValues(arrival, 'traceparent'))
   expect(sent).toEqual(calls.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`))
 })
 
@@ -158,9 +158,9 @@ it('spans tell nothing of who called and on what, unless that is asked for', asy
   const key = secretive.gateway.key('dev')
   await secretive.gateway.post('/v1/table/sales$orders/describe')
   await secretive.spans()
-  const told = secretive.receiver.bodies.join('')
-  expect(told).toContain('DescribeTable')
-  for (const hidden of ['sales', 'orders', 'dev', key]) expect(told).not.toContain(hidden)
+  const reported = secretive.receiver.bodies.join('')
+  expect(reported).toContain('DescribeTable')
+  for (const hidden of ['sales', 'orders', 'dev', key]) expect(reported).not.toContain(hidden)
 
   const open = await tracedGateway({ include: ['id', 'principal', 'client'] })
   await open.gateway.post('/v1/table/sales$orders/describe')
@@ -178,30 +178,32 @@ it('whether a trace is kept is decided where it begins: here by the ratio, else 
   await gateway.post('/v1/table/others/exists', {
     headers: { traceparent: `00-${otherTraceId}-${clientSpan}-00` },
   })
-  const [begun = none, kept = none, others = none] = upstream.arrivals
-  expect(valuesOf(begun, 'traceparent')).toEqual([expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)])
-  expect(valuesOf(kept, 'traceparent')[0]).toMatch(new RegExp(`^00-${traceId}-.{16}-01$`))
-  expect(valuesOf(others, 'traceparent')[0]).toMatch(new RegExp(`^00-${otherTraceId}-.{16}-00$`))
+  const [started = none, retained = none, others = none] = upstream.requests
+  expect(getHeaderValues(started, 'traceparent')).toEqual([
+    expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/),
+  ])
+  expect(getHeaderValues(retained, 'traceparent')[0]).toMatch(new RegExp(`^00-${traceId}-.{16}-01$`))
+  expect(getHeaderValues(others, 'traceparent')[0]).toMatch(new RegExp(`^00-${otherTraceId}-.{16}-00$`))
   expect(new Set((await spans()).map((span) => span.traceId))).toEqual(new Set([traceId]))
 })
 
 it('where traces of clients are not continued, each request begins one', async () => {
   const { gateway, upstream, spans } = await tracedGateway({ continueTraces: false })
   await gateway.post('/v1/table/orders/exists', { headers: sampled })
-  const [arrival = none] = upstream.arrivals
-  expect(valuesOf(arrival, 'tracestate')).toEqual([])
+  const [arrival = none] = upstream.requests
+  expect(getHeaderValues(arrival, 'tracestate')).toEqual([])
   const whole = spanNamed(await spans(), 'TableExists')
   expect(whole.parentSpanId).toBeUndefined()
   expect(whole.traceId).not.toBe(traceId)
-  expect(valuesOf(arrival, 'traceparent')[0]).toContain(whole.traceId)
+  expect(getHeaderValues(arrival, 'traceparent')[0]).toContain(whole.traceId)
 })
 
 it('without traces, what the client sends passes as it is', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   await gateway.post('/v1/table/orders/exists', { headers: sampled })
   await gateway.post('/v1/table/orders/exists', { headers: { traceparent: 'nonsense' } })
   await gateway.post('/v1/table/orders/exists')
-  expect(upstream.arrivals.map((arrival) => valuesOf(arrival, 'traceparent'))).toEqual([
+  expect(upstream.requests.map((arrival) => getHeaderValues(arrival, 'traceparent'))).toEqual([
     [sampled.traceparent],
     ['nonsense'],
     [],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { answers } from '../gateway/recording-upstream.ts'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 import { eventually } from '../gateway/waiting.ts'
 import { seriesOf } from './series.ts'
 
@@ -12,8 +12,8 @@ const version = {
 }
 
 it('each stage that a request came to is timed once, and no other', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream({ users: ['nobody'] })
-  upstream.answering = answers(200, { version: { version: 7 } })
+  const { gateway, upstream } = await startGatewayAndUpstream({ users: ['nobody'] })
+  upstream.answering = respondWith(200, { version: { version: 7 } })
   await gateway.post('/v1/table/prod$orders/version/create', { body: version })
   await gateway.post('/v1/table/prod$orders/version/create', { as: 'nobody', body: version })
   await gateway.post('/v1/table/prod$orders/describe')
@@ -33,13 +33,13 @@ it('each stage that a request came to is timed once, and no other', async () => 
 })
 
 it('changes are counted by what became of them', async () => {
-  const { gateway, upstream } = await gatewayAndUpstream()
+  const { gateway, upstream } = await startGatewayAndUpstream()
   const create = '/v1/table/prod$orders/version/create'
-  upstream.answering = answers(200, { version: { version: 7 } })
+  upstream.answering = respondWith(200, { version: { version: 7 } })
   await gateway.post(create, { body: version })
-  upstream.answering = answers(409, { error: 'there is one', code: 14 })
+  upstream.answering = respondWith(409, { error: 'there is one', code: 14 })
   await gateway.post(create, { body: version })
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   await gateway.post('/v1/namespace/prod/create', { body: {} })
   await gateway.post('/v1/table/prod$orders/describe')
   expect(await seriesOf(gateway, 'catalog_gateway_changes_total')).toEqual({
@@ -50,7 +50,7 @@ it('changes are counted by what became of them', async () => {
 })
 
 it('requests are counted by the namespaces that the settings list, and by no other name', async () => {
-  const { gateway } = await gatewayAndUpstream({
+  const { gateway } = await startGatewayAndUpstream({
     users: ['nobody'],
     adjust: (settings) => ({ ...settings, metrics: { namespaces: ['prod', 'orders'] } }),
   })

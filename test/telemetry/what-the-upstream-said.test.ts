@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { answers } from '../gateway/recording-upstream.ts'
+import { respondWith } from '../gateway/recording-upstream.ts'
 import { linesOf, servingGateway } from './serving-gateway.ts'
 
 const stack = 'no such column\n\tat org.lance.Catalog.drop(/srv/lance/Catalog.java:10)'
@@ -7,7 +7,7 @@ const stack = 'no such column\n\tat org.lance.Catalog.drop(/srv/lance/Catalog.ja
 it('the line of a request holds what the upstream said of it, whatever the caller is told', async () => {
   const gateway = await servingGateway({})
   const say = (status: number, body: object | string): void => {
-    gateway.upstream.answering = answers(status, body)
+    gateway.upstream.answering = respondWith(status, body)
   }
   say(400, { error: stack, code: 13 })
   await gateway.post('/v1/table/t/describe')
@@ -18,7 +18,7 @@ it('the line of a request holds what the upstream said of it, whatever the calle
   await gateway.post('/v1/table/t/describe')
   say(404, '')
   await gateway.post('/v1/table/t/describe')
-  gateway.upstream.answering = answers(200, {})
+  gateway.upstream.answering = respondWith(200, {})
   await gateway.post('/v1/table/t/describe')
   const lines = linesOf(await gateway.stop()).filter(({ msg }) => msg === 'request completed')
   expect(lines).toMatchObject([
@@ -50,9 +50,9 @@ it('but no credential', async () => {
     '-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----',
   ]
   for (const text of said) {
-    gateway.upstream.answering = answers(500, text)
+    gateway.upstream.answering = respondWith(500, text)
     await gateway.post('/v1/table/t/describe')
-    gateway.upstream.answering = answers(400, { error: text, code: 13 })
+    gateway.upstream.answering = respondWith(400, { error: text, code: 13 })
     await gateway.post('/v1/table/t/describe')
   }
   const log = await gateway.stop()

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { availableCores } from '../../src/workers/available-cores.ts'
+import { countAvailableCores } from '../../src/workers/available-cores.ts'
 import { temporaryFolder } from '../policy/temporary-folder.ts'
 
 /** A system with these files. */
@@ -63,11 +63,11 @@ it.each<[string, Record<string, string>, number]>([
     Infinity,
   ],
 ])('the cores of a process with %s', async (_, files, cores) => {
-  expect(await availableCores(await systemWith(files))).toBe(Math.min(cores, availableParallelism()))
+  expect(await countAvailableCores(await systemWith(files))).toBe(Math.min(cores, availableParallelism()))
 })
 
 it('a process on this system has one core at least, and no more than there are', async () => {
-  const cores = await availableCores()
+  const cores = await countAvailableCores()
   expect(cores).toBeGreaterThanOrEqual(1)
   expect(cores).toBeLessThanOrEqual(availableParallelism())
 })

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { gatewayAndUpstream } from '../gateway/running-gateway.ts'
+import { startGatewayAndUpstream } from '../gateway/running-gateway.ts'
 
 /** What the gauges of several processes make together; whatever counts is added up. */
 const gauges: Readonly<Record<string, readonly string[]>> = {
@@ -47,16 +47,16 @@ const gauges: Readonly<Record<string, readonly string[]>> = {
 }
 
 it('of every metric it is known what those of several processes make together', async () => {
-  let told: readonly Registry[] = []
-  await gatewayAndUpstream({
+  let reported: readonly Registry[] = []
+  await startGatewayAndUpstream({
     worker: {
       adminUrl: 'http://127.0.0.1:0',
       pageTokenSecret: new Uint8Array(32),
       charge: (charges) => Promise.resolve(charges.map(() => 0)),
-      follow: (registries) => (told = registries()),
+      follow: (registries) => (reported = registries()),
     },
   })
-  const metrics = (await Promise.all(told.map((registry) => registry.getMetricsAsJSON()))).flat()
+  const metrics = (await Promise.all(reported.map((registry) => registry.getMetricsAsJSON()))).flat()
   const found: Record<string, string[]> = {}
   const [prefix, counted] = ['catalog_gateway_', [] as string[]]
   for (const { name, type, aggregator } of metrics) {

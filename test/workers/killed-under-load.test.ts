@@ -1,5 +1,5 @@
 import { expect, onTestFinished, it } from 'vitest'
-import { logFolders } from '../../src/audit/log-folders.ts'
+import { listLogFolders } from '../../src/audit/log-folders.ts'
 import { verifyAuditLogs } from '../../src/audit/verify-logs.ts'
 import { auditedChanges } from '../e2e/audited-changes.ts'
 import { temporaryFolder } from '../e2e/built-program.ts'
@@ -24,7 +24,7 @@ it.runIf(isThorough)('workers that are killed under load lose nothing that was a
   for (let kill = 1; kill <= kills; kill += 1) {
     const reached = acknowledged.length + 50
     await eventually(() => expect(acknowledged.length).toBeGreaterThan(reached))
-    const logs = await logFolders(gateway.auditFolder)
+    const logs = await listLogFolders(gateway.auditFolder)
     process.kill(await gateway.writerOf(logs[kill % 2] ?? ''), 'SIGKILL')
     await eventually(async () => {
       const restarts = await gateway.metric('catalog_gateway_worker_restarts_total')
@@ -43,7 +43,7 @@ it.runIf(isThorough)('workers that are killed under load lose nothing that was a
     [undefined, 0],
   ])
   const committed = new Set<string>()
-  for (const log of await logFolders(gateway.auditFolder)) {
+  for (const log of await listLogFolders(gateway.auditFolder)) {
     for (const { intent, outcome } of await auditedChanges(log)) {
       if (outcome?.result === 'committed') committed.add(intent.id.join('$'))
     }
@@ -60,7 +60,7 @@ async function commitUntil(
 ): Promise<void> {
   for (let count = 0; !isOver(); count += 1) {
     const name = `of-${number}-${count}`
-    const answer = await client.post(`/v1/namespace/${name}/create`).catch(() => undefined)
-    if (answer?.status === 200) acknowledged.push(name)
+    const response = await client.post(`/v1/namespace/${name}/create`).catch(() => undefined)
+    if (response?.status === 200) acknowledged.push(name)
   }
 }

@@ -4,12 +4,12 @@ import { expect, it } from 'vitest'
 import { workerLogFolder } from '../../src/audit/log-folders.ts'
 import { openAuditLog } from '../../src/audit/log.ts'
 import { proveTable } from '../../src/audit/prove.ts'
-import { madeSealKey, readSealVerifier } from '../../src/audit/seal-key.ts'
+import { getGeneratedSealKeyFile, readSealVerifier } from '../../src/audit/seal-key.ts'
 import { selectRecords } from '../../src/audit/select.ts'
 import { auditSchema } from '../../src/audit/settings.ts'
 import { verifyAuditLogs } from '../../src/audit/verify-logs.ts'
 import { verifyProofs } from '../../src/audit/verify-proof.ts'
-import { completeLeftLogs } from '../../src/workers/left-logs.ts'
+import { completeOrphanedLogs } from '../../src/workers/left-logs.ts'
 import { anIntent, committed, logOptions, segmentsOf, temporaryFolder } from '../audit/entries.ts'
 
 const orders = ['production', 'orders']
@@ -18,12 +18,12 @@ const orders = ['production', 'orders']
 async function logsOfTwo(changes: number) {
   const folder = await temporaryFolder()
   const first = await openAuditLog(logOptions(folder))
-  const sealKeyFile = madeSealKey(folder)
+  const sealKeyFile = getGeneratedSealKeyFile(folder)
   const second = await openAuditLog(logOptions(workerLogFolder(folder, 2), { sealKeyFile }))
   for (let change = 0; change < changes; change += 1) {
     for (const [worker, log] of [first, second].entries()) {
       const request = `${worker + 1}-${change}`
-      await log.outcome(await log.intent({ ...anIntent(request), id: orders }), committed)
+      await log.recordOutcome(await log.recordIntent({ ...anIntent(request), id: orders }), committed)
     }
   }
   for (const log of [first, second]) await log.close()
@@ -106,13 +106,13 @@ it('the log of a worker that no longer exists is completed, and then left alone'
   // As a crash leaves it.
   const crashed = await temporaryFolder()
   const running = await openAuditLog(logOptions(crashed))
-  await running.intent(anIntent('lost'))
+  await running.recordIntent(anIntent('lost'))
   const left = workerLogFolder(folder, 3)
   await mkdir(left)
   for (const file of await segmentsOf(crashed)) await cp(join(crashed, file), join(left, file))
   await running.close()
 
-  const complete = (workers: number) => completeLeftLogs(auditSchema.parse({ folder }), workers)
+  const complete = (workers: number) => completeOrphanedLogs(auditSchema.parse({ folder }), workers)
   await complete(3)
   expect(await segmentsOf(left)).toHaveLength(1)
   await complete(2)

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { createDurationHistogram } from '../../src/telemetry/duration-histogram.ts'
-import { expose } from '../../src/telemetry/exposition.ts'
+import { renderMetrics } from '../../src/telemetry/exposition.ts'
 import {
   countedIn,
   mergeMetrics,
@@ -11,7 +11,7 @@ import {
 } from '../../src/workers/merge-metrics.ts'
 
 /** What a process tells whose counter, gauges and durations have these values. */
-async function told(count: number, gauges: number, seconds: readonly number[]): Promise<MetricData[]> {
+async function reported(count: number, gauges: number, seconds: readonly number[]): Promise<MetricData[]> {
   const registry = new Registry()
   const counter = new Counter({
     name: 'calls_total',
@@ -38,14 +38,14 @@ async function told(count: number, gauges: number, seconds: readonly number[]): 
 }
 
 async function textOf(metrics: readonly MetricData[], accept?: string): Promise<string[]> {
-  const { text } = await expose([registryOf(metrics)], accept)
+  const { text } = await renderMetrics([registryOf(metrics)], accept)
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
 it('each metric is put together as its meaning demands', async () => {
   const merged = mergeMetrics([
-    { worker: '1', metrics: await told(3, 2, [0.05, 0.5]) },
-    { worker: '2', metrics: await told(4, 6, [0.5, 5]) },
+    { worker: '1', metrics: await reported(3, 2, [0.05, 0.5]) },
+    { worker: '2', metrics: await reported(4, 6, [0.5, 5]) },
   ])
   expect(await textOf(merged)).toEqual([
     'calls_total{of="a"} 7',
@@ -65,8 +65,8 @@ it('each metric is put together as its meaning demands', async () => {
 })
 
 it('exemplars survive, the newest of each bucket', async () => {
-  const first = await told(1, 1, [0.5])
-  const second = await told(1, 1, [0.6])
+  const first = await reported(1, 1, [0.5])
+  const second = await reported(1, 1, [0.6])
   const merged = mergeMetrics([
     { worker: '1', metrics: second },
     { worker: '2', metrics: first },
@@ -77,8 +77,8 @@ it('exemplars survive, the newest of each bucket', async () => {
 
 it('what a process has counted stays when it ends, and what it was does not', async () => {
   const ended = mergeMetrics([
-    { worker: '1', metrics: countedIn(await told(3, 2, [0.5])) },
-    { worker: '1', metrics: await told(4, 6, [0.5]) },
+    { worker: '1', metrics: countedIn(await reported(3, 2, [0.5])) },
+    { worker: '1', metrics: await reported(4, 6, [0.5]) },
   ])
   const lines = await textOf(ended)
   expect(lines).toContain('calls_total{of="a"} 7')

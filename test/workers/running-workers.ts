@@ -4,10 +4,10 @@ import { Pool, type Dispatcher } from 'undici'
 import { stringify } from 'yaml'
 import { startProgram, type Program } from '../e2e/built-program.ts'
 import { childrenOf } from '../e2e/process-tree.ts'
-import { everything } from '../gateway/open-gateway.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
 import { healthPath } from '../gateway/recording-upstream.ts'
 import { createKey } from '../../src/identity/api-key-store.ts'
-import { textOf, type WrittenPolicy } from '../policy/written-policy.ts'
+import { formatPolicies, type WrittenPolicy } from '../policy/written-policy.ts'
 
 /** A gateway of several processes, as users start it. */
 export interface RunningWorkers {
@@ -28,12 +28,12 @@ export interface RunningWorkers {
 
 /** One connection, with the key of `dev`. */
 export interface WorkerClient {
-  get(target: string): Promise<WorkerAnswer>
-  post(target: string, body?: object): Promise<WorkerAnswer>
+  get(target: string): Promise<WorkerResponse>
+  post(target: string, body?: object): Promise<WorkerResponse>
   close(): Promise<void>
 }
 
-interface WorkerAnswer {
+interface WorkerResponse {
   readonly status: number
   readonly body: unknown
 }
@@ -54,7 +54,7 @@ export async function workerFiles(
     groups: [],
   })
   await mkdir(join(folder, 'policies'))
-  await writeFile(join(folder, 'policies', 'policies.yaml'), textOf([everything]))
+  await writeFile(join(folder, 'policies', 'policies.yaml'), formatPolicies([allowEverything]))
   const usual = {
     workers: 2,
     listen: { port: 0 },
@@ -93,7 +93,7 @@ export async function startTwoWorkers(
       const samples = text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))
       return Object.fromEntries([...samples].map(([, labels = '', value]) => [labels, Number(value)]))
     },
-    setPolicies: (policies) => writeFile(join(folder, 'policies', 'policies.yaml'), textOf(policies)),
+    setPolicies: (policies) => writeFile(join(folder, 'policies', 'policies.yaml'), formatPolicies(policies)),
   }
 }
 
@@ -101,14 +101,14 @@ function clientOf(url: string, key: string): WorkerClient {
   const pool = new Pool(url, { connections: 1 })
   const headers = { 'x-api-key': key, 'content-type': 'application/json' }
   return {
-    get: (target) => answerTo(pool.request({ method: 'GET', path: target, headers })),
+    get: (target) => responseTo(pool.request({ method: 'GET', path: target, headers })),
     post: (target, body = {}) =>
-      answerTo(pool.request({ method: 'POST', path: target, headers, body: JSON.stringify(body) })),
+      responseTo(pool.request({ method: 'POST', path: target, headers, body: JSON.stringify(body) })),
     close: () => pool.destroy(),
   }
 }
 
-async function answerTo(request: Promise<Dispatcher.ResponseData>): Promise<WorkerAnswer> {
+async function responseTo(request: Promise<Dispatcher.ResponseData>): Promise<WorkerResponse> {
   const { statusCode, body } = await request
   return { status: statusCode, body: await body.json().catch(() => undefined) }
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { readGatewaySettings, type GatewaySettings } from '../../src/config.ts'
-import { workerSettings } from '../../src/workers/worker-settings.ts'
+import { createWorkerSettings } from '../../src/workers/worker-settings.ts'
 import { temporaryFolder } from '../policy/temporary-folder.ts'
 
 const least = {
@@ -48,17 +48,19 @@ it('what is allowed in all is divided so that the shares are the total, or the l
   const settings = await read(allLimits)
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 }), (workers) => {
-      const all = Array.from({ length: workers }, (_, index) => workerSettings(settings, index + 1, workers))
+      const all = Array.from({ length: workers }, (_, index) =>
+        createWorkerSettings(settings, index + 1, workers),
+      )
       for (const [name, value, least] of divided) {
-        const [total = 0, shares] = [value(settings), all.map((each) => value(each) ?? 0)]
-        const sum = shares.reduce((sum, share) => sum + share, 0)
+        const [total = 0, capacities] = [value(settings), all.map((each) => value(each) ?? 0)]
+        const sum = capacities.reduce((sum, capacity) => sum + capacity, 0)
         const isEnough = total >= workers * least
         expect([name, sum]).toEqual([name, isEnough ? total : expect.any(Number)])
-        expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1)
-        expect(Math.min(...shares)).toBeGreaterThanOrEqual(least)
+        expect(Math.max(...capacities) - Math.min(...capacities)).toBeLessThanOrEqual(1)
+        expect(Math.min(...capacities)).toBeGreaterThanOrEqual(least)
       }
       const pace = all.map(({ limits }) => limits.failedAuthentications?.perSecond ?? 0)
-      expect(pace.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1)
+      expect(pace.reduce((sum, capacity) => sum + capacity, 0)).toBeCloseTo(1)
     }),
     { numRuns: 30 },
   )
@@ -66,21 +68,24 @@ it('what is allowed in all is divided so that the shares are the total, or the l
 
 it('rates are counted together, and so are as they were; the first worker is as one without others', async () => {
   const settings = await read(allLimits)
-  expect(workerSettings(settings, 2, 3).limits.rates).toEqual(settings.limits.rates)
-  expect(workerSettings(settings, 1, 1)).toEqual(settings)
+  expect(createWorkerSettings(settings, 2, 3).limits.rates).toEqual(settings.limits.rates)
+  expect(createWorkerSettings(settings, 1, 1)).toEqual(settings)
 })
 
 it('each worker has a log of its own, which is signed and redacted with the same keys', async () => {
   const settings = await read({})
-  expect(workerSettings(settings, 1, 3).audit).toMatchObject({ folder: '/var/audit', sealKeyFile: undefined })
-  expect(workerSettings(settings, 3, 3).audit).toMatchObject({
+  expect(createWorkerSettings(settings, 1, 3).audit).toMatchObject({
+    folder: '/var/audit',
+    sealKeyFile: undefined,
+  })
+  expect(createWorkerSettings(settings, 3, 3).audit).toMatchObject({
     folder: '/var/audit/worker-3',
     sealKeyFile: '/var/audit/seal-key.pem',
     redaction: { keyFile: '/var/audit/redaction-key' },
   })
-  const given = await read({ audit: { folder: '/var/audit', sealKeyFile: '/keys/seal.pem' } })
+  const stated = await read({ audit: { folder: '/var/audit', sealKeyFile: '/keys/seal.pem' } })
   for (const number of [1, 2]) {
-    expect(workerSettings(given, number, 2).audit.sealKeyFile).toBe('/keys/seal.pem')
+    expect(createWorkerSettings(stated, number, 2).audit.sealKeyFile).toBe('/keys/seal.pem')
   }
 })
 

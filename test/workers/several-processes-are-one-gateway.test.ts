@@ -3,16 +3,16 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { logFolders } from '../../src/audit/log-folders.ts'
+import { listLogFolders } from '../../src/audit/log-folders.ts'
 import { verifyAuditLogs } from '../../src/audit/verify-logs.ts'
 import { auditedChanges } from '../e2e/audited-changes.ts'
 import { makeTemporaryFolder, removeFolder, runProgram } from '../e2e/built-program.ts'
-import { everything } from '../gateway/open-gateway.ts'
-import { answers, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
-import { openRaw } from '../gateway/raw-connection.ts'
+import { allowEverything } from '../gateway/open-gateway.ts'
+import { respondWith, startRecordingUpstream, type RecordingUpstream } from '../gateway/recording-upstream.ts'
+import { openRawConnection } from '../gateway/raw-connection.ts'
 import { rawRequest } from '../gateway/raw-exchange.ts'
-import { lists } from '../gateway/listing-upstream.ts'
-import { deferred, eventually } from '../gateway/waiting.ts'
+import { serveListings } from '../gateway/listing-upstream.ts'
+import { createDeferred, eventually } from '../gateway/waiting.ts'
 import { startTwoWorkers, type RunningWorkers, type WorkerClient } from './running-workers.ts'
 
 const limits = {
@@ -33,7 +33,7 @@ beforeAll(async () => {
   folder = await makeTemporaryFolder()
   upstream = await startRecordingUpstream()
   gateway = await startTwoWorkers(folder, upstream.url, { limits })
-  const logs = await logFolders(gateway.auditFolder)
+  const logs = await listLogFolders(gateway.auditFolder)
   clients = [await clientOf(logs[0]), await clientOf(logs[1])]
 })
 
@@ -57,7 +57,7 @@ async function clientOf(log: string | undefined): Promise<WorkerClient> {
 
 /** The folder of the log that holds a change of that namespace. */
 async function logOf(namespace: string): Promise<string> {
-  for (const log of await logFolders(gateway.auditFolder)) {
+  for (const log of await listLogFolders(gateway.auditFolder)) {
     if ((await auditedChanges(log, 'CreateNamespace', [namespace])).length > 0) return log
   }
   throw new Error(`no log holds a change of ${namespace}`)
@@ -78,7 +78,7 @@ it('connections are shared out, each worker records its own changes, and metrics
       expect(await client.post(`/v1/namespace/${name}/create`)).toMatchObject({ status: 200 })
     }
   }
-  const logs = await logFolders(gateway.auditFolder)
+  const logs = await listLogFolders(gateway.auditFolder)
   expect(logs).toEqual([gateway.auditFolder, join(gateway.auditFolder, 'worker-2')])
   for (const log of logs) {
     for (const name of ['one', 'two']) {
@@ -87,8 +87,8 @@ it('connections are shared out, each worker records its own changes, and metrics
     }
   }
   for (const client of clients) await client.post('/v1/namespace/one/exists')
-  const asked = { 'operation="NamespaceExists",status="200",decision="allow"': 2 }
-  expect(await gateway.metric('catalog_gateway_requests_total')).toMatchObject(asked)
+  const requested = { 'operation="NamespaceExists",status="200",decision="allow"': 2 }
+  expect(await gateway.metric('catalog_gateway_requests_total')).toMatchObject(requested)
   expect(await gateway.metric('catalog_gateway_workers_serving')).toEqual({ '': 2 })
   expect(await gateway.metric('catalog_gateway_build_info')).toEqual({ 'version="0.1.0"': 1 })
   expect(Object.keys(await gateway.metric('catalog_gateway_audit_head_sequence'))).toEqual([
@@ -101,23 +101,23 @@ it('connections are shared out, each worker records its own changes, and metrics
 
 it('a version that another worker made is not taken for one that was made past the gateway', async () => {
   for (const [index, version] of [7, 8, 9, 10].entries()) {
-    upstream.answering = answers(200, { version: { ...staged, version } })
+    upstream.answering = respondWith(200, { version: { ...staged, version } })
     const body = { ...staged, version }
     expect((await clients[index % 2 === 0 ? 0 : 1].post(commit, body)).status).toBe(200)
   }
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   expect(await gateway.metric('catalog_gateway_out_of_band_versions_total')).toEqual({ '': 0 })
 })
 
 it('a page token of one worker is good for the other', async () => {
-  upstream.answering = lists({ tables: { sales: ['a', 'b', 'c'] } })
+  upstream.answering = serveListings({ tables: { sales: ['a', 'b', 'c'] } })
   const list = '/v1/namespace/sales/table/list?limit=2'
   const first = await clients[0].get(list)
   expect(first).toMatchObject({ status: 200, body: { tables: ['a', 'b'] } })
   const { page_token: token = '' } = first.body as { page_token?: string }
   const second = await clients[1].get(`${list}&page_token=${encodeURIComponent(token)}`)
   expect(second).toMatchObject({ status: 200, body: { tables: ['c'] } })
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
 })
 
 it('a rate is one for all workers', async () => {
@@ -130,19 +130,19 @@ it('a change of the policies reaches every worker', async () => {
   const exists = '/v1/table/sales$orders/exists'
   const statuses = () => Promise.all(clients.map(async (client) => (await client.post(exists)).status))
   expect(await statuses()).toEqual([200, 200])
-  await gateway.setPolicies([{ ...everything, rules: [] }])
+  await gateway.setPolicies([{ ...allowEverything, rules: [] }])
   await eventually(async () => expect(await statuses()).toEqual([403, 403]))
-  await gateway.setPolicies([everything])
+  await gateway.setPolicies([allowEverything])
   await eventually(async () => expect(await statuses()).toEqual([200, 200]))
 })
 
 it('a worker that is killed leaves the others alone, and its successor takes up its log', async () => {
   const counted = (await gateway.metric('catalog_gateway_audit_records_total'))[''] ?? 0
-  const arrived = deferred()
+  const arrived = createDeferred()
   upstream.answering = () => arrived.resolve(undefined)
   const lost = clients[1].post('/v1/namespace/lost/create').catch(() => 'lost')
   await arrived.promise
-  upstream.answering = answers(200, {})
+  upstream.answering = respondWith(200, {})
   const log = await logOf('lost')
   const killed = await gateway.writerOf(log)
   process.kill(killed, 'SIGKILL')
@@ -165,7 +165,7 @@ it('a worker that is killed leaves the others alone, and its successor takes up 
 })
 
 it('connections beyond what all workers together may hold take the place of idle ones', async () => {
-  const held = Array.from({ length: 60 }, () => openRaw(gateway.url))
+  const held = Array.from({ length: 60 }, () => openRawConnection(gateway.url))
   for (const connection of held) connection.write(rawRequest(['GET /v1/table HTTP/1.1', 'host: g']))
   await eventually(() => {
     const open = held.filter((each) => !each.isClosed())
@@ -174,7 +174,7 @@ it('connections beyond what all workers together may hold take the place of idle
   })
   for (const { socket } of held) socket.destroy()
   await eventually(async () => {
-    const late = openRaw(gateway.url)
+    const late = openRawConnection(gateway.url)
     late.write(rawRequest(['GET /v1/table HTTP/1.1', 'host: g']))
     await eventually(() => expect(late.isClosed() || late.received() !== '').toBe(true))
     expect(late.received()).toMatch(/^HTTP\/1\.1 401 /)
@@ -183,14 +183,14 @@ it('connections beyond what all workers together may hold take the place of idle
 
 it('SIGTERM lets every worker finish what it has begun, and the logs are whole', async () => {
   const workers = await gateway.workers()
-  const arrived = deferred()
-  let begun = 0
+  const arrived = createDeferred()
+  let started = 0
   upstream.answering = async (arrival, response) => {
-    begun += 1
-    if (begun === clients.length) arrived.resolve(undefined)
+    started += 1
+    if (started === clients.length) arrived.resolve(undefined)
     await arrived.promise
     await eventually(async () => expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503))
-    await answers(200, {})(arrival, response, undefined as never)
+    await respondWith(200, {})(arrival, response, undefined as never)
   }
   const last = clients.map((client) => client.post('/v1/namespace/last/create'))
   await arrived.promise

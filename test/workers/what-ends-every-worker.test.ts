@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
 import { runProgram, temporaryFolder } from '../e2e/built-program.ts'
 import { isRunning } from '../e2e/process-tree.ts'
-import { answers, startRecordingUpstream } from '../gateway/recording-upstream.ts'
-import { deferred, eventually } from '../gateway/waiting.ts'
+import { respondWith, startRecordingUpstream } from '../gateway/recording-upstream.ts'
+import { createDeferred, eventually } from '../gateway/waiting.ts'
 import { isThorough } from '../thorough.ts'
 import { startTwoWorkers, workerFiles } from './running-workers.ts'
 
@@ -22,11 +22,11 @@ it.runIf(isThorough)(killed, async () => {
   onTestFinished(() => client.close())
   const workers = await gateway.workers()
   expect(workers).toHaveLength(2)
-  const [arrived, ended] = [deferred(), deferred()]
+  const [arrived, ended] = [createDeferred(), createDeferred()]
   upstream.answering = async (arrival, response, request) => {
     arrived.resolve(undefined)
     await ended.promise
-    await answers(200, {})(arrival, response, request)
+    await respondWith(200, {})(arrival, response, request)
   }
   const answer = client.post('/v1/namespace/last/create')
   await arrived.promise
@@ -75,14 +75,14 @@ it.runIf(isThorough)('a second signal does not wait for what is under way', asyn
   const client = gateway.client()
   onTestFinished(() => client.close())
   const workers = await gateway.workers()
-  const arrived = deferred()
+  const arrived = createDeferred()
   upstream.answering = () => arrived.resolve(undefined)
-  const answer = client.post('/v1/namespace/last/create').catch(() => 'cut off')
+  const response = client.post('/v1/namespace/last/create').catch(() => 'cut off')
   await arrived.promise
   gateway.program.signal('SIGTERM')
   await eventually(async () => expect((await fetch(`${gateway.adminUrl}/readyz`)).status).toBe(503))
   gateway.program.signal('SIGTERM')
   expect(await gateway.program.ended).toMatchObject({ status: 1 })
-  expect(await answer).toBe('cut off')
+  expect(await response).toBe('cut off')
   for (const worker of workers) await eventually(async () => expect(await isRunning(worker)).toBe(false))
 })

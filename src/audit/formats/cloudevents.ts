@@ -1,6 +1,6 @@
-import { recordId, type DeliveredRecord } from './delivered-record.ts'
+import { formatRecordId, type DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext } from './record-context.ts'
-import { subjectsOf, subjectText } from './record-subject.ts'
+import { listSubjects, formatSubject } from './record-subject.ts'
 
 /** A CloudEvent in structured mode (CloudEvents 1.0, JSON event format). */
 export interface CloudEvent {
@@ -20,14 +20,14 @@ export interface CloudEvent {
 }
 
 /** The record as a CloudEvent. */
-export function cloudEventOf(record: DeliveredRecord, context: RecordContext): CloudEvent {
-  const [subject] = subjectsOf(record, context)
+export function createCloudEvent(record: DeliveredRecord, context: RecordContext): CloudEvent {
+  const [subject] = listSubjects(record, context)
   return {
     specversion: '1.0',
-    id: recordId(record),
+    id: formatRecordId(record),
     source: `/catalog-gateway/${encodeURIComponent(context.origin.gateway)}`,
     type: `catalog-gateway.audit.${record.kind}.v${record.v}`,
-    ...(subject && { subject: subjectText(subject) }),
+    ...(subject && { subject: formatSubject(subject) }),
     time: record.time,
     datacontenttype: 'application/json',
     data: record,

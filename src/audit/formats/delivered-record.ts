@@ -10,15 +10,15 @@ export interface Undelivered {
   /** ISO 8601, UTC. */
   readonly time: string
   /** The chain and the seq of the record before, where one was delivered. */
-  readonly after?: RecordPlace
+  readonly after?: RecordReference
   /** The first record that is there again; missing for a line that cannot be read. */
-  readonly before?: RecordPlace
+  readonly before?: RecordReference
   /** The line that cannot be read. */
   readonly line?: { readonly file: string; readonly offset: number; readonly bytes: number }
 }
 
 /** A record among all that gateways ever wrote: chains have names that no other chain has. */
-export interface RecordPlace {
+export interface RecordReference {
   readonly chain: string
   readonly seq: number
 }
@@ -27,7 +27,7 @@ export interface RecordPlace {
 export type DeliveredRecord = StoredRecord | Undelivered
 
 /** The same for the same record, whoever delivers it and however often: what duplicates are told by. */
-export function recordId(record: DeliveredRecord): string {
+export function formatRecordId(record: DeliveredRecord): string {
   if (record.kind !== 'undelivered') return `${record.chain}:${record.seq}`
   const { before, line } = record
   return before ? `${before.chain}:${before.seq}:missing` : `${line?.file}:${line?.offset}:unreadable`

@@ -1,6 +1,6 @@
-import { cloudEventOf } from './cloudevents.ts'
+import { createCloudEvent } from './cloudevents.ts'
 import type { DeliveredRecord } from './delivered-record.ts'
-import { ocsfEventOf } from './ocsf.ts'
+import { createOcsfEvent } from './ocsf.ts'
 import type { RecordContext } from './record-context.ts'
 
 /**
@@ -14,5 +14,7 @@ export type RecordFormat = (typeof recordFormats)[number]
 /** The record in that format: JSON on one line, without a newline. */
 export function formatRecord(record: DeliveredRecord, format: RecordFormat, context: RecordContext): string {
   if (format === 'json') return JSON.stringify(record)
-  return JSON.stringify(format === 'ocsf' ? ocsfEventOf(record, context) : cloudEventOf(record, context))
+  return JSON.stringify(
+    format === 'ocsf' ? createOcsfEvent(record, context) : createCloudEvent(record, context),
+  )
 }

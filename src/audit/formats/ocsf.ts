@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { operations, type OperationName } from '../../interface/operations.ts'
-import { recordId, type DeliveredRecord } from './delivered-record.ts'
+import { formatRecordId, type DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext, StoredIntent } from './record-context.ts'
-import { subjectsOf } from './record-subject.ts'
+import { listSubjects } from './record-subject.ts'
 
 // API Activity (class 3 of category 6, Application Activity) of the Open Cybersecurity Schema Framework, with the
 // profile Security Control. What its schema requires is always there: activity_id, actor, api.operation,
@@ -13,40 +13,40 @@ const ocsfVersion = '1.6.0'
 
 const categoryUid = 6
 const classUid = 6003
-const activity = { Create: 1, Read: 2, Update: 3, Delete: 4, Other: 99 } as const
-const severity = { Informational: 1, Low: 2, Medium: 3, High: 4 } as const
+const activityIds = { Create: 1, Read: 2, Update: 3, Delete: 4, Other: 99 } as const
+const severityIds = { Informational: 1, Low: 2, Medium: 3, High: 4 } as const
 
-type ActivityName = keyof typeof activity
-type SeverityName = keyof typeof severity
+type ActivityName = keyof typeof activityIds
+type SeverityName = keyof typeof severityIds
 
 /** The record as an event of OCSF. `raw_data` is the record as it stands in the log: its hash still holds. */
-export function ocsfEventOf(
+export function createOcsfEvent(
   record: DeliveredRecord,
   context: RecordContext,
 ): Readonly<Record<string, unknown>> {
-  const call = callOf(record, context)
-  const activityName = activityOf(call.operation)
-  const severityName = severityOf(record)
+  const call = getCall(record, context)
+  const activityName = activityFor(call.operation)
+  const severityName = severityFor(record)
   return {
     category_uid: categoryUid,
     category_name: 'Application Activity',
     class_uid: classUid,
     class_name: 'API Activity',
-    activity_id: activity[activityName],
+    activity_id: activityIds[activityName],
     activity_name: activityName === 'Other' ? record.kind : activityName,
-    type_uid: classUid * 100 + activity[activityName],
-    severity_id: severity[severityName],
+    type_uid: classUid * 100 + activityIds[activityName],
+    severity_id: severityIds[severityName],
     severity: severityName,
     time: Date.parse(record.time),
     message: record.kind,
-    ...statusOf(record),
-    ...controlOf(record, call),
-    metadata: metadataOf(record, context, call.request),
-    actor: actorOf(call),
-    api: apiOf(record, call),
-    src_endpoint: sourceOf(call),
+    ...statusFields(record),
+    ...securityControlFields(record, call),
+    metadata: metadataFields(record, context, call.request),
+    actor: actorFields(call),
+    api: apiFields(record, call),
+    src_endpoint: sourceFields(call),
     ...(call.upstream !== undefined && { dst_endpoint: { svc_name: call.upstream } }),
-    ...resourcesOf(record, context, call.operation),
+    ...resourceFields(record, context, call.operation),
     raw_data: JSON.stringify(record),
   }
 }
@@ -62,12 +62,12 @@ interface Call {
   readonly policyRevision?: string | undefined
 }
 
-function callOf(record: DeliveredRecord, { intent }: RecordContext): Call {
+function getCall(record: DeliveredRecord, { intent }: RecordContext): Call {
   if (record.kind === 'intent' || record.kind === 'refusal') return record
   return { ...intent, ...('request' in record && { request: record.request }) }
 }
 
-function activityOf(name: OperationName | undefined): ActivityName {
+function activityFor(name: OperationName | undefined): ActivityName {
   if (name === undefined) return 'Other'
   const { effect, group } = operations[name]
   if (effect === 'read') return 'Read'
@@ -76,16 +76,16 @@ function activityOf(name: OperationName | undefined): ActivityName {
 }
 
 /** What tells that the log, or what is delivered of it, may not be whole: somebody should look at it. */
-const alarming: ReadonlySet<string> = new Set(['gap', 'recovered', 'tampered', 'undelivered'])
+const highSeverityKinds: ReadonlySet<string> = new Set(['gap', 'recovered', 'tampered', 'undelivered'])
 
-function severityOf(record: DeliveredRecord): SeverityName {
-  if (alarming.has(record.kind)) return 'High'
+function severityFor(record: DeliveredRecord): SeverityName {
+  if (highSeverityKinds.has(record.kind)) return 'High'
   if ((record.kind === 'outcome' || record.kind === 'resolved') && record.outOfBand) return 'High'
   if ('result' in record && isUncertain(record.result)) return 'Medium'
   return record.kind === 'refusal' ? 'Low' : 'Informational'
 }
 
-function statusOf(record: DeliveredRecord) {
+function statusFields(record: DeliveredRecord) {
   if (record.kind === 'refusal') {
     return {
       status_id: 2,
@@ -115,7 +115,7 @@ function isUncertain(result: string): boolean {
 }
 
 /** What the policies decided (profile Security Control). */
-function controlOf(record: DeliveredRecord, { rule, policyRevision }: Call) {
+function securityControlFields(record: DeliveredRecord, { rule, policyRevision }: Call) {
   const isDenied = record.kind === 'refusal'
   if (!isDenied && !['intent', 'outcome', 'resolved'].includes(record.kind)) return {}
   const [action, disposition] = isDenied ? ['Denied', 'Blocked'] : ['Allowed', 'Allowed']
@@ -136,12 +136,12 @@ function controlOf(record: DeliveredRecord, { rule, policyRevision }: Call) {
   }
 }
 
-function metadataOf(record: DeliveredRecord, { origin }: RecordContext, request: string | undefined) {
+function metadataFields(record: DeliveredRecord, { origin }: RecordContext, request: string | undefined) {
   return {
     version: ocsfVersion,
     profiles: ['security_control'],
     product: { name: 'catalog-gateway', vendor_name: 'catalog-gateway', version: origin.software },
-    uid: recordId(record),
+    uid: formatRecordId(record),
     ...(request !== undefined && { correlation_uid: request }),
     original_time: record.time,
     log_name: 'audit',
@@ -151,7 +151,7 @@ function metadataOf(record: DeliveredRecord, { origin }: RecordContext, request:
 }
 
 /** Where nobody else acts, the gateway does. */
-function actorOf({ principal }: Call) {
+function actorFields({ principal }: Call) {
   if (principal === undefined) return { app_name: 'catalog-gateway' }
   const { name, credentialId, issuer } = principal
   return {
@@ -161,12 +161,12 @@ function actorOf({ principal }: Call) {
 }
 
 /** An address that was made a pseudonym is none any more. */
-function sourceOf({ client }: Call) {
+function sourceFields({ client }: Call) {
   if (client === undefined) return { svc_name: 'catalog-gateway' }
   return isIP(client) === 0 ? { uid: client } : { ip: client }
 }
 
-function apiOf(record: DeliveredRecord, { operation, request }: Call) {
+function apiFields(record: DeliveredRecord, { operation, request }: Call) {
   return {
     operation: operation ?? record.kind,
     service: { name: 'catalog' },
@@ -175,11 +175,15 @@ function apiOf(record: DeliveredRecord, { operation, request }: Call) {
   }
 }
 
-function resourcesOf(record: DeliveredRecord, context: RecordContext, operation: OperationName | undefined) {
-  const ids = subjectsOf(record, context)
+function resourceFields(
+  record: DeliveredRecord,
+  context: RecordContext,
+  operation: OperationName | undefined,
+) {
+  const ids = listSubjects(record, context)
   if (ids.length === 0) return {}
   const type = operation === undefined ? 'table' : operations[operation].object
-  const version = versionOf(record)
+  const version = getCreatedVersion(record)
   return {
     resources: ids.map((id, index) => ({
       type: index === 0 ? type : 'table',
@@ -193,7 +197,7 @@ function resourcesOf(record: DeliveredRecord, context: RecordContext, operation:
 }
 
 /** The version that the change made, where it made one version of one table. */
-function versionOf(record: DeliveredRecord): number | undefined {
+function getCreatedVersion(record: DeliveredRecord): number | undefined {
   if (record.kind === 'outcome') return record.version
   if (record.kind !== 'resolved' || record.result !== 'committed') return undefined
   const { versions = [] } = record

@@ -23,18 +23,18 @@ export interface RecordContext {
 /** Finds the context of records that are shown to it in the order of the log. */
 export interface ContextTracker {
   /** Remembers the record and answers its context; for the same record again it answers the same. */
-  contextOf(record: DeliveredRecord): RecordContext
+  track(record: DeliveredRecord): RecordContext
 }
 
 /** So many intents are remembered; as many changes would have to be under way at once to need more. */
-const maximumIntents = 10_000
+const maxIntents = 10_000
 
 /** A tracker that begins in a chain of that origin. Its memory is bounded. */
-export function trackContext(origin: RecordOrigin = { gateway: '', software: '' }): ContextTracker {
-  const intents = new LRUCache<string, StoredIntent>({ max: maximumIntents })
+export function createContextTracker(origin: RecordOrigin = { gateway: '', software: '' }): ContextTracker {
+  const intents = new LRUCache<string, StoredIntent>({ max: maxIntents })
   let current = origin
   return {
-    contextOf(record) {
+    track(record) {
       if (record.kind === 'start') current = { gateway: record.gateway, software: record.software }
       if (record.kind === 'intent') intents.set(`${record.chain}:${record.seq}`, record)
       const intent =

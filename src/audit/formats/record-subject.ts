@@ -2,7 +2,7 @@ import type { DeliveredRecord } from './delivered-record.ts'
 import type { RecordContext } from './record-context.ts'
 
 /** The ids of what a record speaks of: of the route first, then of every other table; each once. */
-export function subjectsOf(
+export function listSubjects(
   record: DeliveredRecord,
   { intent }: RecordContext,
 ): readonly (readonly string[])[] {
@@ -13,6 +13,6 @@ export function subjectsOf(
 }
 
 /** An id as one text that no other id has: its parts percent-encoded, joined by slashes. */
-export function subjectText(id: readonly string[]): string {
+export function formatSubject(id: readonly string[]): string {
   return id.map(encodeURIComponent).join('/')
 }

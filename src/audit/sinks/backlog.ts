@@ -8,9 +8,9 @@ import type { DurableEnd } from './follow-log.ts'
 /** Counts the records that a sink has not taken yet. */
 export interface Backlog {
   size(end: DurableEnd): number
-  taken(records: number): void
+  addDelivered(records: number): void
   /** Nothing is left: what was counted wrongly, as records were removed meanwhile, is forgotten. */
-  caughtUp(end: DurableEnd): void
+  reset(end: DurableEnd): void
 }
 
 /**
@@ -22,21 +22,25 @@ export async function openBacklog(
   cursor: Cursor | undefined,
   end: DurableEnd,
 ): Promise<Backlog> {
-  const older = await countOlder(folder, cursor, end)
+  const older = await countRecordsInLaterChains(folder, cursor, end)
   const current = cursor?.last?.chain === end.chain ? cursor.last.seq + 1 : 0
   // What was there when counting began, as if all of it stood in the chain that is written.
   let base = older - current
   let taken = 0
   return {
     size: (now) => Math.max(0, base + now.seq + 1 - taken),
-    taken: (records) => (taken += records),
-    caughtUp(now) {
+    addDelivered: (records) => (taken += records),
+    reset(now) {
       base = taken - now.seq - 1
     },
   }
 }
 
-async function countOlder(folder: string, cursor: Cursor | undefined, end: DurableEnd): Promise<number> {
+async function countRecordsInLaterChains(
+  folder: string,
+  cursor: Cursor | undefined,
+  end: DurableEnd,
+): Promise<number> {
   const last = cursor?.last
   const chains = await listChains(folder)
   const from = Math.max(
@@ -46,7 +50,7 @@ async function countOlder(folder: string, cursor: Cursor | undefined, end: Durab
   let count = 0
   for (const { chain, segments } of chains.slice(from + 1)) {
     const [file] = segments
-    const start = file === undefined ? undefined : await firstRecord(join(folder, file))
+    const start = file === undefined ? undefined : await readFirstRecord(join(folder, file))
     if (start?.kind !== 'start' || start.previous === undefined) continue
     const seen = start.previous.chain === last?.chain ? last.seq + 1 : 0
     count += Math.max(0, start.previous.seq + 1 - seen)
@@ -55,7 +59,7 @@ async function countOlder(folder: string, cursor: Cursor | undefined, end: Durab
   return count
 }
 
-async function firstRecord(path: string): Promise<AuditRecord | undefined> {
+async function readFirstRecord(path: string): Promise<AuditRecord | undefined> {
   for await (const { bytes, end } of readLines(path)) {
     if (end !== 'newline') return undefined
     try {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { writeWhole } from '../../identity/write-whole.ts'
+import { writeAtomically } from '../../identity/write-whole.ts'
 import { ignoreMissing } from '../system-error.ts'
 
 const cursorSchema = z.strictObject({
@@ -16,7 +16,7 @@ const cursorSchema = z.strictObject({
 export type Cursor = z.output<typeof cursorSchema>
 
 /** The file that holds the cursor of that sink, in the folder of the log. */
-export function cursorFile(folder: string, sink: string): string {
+export function getCursorPath(folder: string, sink: string): string {
   return join(folder, `sink-${sink}.json`)
 }
 
@@ -35,5 +35,5 @@ export async function readCursor(path: string): Promise<Cursor | undefined> {
 
 /** Writes a cursor whole or not at all. */
 export function writeCursor(path: string, cursor: Cursor): Promise<void> {
-  return writeWhole(path, JSON.stringify(cursor))
+  return writeAtomically(path, JSON.stringify(cursor))
 }

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { listChains } from '../segment-names.ts'
 import { ignoreMissing } from '../system-error.ts'
 import { openBacklog, type Backlog } from './backlog.ts'
-import { cursorFile, readCursor, writeCursor, type Cursor } from './cursor.ts'
-import { followLog, type DurableEnd, type LogFollower } from './follow-log.ts'
+import { getCursorPath, readCursor, writeCursor, type Cursor } from './cursor.ts'
+import { createLogFollower, type DurableEnd, type LogFollower } from './follow-log.ts'
 import type { SinkSettings } from './sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
 
@@ -13,7 +13,7 @@ export interface SinkObserver {
   /** A batch was not taken, or the log could not be read; it is tried again. */
   failed(sink: string, error: unknown): void
   /** The cursor could not be written; after a crash more is delivered twice. */
-  unsaved(sink: string, error: unknown): void
+  cursorNotSaved(sink: string, error: unknown): void
   /** The receiver refused these records for good, and says so. */
   rejected(sink: string, records: number, message: string): void
 }
@@ -29,16 +29,16 @@ export interface SinkStatus {
 }
 
 /** What a delivery is started with. */
-export interface DeliveryOptions {
+export interface SinkDeliveryOptions {
   readonly folder: string
   readonly settings: SinkSettings
   readonly sink: Sink
-  readonly observe: SinkObserver
+  readonly observer: SinkObserver
 }
 
 /** How often the cursor is written at most, and how often a sink looks without being woken. */
-const cursorMs = 1_000
-const lookMs = 1_000
+const cursorSaveIntervalMs = 1_000
+const pollMs = 1_000
 
 /**
  * Takes the records of a log to one sink, in order and at least once. The log is the queue: between two attempts
@@ -46,18 +46,18 @@ const lookMs = 1_000
  */
 export class SinkDelivery {
   readonly name: string
-  readonly #options: DeliveryOptions
+  readonly #options: SinkDeliveryOptions
   readonly #path: string
   /** What a sink that has no cursor yet begins with. */
   #oldestSegment: string | undefined
-  readonly #finish = new AbortController()
-  #durable: (() => DurableEnd) | undefined
+  readonly #closing = new AbortController()
+  #getDurableEnd: (() => DurableEnd) | undefined
   #follower: LogFollower | undefined
   #backlog: Backlog | undefined
   #cursor: Cursor | undefined
   #saved: { cursor: Cursor | undefined; at: number } = { cursor: undefined, at: 0 }
   #batchRecords: number
-  #oldest: number | undefined
+  #oldestUndeliveredMs: number | undefined
   #lastSuccess: number | undefined
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
@@ -65,10 +65,10 @@ export class SinkDelivery {
   #attempt = new AbortController()
   #isStopped = false
   /** How far the log was durable when it was last read. */
-  #seen: DurableEnd | undefined
+  #lastReadEnd: DurableEnd | undefined
 
   private constructor(
-    options: DeliveryOptions,
+    options: SinkDeliveryOptions,
     path: string,
     cursor: Cursor | undefined,
     oldestSegment: string | undefined,
@@ -83,8 +83,8 @@ export class SinkDelivery {
   }
 
   /** Reads how far the sink has come. Rejects when the cursor file cannot be read. */
-  static async open(options: DeliveryOptions): Promise<SinkDelivery> {
-    const path = cursorFile(options.folder, options.settings.name)
+  static async open(options: SinkDeliveryOptions): Promise<SinkDelivery> {
+    const path = getCursorPath(options.folder, options.settings.name)
     const oldest = (await listChains(options.folder).catch(ignoreMissing))?.[0]?.segments[0]
     return new SinkDelivery(options, path, await readCursor(path), oldest)
   }
@@ -97,14 +97,18 @@ export class SinkDelivery {
   }
 
   status(): SinkStatus {
-    const lagRecords = this.#durable === undefined ? 0 : (this.#backlog?.size(this.#durable()) ?? 0)
-    const lagSeconds = lagRecords === 0 || this.#oldest === undefined ? 0 : (Date.now() - this.#oldest) / 1000
+    const lagRecords =
+      this.#getDurableEnd === undefined ? 0 : (this.#backlog?.size(this.#getDurableEnd()) ?? 0)
+    const lagSeconds =
+      lagRecords === 0 || this.#oldestUndeliveredMs === undefined
+        ? 0
+        : (Date.now() - this.#oldestUndeliveredMs) / 1000
     return { lagRecords, lagSeconds: Math.max(0, lagSeconds), lastSuccess: this.#lastSuccess }
   }
 
   /** Begins to deliver; the log says how far it is durable. */
   start(durable: () => DurableEnd): void {
-    this.#durable = durable
+    this.#getDurableEnd = durable
     // A folder that was empty has now the one segment that is written.
     this.#oldestSegment ??= durable().file
     this.#running ??= this.#run(durable)
@@ -117,7 +121,7 @@ export class SinkDelivery {
 
   /** Delivers what is left, while that goes well and for so many milliseconds at most; the rest stays in the log. */
   async close(graceMs: number): Promise<void> {
-    this.#finish.abort()
+    this.#closing.abort()
     this.#wake?.()
     const timer = setTimeout(() => {
       this.#isStopped = true
@@ -134,19 +138,19 @@ export class SinkDelivery {
     let pauseMs = retry.minBackoffMs
     while (!this.#isStopped) {
       // Whatever comes before the log is closed is there when this is asked, and so is read.
-      const isLast = this.#finish.signal.aborted
+      const isLast = this.#closing.signal.aborted
       try {
         if (await this.#deliverNext(durable)) pauseMs = retry.minBackoffMs
         else if (isLast) return
-        else if (await this.#newRecords(durable)) await this.#idle(batch.maxWaitMs)
+        else if (await this.#waitForRecords(durable)) await this.#pause(batch.maxWaitMs)
       } catch (error) {
         if (this.#isStopped) return
-        this.#options.observe.failed(this.name, error)
-        if (this.#finish.signal.aborted) return
+        this.#options.observer.failed(this.name, error)
+        if (this.#closing.signal.aborted) return
         // A batch that is too large for the receiver, or too slow to take, may pass in smaller ones.
         this.#batchRecords = Math.max(1, Math.floor(this.#batchRecords / 2))
         // Replicas that lost the same receiver do not all come back at the same moment.
-        await this.#idle(pauseMs * (0.5 + Math.random() / 2))
+        await this.#pause(pauseMs * (0.5 + Math.random() / 2))
         pauseMs = Math.min(pauseMs * 2, retry.maxBackoffMs)
       }
     }
@@ -154,28 +158,28 @@ export class SinkDelivery {
 
   /** Delivers one batch; answers false where there is nothing to deliver. */
   async #deliverNext(durable: () => DurableEnd): Promise<boolean> {
-    const { folder, settings, observe } = this.#options
-    this.#follower ??= await followLog(folder, settings.format, durable, this.#cursor)
+    const { folder, settings, observer } = this.#options
+    this.#follower ??= await createLogFollower(folder, settings.format, durable, this.#cursor)
     this.#backlog ??= await openBacklog(folder, this.#cursor, durable())
-    this.#seen = durable()
+    this.#lastReadEnd = durable()
     const bounds = { records: this.#batchRecords, bytes: settings.batch.maxBytes }
     const { deliveries, cursor } = await this.#follower.read(this.#cursor, bounds)
     const [first] = deliveries
     if (first === undefined) {
       this.#cursor = cursor
-      this.#backlog.caughtUp(this.#seen)
+      this.#backlog.reset(this.#lastReadEnd)
       await this.#save()
       return false
     }
-    this.#oldest = Date.parse(first.record.time)
+    this.#oldestUndeliveredMs = Date.parse(first.record.time)
     await this.#attemptDelivery(deliveries)
-    this.#oldest = undefined
+    this.#oldestUndeliveredMs = undefined
     this.#cursor = cursor
-    this.#backlog.taken(deliveries.length)
+    this.#backlog.addDelivered(deliveries.length)
     this.#lastSuccess = Date.now()
     this.#batchRecords = Math.min(this.#batchRecords * 2, settings.batch.maxRecords)
-    observe.delivered(this.name, deliveries.length)
-    if (performance.now() - this.#saved.at >= cursorMs) await this.#save()
+    observer.delivered(this.name, deliveries.length)
+    if (performance.now() - this.#saved.at >= cursorSaveIntervalMs) await this.#save()
     return true
   }
 
@@ -192,27 +196,27 @@ export class SinkDelivery {
   }
 
   /** Waits for new records, or a while; answers whether there are any. */
-  async #newRecords(durable: () => DurableEnd): Promise<boolean> {
+  async #waitForRecords(durable: () => DurableEnd): Promise<boolean> {
     const isNew = (): boolean => {
       const { file, length } = durable()
-      return file !== this.#seen?.file || length > this.#seen.length
+      return file !== this.#lastReadEnd?.file || length > this.#lastReadEnd.length
     }
     if (isNew()) return true
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, lookMs)
+      const timer = setTimeout(resolve, pollMs)
       this.#wake = () => {
         clearTimeout(timer)
         resolve()
       }
-      if (this.#finish.signal.aborted) this.#wake()
+      if (this.#closing.signal.aborted) this.#wake()
     })
     this.#wake = undefined
     return isNew()
   }
 
   /** Ends early when the delivery is to be closed. */
-  async #idle(ms: number): Promise<void> {
-    await pause(ms, undefined, { signal: this.#finish.signal }).catch(() => undefined)
+  async #pause(ms: number): Promise<void> {
+    await pause(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined)
   }
 
   async #save(): Promise<void> {
@@ -222,7 +226,7 @@ export class SinkDelivery {
       await writeCursor(this.#path, cursor)
       this.#saved = { cursor, at: performance.now() }
     } catch (error) {
-      this.#options.observe.unsaved(this.name, error)
+      this.#options.observer.cursorNotSaved(this.name, error)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { openPoster } from './post.ts'
+import { createHttpPoster } from './post.ts'
 import type { HttpSettings } from './sink-settings.ts'
 import type { Sink } from './sink.ts'
 
@@ -6,8 +6,8 @@ import type { Sink } from './sink.ts'
  * Posts batches over HTTP: JSON lines, or a batch of CloudEvents (HTTP protocol binding 3.3). Any 2xx says that the
  * receiver has taken all of them; redirects are not followed.
  */
-export async function httpSink(settings: HttpSettings): Promise<Sink> {
-  const poster = await openPoster(settings)
+export async function createHttpSink(settings: HttpSettings): Promise<Sink> {
+  const poster = await createHttpPoster(settings)
   const isBatch = settings.format === 'cloudevents'
   const contentType = isBatch ? 'application/cloudevents-batch+json' : 'application/x-ndjson'
   return {

@@ -3,7 +3,7 @@ import type { KafkaConfig, Producer, SASLOptions } from 'kafkajs'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { KafkaSettings } from './sink-settings.ts'
 import type { Delivery, Sink } from './sink.ts'
-import { untilAborted } from './until-aborted.ts'
+import { rejectOnAbort } from './until-aborted.ts'
 
 /** All replicas that are in sync have the records before they count as taken. */
 const allReplicas = -1
@@ -16,10 +16,10 @@ const allReplicas = -1
  * The client is kafkajs: it has no native parts, no dependencies, and speaks to old and new brokers on every
  * supported Node. It is loaded only where a sink needs it.
  */
-export async function kafkaSink(settings: KafkaSettings): Promise<Sink> {
+export async function createKafkaSink(settings: KafkaSettings): Promise<Sink> {
   const { topic, timeoutMs } = settings
   // A file that is missing is found at start rather than at the first batch.
-  await configFor(settings)
+  await createKafkaConfig(settings)
   let producer: Producer | undefined
   const drop = async (): Promise<void> => {
     const old = producer
@@ -30,9 +30,9 @@ export async function kafkaSink(settings: KafkaSettings): Promise<Sink> {
   return {
     async deliver(batch, signal) {
       try {
-        producer ??= await untilAborted(connect(settings), signal)
-        const messages = batch.map(messageOf)
-        await untilAborted(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
+        producer ??= await rejectOnAbort(connect(settings), signal)
+        const messages = batch.map(createMessage)
+        await rejectOnAbort(producer.send({ topic, acks: allReplicas, timeout: timeoutMs, messages }), signal)
       } catch (error) {
         // A client that lost its broker is not sure to find back to it: the next attempt begins with a new one.
         await drop()
@@ -45,7 +45,7 @@ export async function kafkaSink(settings: KafkaSettings): Promise<Sink> {
 
 /** Connects with what the files hold now: a password that was changed is found by the attempt after the failed one. */
 async function connect(settings: KafkaSettings): Promise<Producer> {
-  const [{ default: kafkajs }, config] = await Promise.all([import('kafkajs'), configFor(settings)])
+  const [{ default: kafkajs }, config] = await Promise.all([import('kafkajs'), createKafkaConfig(settings)])
   const producer = new kafkajs.Kafka(config).producer({
     allowAutoTopicCreation: false,
     maxInFlightRequests: 1,
@@ -59,11 +59,11 @@ async function connect(settings: KafkaSettings): Promise<Producer> {
   return producer
 }
 
-function messageOf({ id, key, text }: Delivery) {
+function createMessage({ id, key, text }: Delivery) {
   return { key, value: text, headers: { id } }
 }
 
-async function configFor({ brokers, tls, sasl, timeoutMs }: KafkaSettings): Promise<KafkaConfig> {
+async function createKafkaConfig({ brokers, tls, sasl, timeoutMs }: KafkaSettings): Promise<KafkaConfig> {
   return {
     clientId: 'catalog-gateway',
     brokers,
@@ -76,11 +76,11 @@ async function configFor({ brokers, tls, sasl, timeoutMs }: KafkaSettings): Prom
     // Failures are reported by whoever calls.
     logCreator: () => () => undefined,
     ...(tls && { ssl: { ...(await readTlsFiles(tls, 'of an audit sink')) } }),
-    ...(sasl && { sasl: await loginFor(sasl) }),
+    ...(sasl && { sasl: await readSaslOptions(sasl) }),
   }
 }
 
-async function loginFor(login: NonNullable<KafkaSettings['sasl']>): Promise<SASLOptions> {
+async function readSaslOptions(login: NonNullable<KafkaSettings['sasl']>): Promise<SASLOptions> {
   const { mechanism, username, passwordFile } = login
   return { mechanism, username, password: (await readFile(passwordFile, 'utf8')).trim() }
 }

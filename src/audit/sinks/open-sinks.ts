@@ -1,11 +1,11 @@
 import { SinkDelivery, type SinkObserver, type SinkStatus } from './deliver.ts'
-import { oldestOf, type DurableEnd } from './follow-log.ts'
-import { httpSink } from './http-sink.ts'
-import { kafkaSink } from './kafka-sink.ts'
-import { otlpSink, type OtlpResource } from './otlp-sink.ts'
+import { findOldestSegment, type DurableEnd } from './follow-log.ts'
+import { createHttpSink } from './http-sink.ts'
+import { createKafkaSink } from './kafka-sink.ts'
+import { createOtlpSink, type OtlpResource } from './otlp-sink.ts'
 import type { SinkSettings } from './sink-settings.ts'
 import type { Sink } from './sink.ts'
-import { stdoutSink } from './stdout-sink.ts'
+import { createStdoutSink } from './stdout-sink.ts'
 
 /** What the sinks of a log are opened with. */
 export interface SinksOptions {
@@ -13,7 +13,7 @@ export interface SinksOptions {
   readonly folder: string
   readonly settings: readonly SinkSettings[]
   readonly resource: OtlpResource
-  readonly observe: SinkObserver
+  readonly observer: SinkObserver
 }
 
 /** The sinks of one log. */
@@ -23,7 +23,7 @@ export interface Sinks {
   /** New records are durable. */
   wake(): void
   /** The oldest segment that a sink still has to read: retention keeps it and all newer ones. Undefined for none. */
-  readonly oldestNeeded: () => string | undefined
+  readonly oldestNeededSegment: () => string | undefined
   status(): readonly { readonly sink: string; readonly status: SinkStatus }[]
   /** Delivers what is left, as far as that goes well and soon. */
   close(): Promise<void>
@@ -33,17 +33,18 @@ export interface Sinks {
 const graceMs = 5_000
 
 /** Opens the sinks, and reads how far each has come. Throws when a file of the settings cannot be read. */
-export async function openSinks({ folder, settings, resource, observe }: SinksOptions): Promise<Sinks> {
+export async function openSinks({ folder, settings, resource, observer }: SinksOptions): Promise<Sinks> {
   const deliveries = await Promise.all(
     settings.map(async (each) => {
-      const sink = await openSink(each, resource, observe)
-      return SinkDelivery.open({ folder, settings: each, sink, observe })
+      const sink = await openSink(each, resource, observer)
+      return SinkDelivery.open({ folder, settings: each, sink, observer })
     }),
   )
   return {
     start: (durable) => deliveries.forEach((delivery) => delivery.start(durable)),
     wake: () => deliveries.forEach((delivery) => delivery.wake()),
-    oldestNeeded: () => oldestOf(deliveries.flatMap(({ neededSegment }) => neededSegment ?? [])),
+    oldestNeededSegment: () =>
+      findOldestSegment(deliveries.flatMap(({ neededSegment }) => neededSegment ?? [])),
     status: () => deliveries.map((delivery) => ({ sink: delivery.name, status: delivery.status() })),
     close: async () => void (await Promise.all(deliveries.map((delivery) => delivery.close(graceMs)))),
   }
@@ -54,8 +55,10 @@ function openSink(
   resource: OtlpResource,
   observe: SinkObserver,
 ): Promise<Sink> | Sink {
-  if (settings.type === 'stdout') return stdoutSink()
-  if (settings.type === 'http') return httpSink(settings)
-  if (settings.type === 'kafka') return kafkaSink(settings)
-  return otlpSink(settings, resource, (records, message) => observe.rejected(settings.name, records, message))
+  if (settings.type === 'stdout') return createStdoutSink()
+  if (settings.type === 'http') return createHttpSink(settings)
+  if (settings.type === 'kafka') return createKafkaSink(settings)
+  return createOtlpSink(settings, resource, (records, message) =>
+    observe.rejected(settings.name, records, message),
+  )
 }

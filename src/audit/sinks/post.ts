@@ -4,24 +4,24 @@ import { readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { HttpSettings, OtlpSettings } from './sink-settings.ts'
 
 /** The receiver did not take a batch. */
-class NotTaken extends Error {}
+class BatchRejected extends Error {}
 
 /** Posts bodies to one receiver, one at a time over one connection. */
-export interface Poster {
+export interface HttpPoster {
   /** Resolves with the body of a 2xx, cut at 64 KiB. Rejects with anything else: NotTaken names the status. */
   post(contentType: string, body: string, signal: AbortSignal): Promise<string>
   close(): Promise<void>
 }
 
-const maximumAnswer = 65_536
+const maxResponseBytes = 65_536
 
 /** Reads the files of the settings, and throws what reading throws; nothing is sent yet. */
-export async function openPoster(settings: HttpSettings | OtlpSettings): Promise<Poster> {
+export async function createHttpPoster(settings: HttpSettings | OtlpSettings): Promise<HttpPoster> {
   const { url, timeoutMs } = settings
   const { origin, pathname, search } = new URL(url)
   const tls = await readTlsFiles(settings, 'of an audit sink')
   // A file that is missing is found at start rather than at the first batch.
-  await headersOf(settings)
+  await readHeaders(settings)
   const agent = new Agent({
     connections: 1,
     pipelining: 1,
@@ -31,17 +31,17 @@ export async function openPoster(settings: HttpSettings | OtlpSettings): Promise
   })
   return {
     async post(contentType, body, signal) {
-      const answer = await agent.request({
+      const response = await agent.request({
         origin,
         path: pathname + search,
         method: 'POST',
-        headers: { 'content-type': contentType, ...(await headersOf(settings)) },
+        headers: { 'content-type': contentType, ...(await readHeaders(settings)) },
         body,
         signal,
       })
-      const text = await beginningOf(answer.body)
-      if (answer.statusCode < 200 || answer.statusCode > 299) {
-        throw new NotTaken(`the receiver returned status ${answer.statusCode}`)
+      const text = await readTruncated(response.body)
+      if (response.statusCode < 200 || response.statusCode > 299) {
+        throw new BatchRejected(`the receiver returned status ${response.statusCode}`)
       }
       return text
     },
@@ -50,7 +50,7 @@ export async function openPoster(settings: HttpSettings | OtlpSettings): Promise
 }
 
 /** The headers that the settings name, those in files as they are now. */
-async function headersOf({
+async function readHeaders({
   credential,
   headers,
 }: HttpSettings | OtlpSettings): Promise<Record<string, string>> {
@@ -64,13 +64,13 @@ async function headersOf({
 }
 
 /** Reads a body up to the limit; what is behind it is not waited for. */
-async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
-  const pieces: Buffer[] = []
+async function readTruncated(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
   let length = 0
-  for await (const piece of body) {
-    pieces.push(piece)
-    length += piece.length
-    if (length >= maximumAnswer) break
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length >= maxResponseBytes) break
   }
-  return Buffer.concat(pieces).toString('utf8', 0, maximumAnswer)
+  return Buffer.concat(chunks).toString('utf8', 0, maxResponseBytes)
 }

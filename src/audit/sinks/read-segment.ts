@@ -22,7 +22,7 @@ export async function readSegmentLines(
       const length = Math.min(wanted, to - from, (await handle.stat()).size - from)
       if (length <= 0) return []
       const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, from)
-      const lines = linesIn(buffer.subarray(0, bytesRead), from)
+      const lines = splitLines(buffer.subarray(0, bytesRead), from)
       if (lines.length > 0 || length < wanted) return lines
     }
   } finally {
@@ -30,7 +30,7 @@ export async function readSegmentLines(
   }
 }
 
-function linesIn(bytes: Buffer, offset: number): SegmentLine[] {
+function splitLines(bytes: Buffer, offset: number): SegmentLine[] {
   const lines: SegmentLine[] = []
   let begin = 0
   for (let newline = bytes.indexOf(10); newline !== -1; newline = bytes.indexOf(10, begin)) {

@@ -6,7 +6,7 @@ import { absoluteTlsFiles, namesTlsFiles, tlsFiles } from '../../lib/tls/tls-fil
 const milliseconds = z.int().positive().max(2_147_483_647)
 const path = z.string().min(1)
 
-const common = {
+const commonFields = {
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
@@ -49,9 +49,9 @@ const common = {
     .describe('Exponential back-off after a failed delivery.'),
 }
 
-const kind = 'Type of the sink.'
+const typeDescription = 'Type of the sink.'
 
-const ownHeaders: ReadonlySet<string> = new Set([
+const reservedHeaders: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'content-type',
@@ -59,7 +59,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ])
 
-const receiver = {
+const receiverFields = {
   url: receiverUrl.describe('URL that batches are sent to.'),
   ...tlsFiles,
   credential: receiverCredential.optional(),
@@ -70,7 +70,7 @@ const receiver = {
           name: z
             .string()
             .regex(/^[a-z][a-z0-9-]*$/)
-            .refine((name) => !ownHeaders.has(name), 'expected a header that the gateway does not set')
+            .refine((name) => !reservedHeaders.has(name), 'expected a header that the gateway does not set')
             .describe('Header name in lower case.'),
           value: z
             .string()
@@ -88,23 +88,23 @@ const receiver = {
     .describe('Additional headers, such as a tenant.'),
 }
 
-type ReceiverSettings = z.output<z.ZodObject<typeof receiver>>
+type ReceiverSettings = z.output<z.ZodObject<typeof receiverFields>>
 
-const stdoutSchema = z.strictObject({ ...common, type: z.literal('stdout').describe(kind) })
+const stdoutSchema = z.strictObject({ ...commonFields, type: z.literal('stdout').describe(typeDescription) })
 
 const httpSchema = z
-  .strictObject({ ...common, type: z.literal('http').describe(kind), ...receiver })
-  .refine(isTlsWhereTold, 'expected an https URL, because TLS files are set')
-  .refine(hasEachHeaderOnce, 'expected each header once')
+  .strictObject({ ...commonFields, type: z.literal('http').describe(typeDescription), ...receiverFields })
+  .refine(hasHttpsIfTlsFiles, 'expected an https URL, because TLS files are set')
+  .refine(hasUniqueHeaders, 'expected each header once')
 
 const otlpSchema = z
-  .strictObject({ ...common, type: z.literal('otlp').describe(kind), ...receiver })
-  .refine(isTlsWhereTold, 'expected an https URL, because TLS files are set')
-  .refine(hasEachHeaderOnce, 'expected each header once')
+  .strictObject({ ...commonFields, type: z.literal('otlp').describe(typeDescription), ...receiverFields })
+  .refine(hasHttpsIfTlsFiles, 'expected an https URL, because TLS files are set')
+  .refine(hasUniqueHeaders, 'expected each header once')
 
 const kafkaSchema = z.strictObject({
-  ...common,
-  type: z.literal('kafka').describe(kind),
+  ...commonFields,
+  type: z.literal('kafka').describe(typeDescription),
   brokers: z
     .array(z.string().regex(/^[^\s/]+:\d{1,5}$/, 'expected host:port'))
     .min(1)
@@ -144,10 +144,7 @@ export type OtlpSettings = z.output<typeof otlpSchema>
 export type KafkaSettings = z.output<typeof kafkaSchema>
 
 /** The same settings with every path absolute. */
-export function withAbsoluteSinkPaths(
-  settings: SinkSettings,
-  absolute: (path: string) => string,
-): SinkSettings {
+export function resolveSinkPaths(settings: SinkSettings, absolute: (path: string) => string): SinkSettings {
   if (settings.type === 'stdout') return settings
   if (settings.type === 'kafka') {
     const { tls, sasl } = settings
@@ -168,11 +165,11 @@ export function withAbsoluteSinkPaths(
   }
 }
 
-function isTlsWhereTold(settings: ReceiverSettings): boolean {
+function hasHttpsIfTlsFiles(settings: ReceiverSettings): boolean {
   return !namesTlsFiles(settings) || settings.url.startsWith('https:')
 }
 
-function hasEachHeaderOnce({ credential, headers }: ReceiverSettings): boolean {
+function hasUniqueHeaders({ credential, headers }: ReceiverSettings): boolean {
   const names = [...(credential ? [credential.header] : []), ...headers.map(({ name }) => name)]
   return new Set(names).size === names.length
 }

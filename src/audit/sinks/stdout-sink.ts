@@ -1,10 +1,10 @@
 import cluster from 'node:cluster'
 import { write } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { firstLines } from '../../telemetry/first-lines.ts'
-import { isCode } from '../system-error.ts'
+import { takeAtomicLines } from '../../telemetry/first-lines.ts'
+import { hasErrorCode } from '../system-error.ts'
 import type { Sink } from './sink.ts'
-import { untilAborted } from './until-aborted.ts'
+import { rejectOnAbort } from './until-aborted.ts'
 
 const stdout = 1
 
@@ -12,16 +12,16 @@ const stdout = 1
  * Writes the records as lines on standard output. Whoever reads it takes them: a line that is in the pipe counts as
  * taken. The stream of Node is passed by, as it would stop the whole process while a pipe is full.
  */
-export function stdoutSink(): Sink {
+export function createStdoutSink(): Sink {
   let busy = Promise.resolve()
   return {
     async deliver(batch, signal) {
       // A write that a full pipe holds up cannot be called back: nothing is put behind it until it is through.
-      await untilAborted(busy, signal)
+      await rejectOnAbort(busy, signal)
       const bytes = Buffer.from(batch.map(({ text }) => `${text}\n`).join(''))
       const writing = writeAll(bytes, signal)
       busy = writing.catch(() => undefined)
-      await untilAborted(writing, signal)
+      await rejectOnAbort(writing, signal)
     },
     close: async () => undefined,
   }
@@ -31,9 +31,9 @@ async function writeAll(bytes: Buffer, signal: AbortSignal): Promise<void> {
   for (let written = 0; written < bytes.length;) {
     try {
       const rest = bytes.subarray(written)
-      written += await writeSome(cluster.isWorker ? firstLines(rest) : rest)
+      written += await writeSome(cluster.isWorker ? takeAtomicLines(rest) : rest)
     } catch (error) {
-      if (!isCode(error, 'EAGAIN')) throw error
+      if (!hasErrorCode(error, 'EAGAIN')) throw error
       // What was begun is ended, so that no line is cut in two by the next.
       await pause(signal.aborted ? 1_000 : 20, undefined, { ref: false })
     }

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
-import { showIdentifier } from '../../interface/not-found.ts'
+import { formatIdentifierForMessage } from '../../interface/not-found.ts'
 import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
 import type { NamingScheme, StagedManifest } from '../engine/engine.ts'
 import type { TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { branchOf } from './branches.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
-import { findReplayed, requireNext, stagingOf } from './create-table-version.ts'
-import { keptPathOf } from './kept-manifests.ts'
+import { normalizeBranch } from './branches.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
+import { findReplayedVersion, requireNextVersion, toStagingRequest } from './create-table-version.ts'
+import { retainedManifestPath } from './kept-manifests.ts'
 import { requireSameTable } from './lookup.ts'
-import { recordStaged } from './record-staged.ts'
+import { recordStagedVersion } from './record-staged.ts'
 import { toTableVersion, type TableVersion } from './table-versions.ts'
 
 /** A version that a batch is to create. */
@@ -23,12 +23,12 @@ export interface BatchedVersion {
 
 /** Answers the first success of a batch that is sent once more; undefined unless every version was committed. */
 export async function findReplayedVersions(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   versions: readonly BatchedVersion[],
 ): Promise<readonly TableVersion[] | undefined> {
   const replayed: TableVersion[] = []
   for (const { table, request } of versions) {
-    const found = await findReplayed(catalog, table, request)
+    const found = await findReplayedVersion(catalog, table, request)
     if (found === undefined) return undefined
     replayed.push(found)
   }
@@ -39,16 +39,16 @@ export async function findReplayedVersions(
  * Looks at the staging manifests of the versions; those of one branch must follow the newest one and each other, in
  * any order. Throws ConcurrentModification (409) or InvalidInput (400). The caller holds the locks of the tables.
  */
-export async function inspectVersions(
-  catalog: CatalogParts,
+export async function inspectStagedVersions(
+  catalog: CatalogContext,
   versions: readonly BatchedVersion[],
 ): Promise<ReadonlyMap<BatchedVersion, StagedManifest>> {
   const staged = new Map<BatchedVersion, StagedManifest>()
   for (const ofBranch of groupByBranch(versions)) {
     let before = await requireConsecutive(catalog, ofBranch)
     for (const version of ofBranch) {
-      const location = locationOf(catalog, version.table)
-      const found = await catalog.manifests.inspectStaging(location, stagingOf(version.request))
+      const location = tableLocation(catalog, version.table)
+      const found = await catalog.manifestStore.inspectStaging(location, toStagingRequest(version.request))
       before ??= found.namingScheme
       if (found.namingScheme !== before) {
         throw invalidInput(`expected a manifest name of scheme ${before}, like the previous ones`)
@@ -60,28 +60,31 @@ export async function inspectVersions(
 }
 
 /** Puts the manifest of a version aside. Answers what records the version in a transaction, and its answer. */
-export async function keepVersion(
-  catalog: CatalogParts,
+export async function retainVersion(
+  catalog: CatalogContext,
   { id, table, request }: BatchedVersion,
   staged: StagedManifest,
 ) {
-  const keptName = randomUUID()
-  const stored = await catalog.manifests.keep(staged, keptPathOf(catalog, table, keptName))
+  const retainedName = randomUUID()
+  const stored = await catalog.manifestStore.retain(
+    staged,
+    retainedManifestPath(catalog, table, retainedName),
+  )
   return async (database: CatalogDatabase): Promise<TableVersion> => {
     const { objectId } = await requireSameTable(database, id, table.objectId)
-    await recordStaged(database, objectId, request, staged, keptName)
+    await recordStagedVersion(database, objectId, request, staged, retainedName)
     return toTableVersion(stored, request.metadata)
   }
 }
 
 /** A version that was committed, as it is in storage; undefined while that cannot be told. */
-export async function describePublished(
-  catalog: CatalogParts,
+export async function describePublishedVersion(
+  catalog: CatalogContext,
   { table, request }: BatchedVersion,
 ): Promise<TableVersion | undefined> {
   const { version, branch, metadata } = request
   try {
-    const stored = await catalog.manifests.describe(locationOf(catalog, table), version, branch)
+    const stored = await catalog.manifestStore.describe(tableLocation(catalog, table), version, branch)
     return stored && toTableVersion(stored, metadata)
   } catch (error) {
     catalog.log.warn({ err: error, table: table.objectId }, 'committed version cannot be described')
@@ -93,7 +96,7 @@ export async function describePublished(
 function groupByBranch(versions: readonly BatchedVersion[]): Iterable<readonly BatchedVersion[]> {
   const groups = new Map<string, BatchedVersion[]>()
   for (const version of versions) {
-    const key = `${version.table.objectId}/${branchOf(version.request.branch)}`
+    const key = `${version.table.objectId}/${normalizeBranch(version.request.branch)}`
     const group = groups.get(key) ?? []
     group.push(version)
     groups.set(key, group)
@@ -105,7 +108,7 @@ function groupByBranch(versions: readonly BatchedVersion[]): Iterable<readonly B
 
 /** Answers the naming scheme of the newest version that is there. */
 async function requireConsecutive(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   versions: readonly BatchedVersion[],
 ): Promise<NamingScheme | undefined> {
   let before: number | undefined
@@ -113,14 +116,14 @@ async function requireConsecutive(
   for (const { id, table, request } of versions) {
     const { version } = request
     if (before === undefined) {
-      const newest = await requireNext(catalog, id, table, branchOf(request.branch), version)
+      const newest = await requireNextVersion(catalog, id, table, normalizeBranch(request.branch), version)
       scheme = newest?.namingScheme
     } else if (version === before) {
-      throw invalidInput(`duplicate version ${version} of ${showIdentifier(id)} in the batch`)
+      throw invalidInput(`duplicate version ${version} of ${formatIdentifierForMessage(id)} in the batch`)
     } else if (version !== before + 1) {
-      throw new InterfaceError(
+      throw new CatalogError(
         'ConcurrentModification',
-        `cannot create version ${version} of ${showIdentifier(id)}; the next version is ${before + 1}`,
+        `cannot create version ${version} of ${formatIdentifierForMessage(id)}; the next version is ${before + 1}`,
       )
     }
     before = version

@@ -1,18 +1,18 @@
 import type { Logger } from 'pino'
 import type { Engine, ManifestStore } from '../engine/engine.ts'
-import type { ClientOptions } from '../storage/open-storage.ts'
+import type { GetClientOptions } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
 import type { Lock } from './lock.ts'
 
 /** What the operations of the catalog work with. */
-export interface CatalogParts {
+export interface CatalogContext {
   readonly database: CatalogDatabase
   readonly engine: Engine
-  readonly manifests: ManifestStore
+  readonly manifestStore: ManifestStore
   readonly storage: Storage
-  readonly clientOptions: ClientOptions
+  readonly getClientOptions: GetClientOptions
   /** What the names of all that the catalog keeps in its storage begin with. */
   readonly root: string
   /** By path: who creates a table takes the lock of its name. No lock is taken within a transaction. */
@@ -30,6 +30,6 @@ export interface CatalogParts {
 }
 
 /** The folder of the data of a table, named whole. */
-export function locationOf(catalog: CatalogParts, table: Pick<TableEntry, 'location'>): string {
+export function tableLocation(catalog: CatalogContext, table: Pick<TableEntry, 'location'>): string {
   return `${catalog.root}/${table.location}`
 }

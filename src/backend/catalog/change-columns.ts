@@ -1,8 +1,8 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
-import { show, type Identifier } from '../../interface/identifiers.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
+import { quoteForMessage, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TablePoint } from '../engine/engine.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { requirePoint } from './table-point.ts'
 
 /**
@@ -10,15 +10,16 @@ import { requirePoint } from './table-point.ts'
  * are Unsupported (406).
  */
 export async function addColumns(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { branch, new_columns: added }: RequestOf<'AlterTableAddColumns'>,
 ): Promise<ResponseOf<'AlterTableAddColumns'>> {
   for (const { name, computed, virtual_column: virtual } of added) {
-    refuseElsewhere(name, { computed, virtual_column: virtual })
+    rejectUnsupportedMembers(name, { computed, virtual_column: virtual })
   }
   const columns = added.map(({ name, expression }) => {
-    if (expression === undefined) throw invalidInput(`the new column ${show(name)} has no expression`)
+    if (expression === undefined)
+      throw invalidInput(`the new column ${quoteForMessage(name)} has no expression`)
     return { name, expression }
   })
   const version = await changeColumns(catalog, id, branch, (point) =>
@@ -29,12 +30,12 @@ export async function addColumns(
 
 /** Renames columns, and changes their types and whether they may hold nulls. Virtual columns are Unsupported. */
 export async function alterColumns(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { branch, alterations }: RequestOf<'AlterTableAlterColumns'>,
 ): Promise<ResponseOf<'AlterTableAlterColumns'>> {
   for (const { path, virtual_column: virtual } of alterations) {
-    refuseElsewhere(path, { virtual_column: virtual })
+    rejectUnsupportedMembers(path, { virtual_column: virtual })
   }
   const version = await changeColumns(catalog, id, branch, (point) =>
     catalog.engine.columns.alter(point, alterations),
@@ -44,7 +45,7 @@ export async function alterColumns(
 
 /** Drops columns; their values stay in the versions before. */
 export async function dropColumns(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { branch, columns }: RequestOf<'AlterTableDropColumns'>,
 ): Promise<ResponseOf<'AlterTableDropColumns'>> {
@@ -56,7 +57,7 @@ export async function dropColumns(
 
 /** Changes the metadata of fields, and answers what each of them has then. */
 export async function updateFieldMetadata(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { branch, updates }: RequestOf<'UpdateFieldMetadata'>,
 ): Promise<ResponseOf<'UpdateFieldMetadata'>> {
@@ -67,21 +68,21 @@ export async function updateFieldMetadata(
 
 /** Two changes of the schema at once conflict, so that each is made alone. */
 async function changeColumns<Result>(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   branch: string | undefined,
   change: (point: TablePoint) => Promise<Result>,
 ): Promise<Result> {
   const { table, point } = await requirePoint(catalog, id, { branch })
-  return await catalog.dataLock.run(table.objectId, () => change(point))
+  return await catalog.dataLock.runExclusive(table.objectId, () => change(point))
 }
 
-function refuseElsewhere(column: string, members: Readonly<Record<string, unknown>>): void {
+function rejectUnsupportedMembers(column: string, members: Readonly<Record<string, unknown>>): void {
   for (const [member, value] of Object.entries(members)) {
     if (value === undefined) continue
-    throw new InterfaceError(
+    throw new CatalogError(
       'Unsupported',
-      `${member} of the column ${show(column)} is not supported; this catalog adds columns by expression only`,
+      `${member} of the column ${quoteForMessage(column)} is not supported; this catalog adds columns by expression only`,
     )
   }
 }

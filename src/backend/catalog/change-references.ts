@@ -1,7 +1,7 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { TableEntry } from '../store/objects.ts'
-import type { CatalogParts } from './catalog-parts.ts'
-import { settleVersions } from './settle-versions.ts'
+import type { CatalogContext } from './catalog-parts.ts'
+import { reconcileVersions } from './settle-versions.ts'
 import { requireTableWithData } from './table-data.ts'
 
 /**
@@ -9,7 +9,7 @@ import { requireTableWithData } from './table-data.ts'
  * while it gets a tag. Throws TableNotFound (404), of a table without data, too.
  */
 export async function changeReferences<Result>(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
@@ -19,21 +19,21 @@ export async function changeReferences<Result>(
 
 /** Runs a change as `changeReferences` does, and while nobody writes rows: for one that deletes some. */
 export async function changeReferencesAndRows<Result>(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
   const table = await requireTableWithData(catalog, id)
-  return await catalog.dataLock.run(table.objectId, () => changeAlone(catalog, table, change))
+  return await catalog.dataLock.runExclusive(table.objectId, () => changeAlone(catalog, table, change))
 }
 
 async function changeAlone<Result>(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   table: TableEntry,
   change: (table: TableEntry) => Promise<Result>,
 ): Promise<Result> {
-  return await catalog.commitLock.run(table.objectId, async () => {
-    await settleVersions(catalog, table)
+  return await catalog.commitLock.runExclusive(table.objectId, async () => {
+    await reconcileVersions(catalog, table)
     return await change(table)
   })
 }

@@ -1,27 +1,21 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
-import { showIdentifier } from '../../interface/not-found.ts'
+import { formatIdentifierForMessage } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import {
-  findObject,
-  identifierOf,
-  setProperties,
-  type Properties,
-  type TableEntry,
-} from '../store/objects.ts'
-import { branchNotFound, branchOf, mainBranch } from './branches.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import { findObject, fromPath, setProperties, type Properties, type TableEntry } from '../store/objects.ts'
+import { branchNotFoundError, normalizeBranch, mainBranch } from './branches.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { requireTable } from './lookup.ts'
 import { createByInsert } from './rows.ts'
 import { findData, hasData } from './table-data.ts'
-import { pointOf, requirePoint } from './table-point.ts'
+import { resolvePoint, requirePoint } from './table-point.ts'
 
 /**
  * Merges the rows of an Arrow IPC stream into a table. A table that is only declared is created by them, so that
  * all of them are inserted; where nothing is to be inserted, it is not there (TableNotFound, 404).
  */
 export async function mergeInsertIntoTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'MergeInsertIntoTable'>,
   upload: Uint8Array,
@@ -31,8 +25,8 @@ export async function mergeInsertIntoTable(
     const created = await createByMerge(catalog, id, table, request, upload)
     if (created !== undefined) return created
   }
-  const point = await pointOf(catalog, id, table, request)
-  const { version, inserted, updated, deleted } = await catalog.dataLock.share(table.objectId, () =>
+  const point = await resolvePoint(catalog, id, table, request)
+  const { version, inserted, updated, deleted } = await catalog.dataLock.runShared(table.objectId, () =>
     catalog.engine.rows.merge(point, upload, request),
   )
   return { version, num_inserted_rows: inserted, num_updated_rows: updated, num_deleted_rows: deleted }
@@ -40,20 +34,21 @@ export async function mergeInsertIntoTable(
 
 /** Undefined when somebody else has created the data meanwhile. */
 async function createByMerge(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   table: TableEntry,
   request: RequestOf<'MergeInsertIntoTable'>,
   upload: Uint8Array,
 ): Promise<ResponseOf<'MergeInsertIntoTable'> | undefined> {
-  if (branchOf(request.branch) !== mainBranch) throw branchNotFound(branchOf(request.branch))
+  if (normalizeBranch(request.branch) !== mainBranch)
+    throw branchNotFoundError(normalizeBranch(request.branch))
   if (!request.when_not_matched_insert_all) {
-    throw new InterfaceError(
+    throw new CatalogError(
       'TableNotFound',
-      `the table ${showIdentifier(id)} is declared but has no data yet, and the merge inserts none`,
+      `the table ${formatIdentifierForMessage(id)} is declared but has no data yet, and the merge inserts none`,
     )
   }
-  return await catalog.dataLock.run(table.objectId, async () => {
+  return await catalog.dataLock.runExclusive(table.objectId, async () => {
     if (await findData(catalog, table)) return undefined
     const inserted = await createByInsert(catalog, table, upload)
     return { ...inserted, num_updated_rows: 0, num_deleted_rows: 0 }
@@ -65,12 +60,12 @@ async function createByMerge(
  * those of the table.
  */
 export async function updateTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'UpdateTable'>,
 ): Promise<ResponseOf<'UpdateTable'>> {
   const { table, point } = await requirePoint(catalog, id, { branch: request.branch })
-  const { version, rows } = await catalog.dataLock.share(table.objectId, () =>
+  const { version, rows } = await catalog.dataLock.runShared(table.objectId, () =>
     catalog.engine.rows.update(point, request.predicate, request.updates),
   )
   const properties =
@@ -81,12 +76,12 @@ export async function updateTable(
 }
 
 async function addProperties(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   table: TableEntry,
   added: Properties,
 ): Promise<Properties> {
   return await catalog.database.transaction().execute(async (database) => {
-    const there = await findObject(database, identifierOf(table.path))
+    const there = await findObject(database, fromPath(table.path))
     const isSame = there?.objectId === table.objectId
     const properties = { ...(isSame ? there.properties : table.properties), ...added }
     await setProperties(database, table.objectId, properties)
@@ -96,12 +91,12 @@ async function addProperties(
 
 /** Deletes the rows that the predicate selects. */
 export async function deleteFromTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { branch, predicate }: RequestOf<'DeleteFromTable'>,
 ): Promise<ResponseOf<'DeleteFromTable'>> {
   const { table, point } = await requirePoint(catalog, id, { branch })
-  const { version, rows } = await catalog.dataLock.share(table.objectId, () =>
+  const { version, rows } = await catalog.dataLock.runShared(table.objectId, () =>
     catalog.engine.rows.delete(point, predicate),
   )
   return { version, num_deleted_rows: rows }

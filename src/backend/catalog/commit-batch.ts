@@ -1,43 +1,43 @@
 import { invalidInput } from '../../interface/errors.ts'
 import { assertIdentifier, type Identifier } from '../../interface/identifiers.ts'
-import { showIdentifier } from '../../interface/not-found.ts'
+import { formatIdentifierForMessage } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { doomVersions } from '../store/unfinished.ts'
+import { recordDeletedVersions } from '../store/unfinished.ts'
 import {
-  describePublished,
+  describePublishedVersion,
   findReplayedVersions,
-  inspectVersions,
-  keepVersion,
+  inspectStagedVersions,
+  retainVersion,
   type BatchedVersion,
 } from './batch-versions.ts'
-import { branchOf } from './branches.ts'
-import type { CatalogParts } from './catalog-parts.ts'
-import { insertDeclared } from './declare-table.ts'
+import { normalizeBranch } from './branches.ts'
+import type { CatalogContext } from './catalog-parts.ts'
+import { declareInTransaction } from './declare-table.ts'
 import { planDeletion } from './delete-versions.ts'
-import { releaseDeregistered } from './deregister-table.ts'
-import { dropUnusedKept } from './kept-manifests.ts'
+import { deregisterInTransaction } from './deregister-table.ts'
+import { deleteUnusedRetainedManifests } from './kept-manifests.ts'
 import { lockTables } from './lock-tables.ts'
 import { requireSameTable, requireTable } from './lookup.ts'
-import { settleVersions } from './settle-versions.ts'
+import { reconcileVersions } from './settle-versions.ts'
 
 type Operation = Partial<RequestOf<'BatchCommitTables'>['operations'][number]>
 type Result = ResponseOf<'BatchCommitTables'>['results'][number]
 
 /** An operation of a batch with the table that it is for; a declaration has none yet. */
-interface Change {
+interface BatchChange {
   readonly operation: Operation
   readonly id: Identifier
   readonly table: TableEntry | undefined
 }
 
 /** A change that was found to be possible: records itself in the transaction of the batch, and answers its result. */
-type Prepared = (database: CatalogDatabase) => Promise<Result>
+type PreparedChange = (database: CatalogDatabase) => Promise<Result>
 
 /** Creates versions of several tables, all or none; the answers are in the order of the entries. */
 export async function batchCreateTableVersions(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   { entries }: RequestOf<'BatchCreateTableVersions'>,
 ): Promise<ResponseOf<'BatchCreateTableVersions'>> {
   const operations = entries.map((entry) => ({ create_table_version: entry }))
@@ -65,27 +65,30 @@ export async function batchCreateTableVersions(
  * in the log says so.
  */
 export async function batchCommitTables(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   { operations }: { readonly operations: readonly Operation[] },
 ): Promise<ResponseOf<'BatchCommitTables'>> {
-  const changes = await locate(catalog, operations)
+  const changes = await locateTables(catalog, operations)
   const tables = new Map(changes.flatMap(({ table }) => (table ? [[table.objectId, table]] : [])))
   const distinct = [...tables.values()]
   const results = await lockTables(catalog, distinct, async () => {
     return (
-      (await replay(catalog, changes)) ??
-      (await asPublished(catalog, changes, await commit(catalog, changes, distinct)))
+      (await findReplayedBatch(catalog, changes)) ??
+      (await withPublishedVersions(catalog, changes, await commit(catalog, changes, distinct)))
     )
   })
   return { results }
 }
 
 /** Finds the tables. Throws NamespaceNotFound, TableNotFound (404), or InvalidInput (400) for changes that exclude each other. */
-async function locate(catalog: CatalogParts, operations: readonly Operation[]): Promise<readonly Change[]> {
-  const changes: Change[] = []
+async function locateTables(
+  catalog: CatalogContext,
+  operations: readonly Operation[],
+): Promise<readonly BatchChange[]> {
+  const changes: BatchChange[] = []
   const taken = new Set<string>()
   for (const operation of operations) {
-    const id = assertIdentifier(idOf(operation))
+    const id = assertIdentifier(operationId(operation))
     const table = operation.declare_table ? undefined : await requireTable(catalog.database, id)
     changes.push({ operation, id, table })
   }
@@ -93,10 +96,10 @@ async function locate(catalog: CatalogParts, operations: readonly Operation[]): 
     const { create_table_version: creation, delete_table_versions: deletion } = operation
     if (table === undefined || creation !== undefined) continue
     const others = changes.filter((change) => change.table?.objectId === table.objectId)
-    const key = `${table.objectId}/${branchOf(deletion?.branch)}`
+    const key = `${table.objectId}/${normalizeBranch(deletion?.branch)}`
     if (taken.has(key) || (deletion === undefined && others.length > 1)) {
       throw invalidInput(
-        `the batch names ${showIdentifier(id)} twice; deregister a table in an operation of its own, ` +
+        `the batch names ${formatIdentifierForMessage(id)} twice; deregister a table in an operation of its own, ` +
           'and put all version ranges of a branch into one operation',
       )
     }
@@ -106,59 +109,67 @@ async function locate(catalog: CatalogParts, operations: readonly Operation[]): 
 }
 
 /** The first success of a batch that only creates versions, and is sent once more. */
-async function replay(catalog: CatalogParts, changes: readonly Change[]): Promise<Result[] | undefined> {
-  const versions = changes.map(versionOf)
+async function findReplayedBatch(
+  catalog: CatalogContext,
+  changes: readonly BatchChange[],
+): Promise<Result[] | undefined> {
+  const versions = changes.map(toBatchedVersion)
   if (!versions.every((version) => version !== undefined)) return undefined
   const replayed = await findReplayedVersions(catalog, versions)
   return replayed?.map((version) => ({ create_table_version: { version } }))
 }
 
 async function commit(
-  catalog: CatalogParts,
-  changes: readonly Change[],
+  catalog: CatalogContext,
+  changes: readonly BatchChange[],
   tables: readonly TableEntry[],
 ): Promise<Result[]> {
   try {
-    const prepared = await prepare(catalog, changes)
+    const prepared = await prepareChanges(catalog, changes)
     return await catalog.database.transaction().execute(async (database) => {
       const results: Result[] = []
       for (const record of prepared) results.push(await record(database))
       return results
     })
   } finally {
-    await finish(catalog, tables)
+    await reconcileTables(catalog, tables)
   }
 }
 
 /** Holds all changes to what is there before any manifest is put aside. */
-async function prepare(catalog: CatalogParts, changes: readonly Change[]): Promise<readonly Prepared[]> {
-  const versions = changes.map(versionOf)
-  const staged = await inspectVersions(
+async function prepareChanges(
+  catalog: CatalogContext,
+  changes: readonly BatchChange[],
+): Promise<readonly PreparedChange[]> {
+  const versions = changes.map(toBatchedVersion)
+  const staged = await inspectStagedVersions(
     catalog,
     versions.filter((version) => version !== undefined),
   )
-  const prepared = new Map<Change, Prepared>()
+  const prepared = new Map<BatchChange, PreparedChange>()
   for (const change of changes) {
-    const other = await prepareOther(catalog, change)
+    const other = await prepareOtherChange(catalog, change)
     if (other !== undefined) prepared.set(change, other)
   }
   for (const [index, change] of changes.entries()) {
     const version = versions[index]
     const manifest = version && staged.get(version)
     if (version === undefined || manifest === undefined) continue
-    const record = await keepVersion(catalog, version, manifest)
+    const record = await retainVersion(catalog, version, manifest)
     prepared.set(change, async (database) => ({ create_table_version: { version: await record(database) } }))
   }
   return changes.flatMap((change) => prepared.get(change) ?? [])
 }
 
-async function prepareOther(
-  catalog: CatalogParts,
-  { operation, id, table }: Change,
-): Promise<Prepared | undefined> {
+async function prepareOtherChange(
+  catalog: CatalogContext,
+  { operation, id, table }: BatchChange,
+): Promise<PreparedChange | undefined> {
   const { declare_table: declaration, delete_table_versions: deletion } = operation
   if (declaration !== undefined) {
-    return async (database) => ({ declare_table: await insertDeclared(catalog, database, id, declaration) })
+    return async (database) => ({
+      declare_table: await declareInTransaction(catalog, database, id, declaration),
+    })
   }
   if (table === undefined) return undefined
   const { objectId } = table
@@ -166,22 +177,22 @@ async function prepareOther(
     const { branch, versions } = await planDeletion(catalog, id, table, deletion)
     return async (database) => {
       await requireSameTable(database, id, objectId)
-      await doomVersions(database, objectId, branch, versions)
+      await recordDeletedVersions(database, objectId, branch, versions)
       return { delete_table_versions: { deleted_count: versions.length } }
     }
   }
   if (operation.deregister_table === undefined) return undefined
   return async (database) => ({
-    deregister_table: await releaseDeregistered(catalog, database, id, objectId),
+    deregister_table: await deregisterInTransaction(catalog, database, id, objectId),
   })
 }
 
 /** What is committed is committed: trouble here is for the next who uses the table, never for this answer. */
-async function finish(catalog: CatalogParts, tables: readonly TableEntry[]): Promise<void> {
+async function reconcileTables(catalog: CatalogContext, tables: readonly TableEntry[]): Promise<void> {
   for (const table of tables) {
     try {
-      await settleVersions(catalog, table)
-      await dropUnusedKept(catalog, table.objectId)
+      await reconcileVersions(catalog, table)
+      await deleteUnusedRetainedManifests(catalog, table.objectId)
     } catch (error) {
       catalog.log.error({ err: error, table: table.objectId }, 'batch commit not finalized yet')
     }
@@ -189,15 +200,15 @@ async function finish(catalog: CatalogParts, tables: readonly TableEntry[]): Pro
 }
 
 /** What storage tells of the manifests now: of a copy in an object store, another tag and another time. */
-async function asPublished(
-  catalog: CatalogParts,
-  changes: readonly Change[],
+async function withPublishedVersions(
+  catalog: CatalogContext,
+  changes: readonly BatchChange[],
   results: readonly Result[],
 ): Promise<Result[]> {
   return await Promise.all(
     changes.map(async (change, index) => {
-      const version = versionOf(change)
-      const published = version && (await describePublished(catalog, version))
+      const version = toBatchedVersion(change)
+      const published = version && (await describePublishedVersion(catalog, version))
       return published === undefined
         ? { ...results[index] }
         : { create_table_version: { version: published } }
@@ -205,12 +216,12 @@ async function asPublished(
   )
 }
 
-function versionOf({ operation, id, table }: Change): BatchedVersion | undefined {
+function toBatchedVersion({ operation, id, table }: BatchChange): BatchedVersion | undefined {
   const { create_table_version: request } = operation
   return request && table && { id, table, request }
 }
 
-function idOf(operation: Operation): Identifier {
+function operationId(operation: Operation): Identifier {
   const member =
     operation.declare_table ??
     operation.create_table_version ??

@@ -1,11 +1,11 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
-import { showIdentifier } from '../../interface/not-found.ts'
+import { formatIdentifierForMessage } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { findObject, insertNamespace, setProperties } from '../store/objects.ts'
 import { hasChildren } from '../store/removal.ts'
-import type { CatalogParts } from './catalog-parts.ts'
-import { namespaceAlreadyExists, requireNamespace } from './lookup.ts'
+import type { CatalogContext } from './catalog-parts.ts'
+import { namespaceAlreadyExistsError, requireNamespace } from './lookup.ts'
 
 /**
  * Creates a namespace under a parent that is there. ExistOk answers the one that is there, as it is. Overwrite
@@ -13,27 +13,27 @@ import { namespaceAlreadyExists, requireNamespace } from './lookup.ts'
  * NamespaceNotEmpty (409), and DropNamespace with Cascade is the way.
  */
 export async function createNamespace(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'CreateNamespace'>,
 ): Promise<ResponseOf<'CreateNamespace'>> {
   const properties = request.properties ?? {}
-  if (id.length === 0) throw namespaceAlreadyExists(id)
+  if (id.length === 0) throw namespaceAlreadyExistsError(id)
   return await catalog.database.transaction().execute(async (database) => {
     await requireNamespace(database, id.slice(0, -1))
     if (await insertNamespace(database, id, properties)) return { properties }
     const there = await findObject(database, id)
-    if (there?.kind !== 'namespace' || request.mode === 'Create') throw namespaceAlreadyExists(id)
+    if (there?.kind !== 'namespace' || request.mode === 'Create') throw namespaceAlreadyExistsError(id)
     if (request.mode === 'ExistOk') return { properties: { ...there.properties } }
-    if (await hasChildren(database, there.path)) throw notEmpty(id)
+    if (await hasChildren(database, there.path)) throw namespaceNotEmptyError(id)
     await setProperties(database, there.objectId, properties)
     return { properties }
   })
 }
 
-function notEmpty(id: Identifier): InterfaceError {
-  return new InterfaceError(
+function namespaceNotEmptyError(id: Identifier): CatalogError {
+  return new CatalogError(
     'NamespaceNotEmpty',
-    `the namespace ${showIdentifier(id)} is not empty; drop it with behavior Cascade first`,
+    `the namespace ${formatIdentifierForMessage(id)} is not empty; drop it with behavior Cascade first`,
   )
 }

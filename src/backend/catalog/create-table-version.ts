@@ -1,15 +1,15 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
-import { showIdentifier, tableNotFound } from '../../interface/not-found.ts'
+import { formatIdentifierForMessage, tableNotFound } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { StagedManifest, StagingRequest, StoredVersion } from '../engine/engine.ts'
 import { findTableState, type TableEntry } from '../store/objects.ts'
-import { findVersion, forgetVersion } from '../store/versions.ts'
-import { branchOf, mainBranch } from './branches.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
+import { findVersion, deleteVersionRecord } from '../store/versions.ts'
+import { normalizeBranch, mainBranch } from './branches.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
 import { requireTable } from './lookup.ts'
-import { recordStaged } from './record-staged.ts'
-import { finish, isRefusal, settleVersions } from './settle-versions.ts'
+import { recordStagedVersion } from './record-staged.ts'
+import { finishVersionRecord, isPermanentRefusal, reconcileVersions } from './settle-versions.ts'
 import { toTableVersion, type TableVersion } from './table-versions.ts'
 
 type Request = RequestOf<'CreateTableVersion'>
@@ -20,45 +20,45 @@ type Request = RequestOf<'CreateTableVersion'>
  * ConcurrentModification (409), TableNotFound (404), InvalidInput (400) where the manifest is not what it should be.
  */
 export async function createTableVersion(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: Request,
 ): Promise<ResponseOf<'CreateTableVersion'>> {
   const table = await requireTable(catalog.database, id)
-  const version = await catalog.commitLock.run(table.objectId, async () => {
-    await settleVersions(catalog, table)
-    return (await findReplayed(catalog, table, request)) ?? (await commit(catalog, id, table, request))
+  const version = await catalog.commitLock.runExclusive(table.objectId, async () => {
+    await reconcileVersions(catalog, table)
+    return (await findReplayedVersion(catalog, table, request)) ?? (await commit(catalog, id, table, request))
   })
   return { version }
 }
 
 /** The first success of a request that is sent once more, known by its staging path. */
-export async function findReplayed(
-  catalog: CatalogParts,
+export async function findReplayedVersion(
+  catalog: CatalogContext,
   table: TableEntry,
   request: Request,
 ): Promise<TableVersion | undefined> {
-  const branch = branchOf(request.branch)
+  const branch = normalizeBranch(request.branch)
   const record = await findVersion(catalog.database, table.objectId, branch, request.version)
   if (record?.manifestPath !== request.manifest_path) return undefined
-  const stored = await catalog.manifests.describe(locationOf(catalog, table), request.version, branch)
+  const stored = await catalog.manifestStore.describe(tableLocation(catalog, table), request.version, branch)
   return stored && toTableVersion(stored, record.metadata)
 }
 
 async function commit(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   table: TableEntry,
   request: Request,
 ): Promise<TableVersion> {
-  const location = locationOf(catalog, table)
-  const branch = branchOf(request.branch)
-  await requireNext(catalog, id, table, branch, request.version)
-  const staged = await catalog.manifests.inspectStaging(location, stagingOf(request))
+  const location = tableLocation(catalog, table)
+  const branch = normalizeBranch(request.branch)
+  await requireNextVersion(catalog, id, table, branch, request.version)
+  const staged = await catalog.manifestStore.inspectStaging(location, toStagingRequest(request))
   await recordCommit(catalog, id, table, request, staged)
   const stored = await publish(catalog, table, staged)
   try {
-    await finish(catalog, table, branch, request.version)
+    await finishVersionRecord(catalog, table, branch, request.version)
   } catch (error) {
     // The version is there: a client that is told otherwise commits the same rows again. A reader settles the record.
     catalog.log.error({ err: error, table: table.objectId }, 'commit not finalized yet')
@@ -67,25 +67,25 @@ async function commit(
 }
 
 /** Throws ConcurrentModification (409) unless `version` is the one to come. Answers the newest version. */
-export async function requireNext(
-  catalog: CatalogParts,
+export async function requireNextVersion(
+  catalog: CatalogContext,
   id: Identifier,
   table: TableEntry,
   branch: string,
   version: number,
 ): Promise<StoredVersion | undefined> {
-  const latest = await catalog.manifests.describe(locationOf(catalog, table), undefined, branch)
+  const latest = await catalog.manifestStore.describe(tableLocation(catalog, table), undefined, branch)
   // The first version of a branch has the number after the one that it branched from.
   const next = latest === undefined && branch !== mainBranch ? version : (latest?.version ?? 0) + 1
   if (version === next) return latest
-  throw new InterfaceError(
+  throw new CatalogError(
     'ConcurrentModification',
-    `cannot create version ${version} of ${showIdentifier(id)}; the next version is ${next}`,
+    `cannot create version ${version} of ${formatIdentifierForMessage(id)}; the next version is ${next}`,
   )
 }
 
 async function recordCommit(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   table: TableEntry,
   request: Request,
@@ -93,28 +93,33 @@ async function recordCommit(
 ): Promise<void> {
   await catalog.database.transaction().execute(async (database) => {
     if ((await findTableState(database, table.objectId)) === undefined) throw tableNotFound(id)
-    await recordStaged(database, table.objectId, request, staged)
+    await recordStagedVersion(database, table.objectId, request, staged)
   })
 }
 
 async function publish(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   table: TableEntry,
   staged: StagedManifest,
 ): Promise<StoredVersion> {
   try {
-    return await catalog.manifests.publish(staged)
+    return await catalog.manifestStore.publish(staged)
   } catch (error) {
     // Nothing was published; or if it was, whoever reads the table next finds the record and settles it.
-    if (isRefusal(error)) {
-      await forgetVersion(catalog.database, table.objectId, branchOf(staged.branch), staged.version)
+    if (isPermanentRefusal(error)) {
+      await deleteVersionRecord(
+        catalog.database,
+        table.objectId,
+        normalizeBranch(staged.branch),
+        staged.version,
+      )
     }
     throw error
   }
 }
 
 /** What a request says about its staging manifest. */
-export function stagingOf(request: Request): StagingRequest {
+export function toStagingRequest(request: Request): StagingRequest {
   return {
     version: request.version,
     branch: request.branch,

@@ -1,20 +1,20 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
-import { showIdentifier } from '../../interface/not-found.ts'
+import { formatIdentifierForMessage } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import {
   findObject,
   insertTable,
-  pathOf,
+  toPath,
   setProperties,
   setTableState,
   type Properties,
   type TableEntry,
 } from '../store/objects.ts'
 import { removeTable } from '../store/removal.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
-import { deleteData } from './delete-data.ts'
-import { requireNamespace, tableAlreadyExists } from './lookup.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
+import { deleteRemovedData } from './delete-data.ts'
+import { requireNamespace, tableAlreadyExistsError } from './lookup.ts'
 import { findData } from './table-data.ts'
 
 type Request = RequestOf<'CreateTable'>
@@ -27,36 +27,36 @@ type Response = ResponseOf<'CreateTable'>
  * 409).
  */
 export async function createTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: Request,
   upload: Uint8Array,
 ): Promise<Response> {
-  refuseLocation(request.location)
+  rejectLocation(request.location)
   if (Object.keys(request.storage_options ?? {}).length > 0) {
-    throw new InterfaceError('Unsupported', 'storage_options are not supported by this catalog')
+    throw new CatalogError('Unsupported', 'storage_options are not supported by this catalog')
   }
-  return await catalog.nameLock.run(pathOf(id), async () => {
-    const { table, isNew } = await reserve(catalog, id, request)
+  return await catalog.nameLock.runExclusive(toPath(id), async () => {
+    const { table, isNew } = await reserveName(catalog, id, request)
     if (isNew) return await createNew(catalog, id, table, upload)
-    return await catalog.dataLock.run(table.objectId, async () => {
+    return await catalog.dataLock.runExclusive(table.objectId, async () => {
       const isThere = await findData(catalog, table)
       if (isThere && request.mode === 'ExistOk') return await describe(catalog, table)
       const properties = request.mode === 'Overwrite' ? request.properties : undefined
-      return await putData(catalog, table, isThere ? 'overwrite' : 'create', upload, properties)
+      return await writeData(catalog, table, isThere ? 'overwrite' : 'create', upload, properties)
     })
   })
 }
 
 /** Throws InvalidInput (400): where data lies is never a matter of the client. */
-export function refuseLocation(location: string | undefined): void {
+export function rejectLocation(location: string | undefined): void {
   if (location === undefined) return
   throw invalidInput('location is not supported; this catalog chooses the locations of its tables')
 }
 
 /** Finds the table, or reserves its name in the store before the engine writes anything. */
-async function reserve(
-  catalog: CatalogParts,
+async function reserveName(
+  catalog: CatalogContext,
   id: Identifier,
   request: Request,
 ): Promise<{ table: TableEntry; isNew: boolean }> {
@@ -67,55 +67,58 @@ async function reserve(
       // Its creator would hold the lock of the name, which is held here: it is no more.
       await removeTable(database, there.objectId)
     } else if (there !== undefined) {
-      if (there.kind !== 'table' || request.mode === 'Create') throw tableAlreadyExists(id)
+      if (there.kind !== 'table' || request.mode === 'Create') throw tableAlreadyExistsError(id)
       return { table: there, isNew: false }
     }
     const table = await insertTable(database, id, 'creating', request.properties ?? {})
-    if (table === undefined) throw tableAlreadyExists(id)
+    if (table === undefined) throw tableAlreadyExistsError(id)
     return { table, isNew: true }
   })
 }
 
 /** Whoever drops the table meanwhile waits for the lock of its data, and deletes what was written. */
 async function createNew(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   table: TableEntry,
   upload: Uint8Array,
 ): Promise<Response> {
   try {
-    return await catalog.dataLock.run(table.objectId, () => createData(catalog, id, table, upload))
+    return await catalog.dataLock.runExclusive(table.objectId, () => createData(catalog, id, table, upload))
   } catch (error) {
     const removed = await catalog.database
       .transaction()
       .execute((database) => removeTable(database, table.objectId))
-    await deleteData(catalog, removed)
+    await deleteRemovedData(catalog, removed)
     throw error
   }
 }
 
 async function createData(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   table: TableEntry,
   upload: Uint8Array,
 ): Promise<Response> {
-  const location = locationOf(catalog, table)
+  const location = tableLocation(catalog, table)
   const { version } = await catalog.engine.create(location, upload, 'create')
   if (await setTableState(catalog.database, table.objectId, 'ready')) {
     return { location, version, properties: { ...table.properties } }
   }
-  throw new InterfaceError('ConcurrentModification', `${showIdentifier(id)} was dropped during its creation`)
+  throw new CatalogError(
+    'ConcurrentModification',
+    `${formatIdentifierForMessage(id)} was dropped during its creation`,
+  )
 }
 
-async function putData(
-  catalog: CatalogParts,
+async function writeData(
+  catalog: CatalogContext,
   table: TableEntry,
   mode: 'create' | 'overwrite',
   upload: Uint8Array,
   properties: Properties = table.properties,
 ): Promise<Response> {
-  const location = locationOf(catalog, table)
+  const location = tableLocation(catalog, table)
   const { version } = await catalog.engine.create(location, upload, mode)
   await catalog.database.transaction().execute(async (database) => {
     await setTableState(database, table.objectId, 'ready')
@@ -124,9 +127,9 @@ async function putData(
   return { location, version, properties: { ...properties } }
 }
 
-async function describe(catalog: CatalogParts, table: TableEntry): Promise<Response> {
-  const location = locationOf(catalog, table)
-  const latest = await catalog.manifests.describe(location, undefined, undefined)
+async function describe(catalog: CatalogContext, table: TableEntry): Promise<Response> {
+  const location = tableLocation(catalog, table)
+  const latest = await catalog.manifestStore.describe(location, undefined, undefined)
   return {
     location,
     properties: { ...table.properties },

@@ -4,14 +4,14 @@ import type { Lock } from './lock.ts'
  * The lock of the data, whose holder finds in storage all that is on record: `settle` sees to it before any work
  * begins. A batch commits under this lock, so nobody writes between what was committed and its manifests.
  */
-export function settlingLock(lock: Lock, settle: (objectId: string) => Promise<void>): Lock {
-  const settled = async <Result>(objectId: string, work: () => Promise<Result>): Promise<Result> => {
-    await settle(objectId)
+export function createReconcilingLock(lock: Lock, reconcile: (objectId: string) => Promise<void>): Lock {
+  const resolved = async <Result>(objectId: string, work: () => Promise<Result>): Promise<Result> => {
+    await reconcile(objectId)
     return await work()
   }
   return {
-    run: (objectId, work) => lock.run(objectId, () => settled(objectId, work)),
-    share: (objectId, work) => lock.share(objectId, () => settled(objectId, work)),
-    runIfFree: (objectId, work) => lock.runIfFree(objectId, () => settled(objectId, work)),
+    runExclusive: (objectId, work) => lock.runExclusive(objectId, () => resolved(objectId, work)),
+    runShared: (objectId, work) => lock.runShared(objectId, () => resolved(objectId, work)),
+    runIfFree: (objectId, work) => lock.runIfFree(objectId, () => resolved(objectId, work)),
   }
 }

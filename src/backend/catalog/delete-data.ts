@@ -1,16 +1,19 @@
-import { forgetLeftover, type RemovedTable } from '../store/removal.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
+import { deleteLeftoverRecord, type RemovedTable } from '../store/removal.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
 
 /**
  * Deletes the data of tables that the store has removed already. What cannot be deleted now stays a leftover, and
  * is deleted by the next repair; the tables are gone for every client in any case.
  */
-export async function deleteData(catalog: CatalogParts, removed: readonly RemovedTable[]): Promise<void> {
+export async function deleteRemovedData(
+  catalog: CatalogContext,
+  removed: readonly RemovedTable[],
+): Promise<void> {
   for (const table of removed) {
-    await catalog.dataLock.run(table.objectId, async () => {
+    await catalog.dataLock.runExclusive(table.objectId, async () => {
       try {
-        await catalog.engine.drop(locationOf(catalog, table))
-        await forgetLeftover(catalog.database, table.location)
+        await catalog.engine.drop(tableLocation(catalog, table))
+        await deleteLeftoverRecord(catalog.database, table.location)
       } catch (error) {
         catalog.log.warn({ err: error, table: table.objectId }, 'data of dropped table not deleted yet')
       }

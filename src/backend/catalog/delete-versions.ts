@@ -2,15 +2,15 @@ import { invalidInput } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TableEntry } from '../store/objects.ts'
-import { doomVersions } from '../store/unfinished.ts'
-import { branchOf } from './branches.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import { recordDeletedVersions } from '../store/unfinished.ts'
+import { normalizeBranch } from './branches.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { changeReferences } from './change-references.ts'
-import { settleVersions } from './settle-versions.ts'
-import { pointOf } from './table-point.ts'
+import { reconcileVersions } from './settle-versions.ts'
+import { resolvePoint } from './table-point.ts'
 
-const mostVersions = 1_000_000
-const shownVersions = 5
+const maxDeletedVersions = 1_000_000
+const maxShownVersions = 5
 
 /** The versions of a branch that are to be deleted, the oldest first. */
 interface VersionDeletion {
@@ -26,7 +26,7 @@ interface VersionDeletion {
  * as deleted is removed from storage by whoever uses the table next, if the process ends before.
  */
 export async function batchDeleteTableVersions(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'BatchDeleteTableVersions'>,
 ): Promise<ResponseOf<'BatchDeleteTableVersions'>> {
@@ -34,34 +34,36 @@ export async function batchDeleteTableVersions(
     const deletion = await planDeletion(catalog, id, table, request)
     await catalog.database
       .transaction()
-      .execute((database) => doomVersions(database, table.objectId, deletion.branch, deletion.versions))
-    await settleVersions(catalog, table)
+      .execute((database) =>
+        recordDeletedVersions(database, table.objectId, deletion.branch, deletion.versions),
+      )
+    await reconcileVersions(catalog, table)
     return { deleted_count: deletion.versions.length }
   })
 }
 
 /** Which versions a request deletes; see `batchDeleteTableVersions`. The caller holds the lock of the commits. */
 export async function planDeletion(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   table: TableEntry,
   request: RequestOf<'BatchDeleteTableVersions'>,
 ): Promise<VersionDeletion> {
-  const { location, branch } = await pointOf(catalog, id, table, { branch: request.branch })
-  const stored = await catalog.manifests.list(location, branch)
+  const { location, branch } = await resolvePoint(catalog, id, table, { branch: request.branch })
+  const stored = await catalog.manifestStore.list(location, branch)
   const newest = stored[0]?.version ?? 0
   const ranges = readRanges(request.ranges, newest)
   const versions = stored
     .map(({ version }) => version)
     .filter((version) => ranges.some(({ start, end }) => version >= start && version < end))
     .toReversed()
-  const needed = await neededVersions(catalog, location, branchOf(branch), newest)
+  const needed = await findProtectedVersions(catalog, location, normalizeBranch(branch), newest)
   const refused = versions.filter((version) => needed.has(version))
-  if (refused.length > 0) throw neededError(refused, needed)
-  return { branch: branchOf(branch), versions }
+  if (refused.length > 0) throw protectedVersionsError(refused, needed)
+  return { branch: normalizeBranch(branch), versions }
 }
 
-interface Range {
+interface VersionRange {
   readonly start: number
   readonly end: number
 }
@@ -69,38 +71,40 @@ interface Range {
 function readRanges(
   ranges: RequestOf<'BatchDeleteTableVersions'>['ranges'],
   newest: number,
-): readonly Range[] {
+): readonly VersionRange[] {
   const read = ranges.map(({ start_version: start, end_version: end }) => {
     if (end === -1) return { start, end: Math.max(start, newest) }
     if (end < start) throw invalidInput(`invalid range: start ${start}, end ${end}`)
     return { start, end }
   })
   const named = read.reduce((sum, { start, end }) => sum + end - start, 0)
-  if (named > mostVersions) {
-    throw invalidInput(`the ranges name ${named} versions; expected at most ${mostVersions}`)
+  if (named > maxDeletedVersions) {
+    throw invalidInput(`the ranges name ${named} versions; expected at most ${maxDeletedVersions}`)
   }
   return read
 }
 
 /** The versions of a branch that cannot be deleted, with the reason. */
-async function neededVersions(
-  catalog: CatalogParts,
+async function findProtectedVersions(
+  catalog: CatalogContext,
   location: string,
   branch: string,
   newest: number,
 ): Promise<ReadonlyMap<number, string>> {
   const needed = new Map([[newest, 'is the latest version']])
   for (const { version, branch: of } of (await catalog.engine.tags.list(location)).values()) {
-    if (branchOf(of) === branch) needed.set(version, 'has a tag')
+    if (normalizeBranch(of) === branch) needed.set(version, 'has a tag')
   }
   for (const { parentVersion, parentBranch } of (await catalog.engine.branches.list(location)).values()) {
-    if (branchOf(parentBranch) === branch) needed.set(parentVersion, 'is the base of a branch')
+    if (normalizeBranch(parentBranch) === branch) needed.set(parentVersion, 'is the base of a branch')
   }
   return needed
 }
 
-function neededError(refused: readonly number[], needed: ReadonlyMap<number, string>) {
-  const shown = refused.slice(0, shownVersions).map((version) => `version ${version} ${needed.get(version)}`)
-  const more = refused.length > shownVersions ? ` and ${refused.length - shownVersions} more` : ''
+function protectedVersionsError(refused: readonly number[], needed: ReadonlyMap<number, string>) {
+  const shown = refused
+    .slice(0, maxShownVersions)
+    .map((version) => `version ${version} ${needed.get(version)}`)
+  const more = refused.length > maxShownVersions ? ` and ${refused.length - maxShownVersions} more` : ''
   return invalidInput(`nothing was deleted: ${shown.join(', ')}${more}`)
 }

@@ -2,7 +2,7 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { releaseTable } from '../store/removal.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
 import { lockTables } from './lock-tables.ts'
 import { requireTable, requireSameTable } from './lookup.ts'
 
@@ -11,25 +11,25 @@ import { requireTable, requireSameTable } from './lookup.ts'
  * takes it back. What was committed is finished before. Throws TableNotFound (404).
  */
 export async function deregisterTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
 ): Promise<ResponseOf<'DeregisterTable'>> {
   const table = await requireTable(catalog.database, id)
   return await lockTables(catalog, [table], () =>
     catalog.database
       .transaction()
-      .execute((database) => releaseDeregistered(catalog, database, id, table.objectId)),
+      .execute((database) => deregisterInTransaction(catalog, database, id, table.objectId)),
   )
 }
 
 /** Forgets a table in a transaction; see `deregisterTable`. The caller holds its locks. */
-export async function releaseDeregistered(
-  catalog: CatalogParts,
+export async function deregisterInTransaction(
+  catalog: CatalogContext,
   database: CatalogDatabase,
   id: Identifier,
   objectId: string,
 ): Promise<ResponseOf<'DeregisterTable'>> {
   const table = await requireSameTable(database, id, objectId)
   await releaseTable(database, objectId)
-  return { id, location: locationOf(catalog, table), properties: { ...table.properties } }
+  return { id, location: tableLocation(catalog, table), properties: { ...table.properties } }
 }

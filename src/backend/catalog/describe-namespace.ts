@@ -1,11 +1,11 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { requireNamespace } from './lookup.ts'
 
 /** The properties of a namespace; the root has none. Throws NamespaceNotFound (404). */
 export async function describeNamespace(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
 ): Promise<ResponseOf<'DescribeNamespace'>> {
   const namespace = await requireNamespace(catalog.database, id)

@@ -1,10 +1,10 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { SchemaDialect, TablePoint } from '../engine/engine.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { requireTable } from './lookup.ts'
 import { hasData } from './table-data.ts'
-import { pointOf } from './table-point.ts'
+import { resolvePoint } from './table-point.ts'
 
 type Request = RequestOf<'DescribeTable'>
 type Response = ResponseOf<'DescribeTable'>
@@ -15,7 +15,7 @@ type Response = ResponseOf<'DescribeTable'>
  * section 7.2). Throws TableNotFound, as `pointOf` does where the request names a point (404), and as `clientOptions`.
  */
 export async function describeTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: Request,
   dialect: SchemaDialect,
@@ -23,14 +23,14 @@ export async function describeTable(
   const table = await requireTable(catalog.database, id)
   const asksForData = request.load_detailed_metadata || request.check_declared || namesVersion(request)
   const withData = asksForData && (await hasData(catalog, table))
-  const point = await pointOf(catalog, id, table, request)
+  const point = await resolvePoint(catalog, id, table, request)
   const { location } = point
-  const storageOptions = await catalog.clientOptions(location, request.vend_credentials !== false)
+  const storageOptions = await catalog.getClientOptions(location, request.vend_credentials !== false)
   return {
     table: id.at(-1) ?? '',
     namespace: id.slice(0, -1),
     location,
-    ...(request.with_table_uri ? { table_uri: catalog.storage.uriOf(location) } : {}),
+    ...(request.with_table_uri ? { table_uri: catalog.storage.toUri(location) } : {}),
     ...(request.load_detailed_metadata && withData ? await describeData(catalog, point, dialect) : {}),
     properties: { ...table.properties },
     managed_versioning: true,
@@ -41,13 +41,13 @@ export async function describeTable(
 
 /** Throws TableNotFound or, where the request names what the table has not, as `pointOf` does (404). */
 export async function requireTableExists(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'TableExists'>,
 ): Promise<void> {
   const table = await requireTable(catalog.database, id)
   if (request.version !== undefined) await hasData(catalog, table)
-  await pointOf(catalog, id, table, request)
+  await resolvePoint(catalog, id, table, request)
 }
 
 function namesVersion({ version, tag }: Request): boolean {
@@ -55,7 +55,7 @@ function namesVersion({ version, tag }: Request): boolean {
 }
 
 async function describeData(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   point: TablePoint,
   dialect: SchemaDialect,
 ): Promise<Pick<Response, 'version' | 'schema' | 'metadata' | 'stats'>> {

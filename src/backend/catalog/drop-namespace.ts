@@ -1,18 +1,18 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
-import { namespaceNotFound, showIdentifier } from '../../interface/not-found.ts'
+import { namespaceNotFound, formatIdentifierForMessage } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { findObject } from '../store/objects.ts'
 import { hasChildren, removeNamespace } from '../store/removal.ts'
-import type { CatalogParts } from './catalog-parts.ts'
-import { deleteData } from './delete-data.ts'
+import type { CatalogContext } from './catalog-parts.ts'
+import { deleteRemovedData } from './delete-data.ts'
 
 /**
  * Drops a namespace: with Restrict only when nothing lies in it (else NamespaceNotEmpty, 409), with Cascade
  * together with all that lies below. One that is not there is NamespaceNotFound (404), or nothing with Skip.
  */
 export async function dropNamespace(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'DropNamespace'>,
 ): Promise<ResponseOf<'DropNamespace'>> {
@@ -21,9 +21,9 @@ export async function dropNamespace(
     const there = await findObject(database, id)
     if (there?.kind !== 'namespace') return undefined
     if (request.behavior === 'Restrict' && (await hasChildren(database, there.path))) {
-      throw new InterfaceError(
+      throw new CatalogError(
         'NamespaceNotEmpty',
-        `the namespace ${showIdentifier(id)} is not empty; empty it, or use behavior Cascade`,
+        `the namespace ${formatIdentifierForMessage(id)} is not empty; empty it, or use behavior Cascade`,
       )
     }
     return { properties: { ...there.properties }, tables: await removeNamespace(database, there.path) }
@@ -32,6 +32,6 @@ export async function dropNamespace(
     if (request.mode === 'Skip') return {}
     throw namespaceNotFound(id)
   }
-  await deleteData(catalog, dropped.tables)
+  await deleteRemovedData(catalog, dropped.tables)
   return { properties: dropped.properties }
 }

@@ -1,6 +1,6 @@
 import type { TableEntry } from '../store/objects.ts'
-import { isUnfinished } from '../store/unfinished.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import { hasPendingChanges } from '../store/unfinished.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 
 /*
  * The manifests of committed batches, from before the commit until they have their final names: one folder for each
@@ -9,21 +9,28 @@ import type { CatalogParts } from './catalog-parts.ts'
  */
 
 /** The whole name of a manifest that was put aside for a table. */
-export function keptPathOf(catalog: CatalogParts, table: Pick<TableEntry, 'objectId'>, name: string): string {
-  return `${keptFolder(catalog, table.objectId)}/${name}`
+export function retainedManifestPath(
+  catalog: CatalogContext,
+  table: Pick<TableEntry, 'objectId'>,
+  name: string,
+): string {
+  return `${retainedManifestsFolder(catalog, table.objectId)}/${name}`
 }
 
 /** Removes what was put aside for a table, unless a record still needs it. */
-export async function dropUnusedKept(catalog: CatalogParts, objectId: string): Promise<void> {
-  if (await isUnfinished(catalog.database, objectId)) return
-  await catalog.storage.removeAll(keptFolder(catalog, objectId))
+export async function deleteUnusedRetainedManifests(
+  catalog: CatalogContext,
+  objectId: string,
+): Promise<void> {
+  if (await hasPendingChanges(catalog.database, objectId)) return
+  await catalog.storage.removeAll(retainedManifestsFolder(catalog, objectId))
 }
 
 /** The object ids of the tables for which something was put aside. */
-export async function listKept(catalog: CatalogParts): Promise<readonly string[]> {
+export async function listTablesWithRetainedManifests(catalog: CatalogContext): Promise<readonly string[]> {
   return await catalog.storage.listFolders(`${catalog.root}/commits`)
 }
 
-function keptFolder(catalog: CatalogParts, objectId: string): string {
+function retainedManifestsFolder(catalog: CatalogContext, objectId: string): string {
   return `${catalog.root}/commits/${objectId}`
 }

@@ -1,33 +1,33 @@
 import { formatIdentifier, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { listNamespaceNames, listTableNames, listTablePaths, type Slice } from '../store/listings.ts'
-import { identifierOf } from '../store/objects.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import { fromPath } from '../store/objects.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { requireNamespace } from './lookup.ts'
 
 /** The names of the namespaces directly in a namespace, in the byte order of UTF-8; the token is the last name. */
 export async function listNamespaces(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListNamespaces'>,
 ): Promise<ResponseOf<'ListNamespaces'>> {
   const { path } = await requireNamespace(catalog.database, id)
-  const names = await listNamespaceNames(catalog.database, path, sliceOf(request))
-  const { entries, token } = pageOf(names, request.limit)
-  return { namespaces: entries, ...tokenMember(token) }
+  const names = await listNamespaceNames(catalog.database, path, toSlice(request))
+  const { entries, token } = toPage(names, request.limit)
+  return { namespaces: entries, ...pageTokenMember(token) }
 }
 
 /** The names of the tables directly in a namespace, in the byte order of UTF-8; the token is the last name. */
 export async function listTables(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTables'>,
 ): Promise<ResponseOf<'ListTables'>> {
   const { path } = await requireNamespace(catalog.database, id)
-  const slice = sliceOf(request)
+  const slice = toSlice(request)
   const names = await listTableNames(catalog.database, path, request.include_declared, slice)
-  const { entries, token } = pageOf(names, request.limit)
-  return { tables: entries, ...tokenMember(token) }
+  const { entries, token } = toPage(names, request.limit)
+  return { tables: entries, ...pageTokenMember(token) }
 }
 
 /**
@@ -35,16 +35,16 @@ export async function listTables(
  * names from the root down. Throws InvalidInput (400) where a name holds the delimiter: another one is needed.
  */
 export async function listAllTables(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   delimiter: string,
   request: RequestOf<'ListAllTables'>,
 ): Promise<ResponseOf<'ListAllTables'>> {
-  const slice = sliceOf({ ...request, page_token: decodeToken(request.page_token) })
+  const slice = toSlice({ ...request, page_token: decodeToken(request.page_token) })
   const paths = await listTablePaths(catalog.database, request.include_declared, slice)
-  const { entries, token } = pageOf(paths, request.limit)
+  const { entries, token } = toPage(paths, request.limit)
   return {
-    tables: entries.map((path) => formatIdentifier(identifierOf(path), delimiter)),
-    ...tokenMember(token === undefined ? undefined : Buffer.from(token).toString('base64url')),
+    tables: entries.map((path) => formatIdentifier(fromPath(path), delimiter)),
+    ...pageTokenMember(token === undefined ? undefined : Buffer.from(token).toString('base64url')),
   }
 }
 
@@ -54,14 +54,14 @@ interface PageRequest {
 }
 
 /** One entry more than the page holds tells whether there is another page. */
-function sliceOf({ page_token: token, limit }: PageRequest): Slice {
+function toSlice({ page_token: token, limit }: PageRequest): Slice {
   return {
     after: token === undefined || token === '' ? undefined : token,
     limit: limit === undefined ? undefined : limit + 1,
   }
 }
 
-function pageOf(
+function toPage(
   found: string[],
   limit: number | undefined,
 ): { entries: string[]; token: string | undefined } {
@@ -70,7 +70,7 @@ function pageOf(
   return { entries, token: entries.at(-1) }
 }
 
-function tokenMember(token: string | undefined): { page_token?: string } {
+function pageTokenMember(token: string | undefined): { page_token?: string } {
   return token === undefined ? {} : { page_token: token }
 }
 

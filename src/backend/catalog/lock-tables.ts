@@ -1,6 +1,6 @@
 import type { TableEntry } from '../store/objects.ts'
-import type { CatalogParts } from './catalog-parts.ts'
-import { settleVersions } from './settle-versions.ts'
+import type { CatalogContext } from './catalog-parts.ts'
+import { reconcileVersions } from './settle-versions.ts'
 
 /**
  * Runs `work` alone on several tables, each named once: nobody else writes their data, commits a version, or settles one. The locks
@@ -8,7 +8,7 @@ import { settleVersions } from './settle-versions.ts'
  * so wait for each other. What was committed before is settled when `work` begins.
  */
 export async function lockTables<Result>(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   tables: readonly TableEntry[],
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -16,8 +16,8 @@ export async function lockTables<Result>(
   const locks = [catalog.dataLock, catalog.commitLock].flatMap((lock) => ids.map((id) => ({ lock, id })))
   const lockFrom = async (index: number): Promise<Result> => {
     const next = locks[index]
-    if (next !== undefined) return await next.lock.run(next.id, () => lockFrom(index + 1))
-    for (const table of tables) await settleVersions(catalog, table)
+    if (next !== undefined) return await next.lock.runExclusive(next.id, () => lockFrom(index + 1))
+    for (const table of tables) await reconcileVersions(catalog, table)
     return await work()
   }
   return await lockFrom(0)

@@ -4,9 +4,9 @@ import { KeyedLock } from './keyed-lock.ts'
 /** Keeps apart, for each key, work that must run alone from all other work, in this process and in other replicas. */
 export interface Lock {
   /** Runs `work` when no other work under the same key runs. */
-  run<Result>(key: string, work: () => Promise<Result>): Promise<Result>
+  runExclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result>
   /** Runs `work` together with other shared work, but with none that must run alone. */
-  share<Result>(key: string, work: () => Promise<Result>): Promise<Result>
+  runShared<Result>(key: string, work: () => Promise<Result>): Promise<Result>
   /** Runs `work` alone if that needs no waiting. */
   runIfFree(key: string, work: () => Promise<void>): Promise<void>
 }
@@ -16,8 +16,8 @@ export function openLock(name: string, replicas: AdvisoryLocks | undefined): Loc
   const here = new KeyedLock()
   if (replicas === undefined) return here
   return {
-    run: (key, work) => here.run(key, () => replicas.run(`${name} ${key}`, 'alone', work)),
-    share: (key, work) => here.share(key, () => replicas.run(`${name} ${key}`, 'shared', work)),
+    runExclusive: (key, work) => here.runExclusive(key, () => replicas.run(`${name} ${key}`, 'alone', work)),
+    runShared: (key, work) => here.runShared(key, () => replicas.run(`${name} ${key}`, 'shared', work)),
     runIfFree: (key, work) => here.runIfFree(key, () => replicas.runIfFree(`${name} ${key}`, work)),
   }
 }

@@ -1,6 +1,6 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { Identifier } from '../../interface/identifiers.ts'
-import { namespaceNotFound, showIdentifier, tableNotFound } from '../../interface/not-found.ts'
+import { namespaceNotFound, formatIdentifierForMessage, tableNotFound } from '../../interface/not-found.ts'
 import { findObject, type NamespaceEntry, type TableEntry } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
 
@@ -33,24 +33,24 @@ export async function requireSameTable(
 ): Promise<TableEntry> {
   const table = await requireTable(database, id)
   if (table.objectId === objectId) return table
-  throw new InterfaceError(
+  throw new CatalogError(
     'ConcurrentModification',
-    `the table ${showIdentifier(id)} was replaced while the request waited for a lock`,
+    `the table ${formatIdentifierForMessage(id)} was replaced while the request waited for a lock`,
   )
 }
 
 /** The 409 of a new table whose name is taken, by a table or by a namespace. */
-export function tableAlreadyExists(id: Identifier): InterfaceError {
-  return new InterfaceError(
+export function tableAlreadyExistsError(id: Identifier): CatalogError {
+  return new CatalogError(
     'TableAlreadyExists',
-    `the name ${showIdentifier(id)} is taken: it already exists`,
+    `the name ${formatIdentifierForMessage(id)} is taken: it already exists`,
   )
 }
 
 /** The 409 of a new namespace whose name is taken, by a namespace or by a table. */
-export function namespaceAlreadyExists(id: Identifier): InterfaceError {
-  return new InterfaceError(
+export function namespaceAlreadyExistsError(id: Identifier): CatalogError {
+  return new CatalogError(
     'NamespaceAlreadyExists',
-    `the name ${showIdentifier(id)} is taken: it already exists`,
+    `the name ${formatIdentifierForMessage(id)} is taken: it already exists`,
   )
 }

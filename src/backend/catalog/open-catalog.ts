@@ -4,38 +4,40 @@ import type { Engine, ManifestStore } from '../engine/engine.ts'
 import type { OpenedStorage } from '../storage/open-storage.ts'
 import { findTableById } from '../store/objects.ts'
 import { openStore } from '../store/open-store.ts'
-import { isUnfinished } from '../store/unfinished.ts'
-import type { CatalogParts } from './catalog-parts.ts'
-import { settlingLock } from './data-lock.ts'
+import { hasPendingChanges } from '../store/unfinished.ts'
+import type { CatalogContext } from './catalog-parts.ts'
+import { createReconcilingLock } from './data-lock.ts'
 import { openLock } from './lock.ts'
 import { claimStorage } from './owner-mark.ts'
-import { keepRepairing, repair } from './repair.ts'
-import { settleIfUnfinished } from './settle-versions.ts'
+import { startRepairLoop, repair } from './repair.ts'
+import { reconcileIfPending } from './settle-versions.ts'
 
 /**
  * Opens the catalog of a storage, creates it where it is not there, and repairs what an end without notice
  * left: no half-created table, no recorded version without its manifest, no data of a dropped table. Rejects with a
  * plain error where the storage is that of another catalog.
  */
-export async function openCatalog(
+export async function openCatalogContext(
   settings: Pick<EmbeddedSettings, 'data' | 'store'>,
   opened: OpenedStorage,
   engine: Engine,
-  manifests: ManifestStore,
+  manifestStore: ManifestStore,
   log: Logger,
-): Promise<CatalogParts> {
-  const { storage, root, clientOptions } = opened
+): Promise<CatalogContext> {
+  const { storage, root, getClientOptions } = opened
   const store = await openStore(settings.store, settings.data.folder, log)
   let stopRepairing: (() => Promise<void>) | undefined
-  const catalog: CatalogParts = {
+  const catalog: CatalogContext = {
     database: store.database,
     engine,
-    manifests,
+    manifestStore,
     storage,
-    clientOptions,
+    getClientOptions,
     root,
     nameLock: openLock('name', store.locks),
-    dataLock: settlingLock(openLock('data', store.locks), (objectId) => settleById(catalog, objectId)),
+    dataLock: createReconcilingLock(openLock('data', store.locks), (objectId) =>
+      reconcileTableById(catalog, objectId),
+    ),
     commitLock: openLock('commit', store.locks),
     log,
     close: async () => {
@@ -51,12 +53,12 @@ export async function openCatalog(
     throw error
   }
   // Nobody else clears away what another replica leaves that ends now.
-  if (store.locks !== undefined) stopRepairing = keepRepairing(catalog)
+  if (store.locks !== undefined) stopRepairing = startRepairLoop(catalog)
   return catalog
 }
 
-async function settleById(catalog: CatalogParts, objectId: string): Promise<void> {
-  if (!(await isUnfinished(catalog.database, objectId))) return
+async function reconcileTableById(catalog: CatalogContext, objectId: string): Promise<void> {
+  if (!(await hasPendingChanges(catalog.database, objectId))) return
   const table = await findTableById(catalog.database, objectId)
-  if (table !== undefined) await settleIfUnfinished(catalog, table)
+  if (table !== undefined) await reconcileIfPending(catalog, table)
 }

@@ -1,11 +1,11 @@
 import type { OpenedStorage } from '../storage/open-storage.ts'
-import { readCatalogIdentity, recordMark } from '../store/catalog-identity.ts'
+import { readCatalogIdentity, recordStorageMarked } from '../store/catalog-identity.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
 import type { Lock } from './lock.ts'
 
 /** Its content is an object whose `catalog` is the id of the catalog that the storage belongs to. */
-const fileName = 'catalog.json'
-const longestMark = 1024
+const markFileName = 'catalog.json'
+const maxMarkBytes = 1024
 
 /**
  * Makes sure that the storage belongs to the catalog of this store, for two catalogs would delete each other's
@@ -17,19 +17,19 @@ export async function claimStorage(
   { storage, root }: Pick<OpenedStorage, 'storage' | 'root'>,
   lock: Lock,
 ): Promise<void> {
-  await lock.run(fileName, async () => {
+  await lock.runExclusive(markFileName, async () => {
     const { catalogId, isMarked } = await readCatalogIdentity(database)
-    const file = `${root}/${fileName}`
+    const file = `${root}/${markFileName}`
     if (!isMarked) await storage.create(file, Buffer.from(`${JSON.stringify({ catalog: catalogId })}\n`))
-    const mark = await storage.read(file, longestMark)
-    const owner = mark && ownerOf(mark.bytes.toString())
-    if (owner !== catalogId) throw new Error(refusal(root, catalogId, owner))
-    if (!isMarked) await recordMark(database)
+    const mark = await storage.read(file, maxMarkBytes)
+    const owner = mark && parseOwner(mark.bytes.toString())
+    if (owner !== catalogId) throw new Error(ownershipMessage(root, catalogId, owner))
+    if (!isMarked) await recordStorageMarked(database)
   })
 }
 
 /** Undefined where it is none of ours. */
-function ownerOf(text: string): string | undefined {
+function parseOwner(text: string): string | undefined {
   try {
     const { catalog } = JSON.parse(text) as { catalog?: unknown }
     return typeof catalog === 'string' ? catalog : undefined
@@ -38,8 +38,8 @@ function ownerOf(text: string): string | undefined {
   }
 }
 
-function refusal(root: string, catalogId: string, owner: string | undefined): string {
-  const expected = `expected its ${fileName} to name ${catalogId}, the catalog of this store`
+function ownershipMessage(root: string, catalogId: string, owner: string | undefined): string {
+  const expected = `expected its ${markFileName} to name ${catalogId}, the catalog of this store`
   return owner === undefined
     ? `the storage at ${root} has no owner mark of this catalog: ${expected}`
     : `the storage at ${root} belongs to the catalog ${owner}: ${expected}`

@@ -1,31 +1,31 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TablePoint } from '../engine/engine.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { requirePoint } from './table-point.ts'
 
 /** The plan of a query as text, without running it. */
 export async function explainTableQueryPlan(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'ExplainTableQueryPlan'>,
 ): Promise<string> {
-  const point = await queryPoint(catalog, id, request)
+  const point = await requireQueryPoint(catalog, id, request)
   return await catalog.engine.plans.explain(point, request.query, request.verbose)
 }
 
 /** Runs a query; what is answered is its plan with what each step took, as text. */
 export async function analyzeTableQueryPlan(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'AnalyzeTableQueryPlan'>,
 ): Promise<string> {
-  const point = await queryPoint(catalog, id, request)
+  const point = await requireQueryPoint(catalog, id, request)
   return await catalog.engine.plans.analyze(point, request.query)
 }
 
-async function queryPoint(
-  catalog: CatalogParts,
+async function requireQueryPoint(
+  catalog: CatalogContext,
   id: Identifier,
   { branch, query }: RequestOf<'ExplainTableQueryPlan'>,
 ): Promise<TablePoint> {

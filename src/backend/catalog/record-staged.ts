@@ -1,11 +1,11 @@
 import type { Properties } from '../store/objects.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { forgetVersion, recordVersion } from '../store/versions.ts'
+import { deleteVersionRecord, recordVersion } from '../store/versions.ts'
 import type { StagedManifest } from '../engine/engine.ts'
-import { branchOf } from './branches.ts'
+import { normalizeBranch } from './branches.ts'
 
 /** What a client says of the version that it commits. */
-interface Commit {
+interface VersionCommit {
   readonly manifest_path: string
   readonly metadata?: Properties | undefined
 }
@@ -14,15 +14,15 @@ interface Commit {
  * Records that a staged manifest is to become a version, in a transaction of the caller. Storage has no such version,
  * so what is on record under its number is of a manifest that is no more.
  */
-export async function recordStaged(
+export async function recordStagedVersion(
   database: CatalogDatabase,
   objectId: string,
-  commit: Commit,
+  commit: VersionCommit,
   staged: StagedManifest,
-  keptName?: string,
+  retainedName?: string,
 ): Promise<void> {
-  const branch = branchOf(staged.branch)
-  await forgetVersion(database, objectId, branch, staged.version)
+  const branch = normalizeBranch(staged.branch)
+  await deleteVersionRecord(database, objectId, branch, staged.version)
   await recordVersion(database, objectId, {
     branch,
     version: staged.version,
@@ -31,6 +31,6 @@ export async function recordStaged(
     eTag: staged.eTag,
     namingScheme: staged.namingScheme,
     metadata: commit.metadata,
-    keptName,
+    retainedName,
   })
 }

@@ -1,12 +1,12 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
-import { show, type Identifier } from '../../interface/identifiers.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
+import { quoteForMessage, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import { findObject, insertRegistered, setProperties, type TableEntry } from '../store/objects.ts'
+import { findObject, insertRegisteredTable, setProperties, type TableEntry } from '../store/objects.ts'
 import { isLocationTaken, releaseTable } from '../store/removal.ts'
 import type { CatalogDatabase } from '../store/tables.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
 import { lockTables } from './lock-tables.ts'
-import { requireNamespace, requireSameTable, tableAlreadyExists } from './lookup.ts'
+import { requireNamespace, requireSameTable, tableAlreadyExistsError } from './lookup.ts'
 
 type Request = RequestOf<'RegisterTable'>
 
@@ -20,7 +20,7 @@ const registrationFolder = 'tables'
  * is taken, or where the dataset is that of another table; InvalidInput (400) for any other location.
  */
 export async function registerTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: Request,
 ): Promise<ResponseOf<'RegisterTable'>> {
@@ -36,15 +36,16 @@ export async function registerTable(
         await requireSameTable(database, id, replaced.objectId)
         return await setProperties(database, replaced.objectId, properties)
       }
-      if (replaced !== undefined) await release(database, id, replaced)
-      if (await isLocationTaken(database, location)) throw datasetTaken(request.location)
-      if (!(await insertRegistered(database, id, location, properties))) throw tableAlreadyExists(id)
+      if (replaced !== undefined) await releaseExisting(database, id, replaced)
+      if (await isLocationTaken(database, location)) throw locationTakenError(request.location)
+      if (!(await insertRegisteredTable(database, id, location, properties)))
+        throw tableAlreadyExistsError(id)
     }),
   )
-  return { location: locationOf(catalog, { location }), properties }
+  return { location: tableLocation(catalog, { location }), properties }
 }
 
-async function release(database: CatalogDatabase, id: Identifier, table: TableEntry): Promise<void> {
+async function releaseExisting(database: CatalogDatabase, id: Identifier, table: TableEntry): Promise<void> {
   await requireSameTable(database, id, table.objectId)
   await releaseTable(database, table.objectId)
 }
@@ -63,26 +64,26 @@ function readLocation(location: string): string {
     !folders.some((folder) => folder.toLowerCase().endsWith('.lance'))
   if (fits) return location
   throw invalidInput(
-    `location is ${show(location)}; expected a relative path to a dataset in the folder of the tables of this ` +
+    `location is ${quoteForMessage(location)}; expected a relative path to a dataset in the folder of the tables of this ` +
       'catalog: names joined by "/", the last one ending in ".lance"',
   )
 }
 
 /** Throws InvalidInput unless a dataset that the engine can read lies there, in which nothing links elsewhere. */
-async function requireDataset(catalog: CatalogParts, location: string): Promise<void> {
-  const folder = locationOf(catalog, { location })
+async function requireDataset(catalog: CatalogContext, location: string): Promise<void> {
+  const folder = tableLocation(catalog, { location })
   try {
-    await catalog.manifests.confine(catalog.root, folder)
+    await catalog.manifestStore.assertConfined(catalog.root, folder)
     await catalog.engine.describe(folder)
   } catch (error) {
-    if (!(error instanceof InterfaceError) || error.status >= 500) throw error
+    if (!(error instanceof CatalogError) || error.status >= 500) throw error
     throw invalidInput('location: no readable dataset found', { cause: error })
   }
 }
 
-function datasetTaken(location: string): InterfaceError {
-  return new InterfaceError(
+function locationTakenError(location: string): CatalogError {
+  return new CatalogError(
     'TableAlreadyExists',
-    `the dataset at ${show(location)} belongs to a table that exists`,
+    `the dataset at ${quoteForMessage(location)} belongs to a table that exists`,
   )
 }

@@ -1,8 +1,8 @@
 import { assertIdentifier, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import { findObject, moveTable } from '../store/objects.ts'
-import type { CatalogParts } from './catalog-parts.ts'
-import { requireNamespace, requireTable, tableAlreadyExists } from './lookup.ts'
+import type { CatalogContext } from './catalog-parts.ts'
+import { requireNamespace, requireTable, tableAlreadyExistsError } from './lookup.ts'
 
 /**
  * Gives a table another name and, if the request names one, another namespace. Its data stays where it is.
@@ -10,7 +10,7 @@ import { requireNamespace, requireTable, tableAlreadyExists } from './lookup.ts'
  * not there.
  */
 export async function renameTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'RenameTable'>,
 ): Promise<ResponseOf<'RenameTable'>> {
@@ -21,7 +21,7 @@ export async function renameTable(
   await catalog.database.transaction().execute(async (database) => {
     const table = await requireTable(database, id)
     await requireNamespace(database, destination.slice(0, -1))
-    if ((await findObject(database, destination)) !== undefined) throw tableAlreadyExists(destination)
+    if ((await findObject(database, destination)) !== undefined) throw tableAlreadyExistsError(destination)
     await moveTable(database, table.objectId, destination)
   })
   return {}

@@ -1,40 +1,45 @@
-import { findObject, findTableState, identifierOf, type TableEntry } from '../store/objects.ts'
-import { forgetLeftover, listLeftovers, listUnfinishedCreations, removeTable } from '../store/removal.ts'
-import { listUnfinishedTables } from '../store/unfinished.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
-import { dropUnusedKept, listKept } from './kept-manifests.ts'
-import { settleIfUnfinished } from './settle-versions.ts'
+import { findObject, findTableState, fromPath, type TableEntry } from '../store/objects.ts'
+import {
+  deleteLeftoverRecord,
+  listLeftovers,
+  listUnfinishedCreations,
+  removeTable,
+} from '../store/removal.ts'
+import { listTablesWithPendingChanges } from '../store/unfinished.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
+import { deleteUnusedRetainedManifests, listTablesWithRetainedManifests } from './kept-manifests.ts'
+import { reconcileIfPending } from './settle-versions.ts'
 
 /** How often each replica looks for what another one has left. */
-const sweepMs = 15_000
+const repairIntervalMs = 15_000
 
 /**
  * Clears away what an end without notice left: half-created tables, data of dropped tables, recorded versions
  * without their manifests. Whoever is at work on an object holds its lock, so what is locked is left alone: it
  * belongs to a replica that lives.
  */
-export async function repair(catalog: CatalogParts): Promise<void> {
+export async function repair(catalog: CatalogContext): Promise<void> {
   const { database } = catalog
   for (const { path, objectId } of await listUnfinishedCreations(database)) {
     await catalog.nameLock.runIfFree(path, () => discardCreation(catalog, objectId))
   }
   for (const { objectId, location } of await listLeftovers(database)) {
     await catalog.dataLock.runIfFree(objectId, async () => {
-      await catalog.engine.drop(locationOf(catalog, { location }))
-      await forgetLeftover(database, location)
+      await catalog.engine.drop(tableLocation(catalog, { location }))
+      await deleteLeftoverRecord(database, location)
     })
   }
-  for (const path of await listUnfinishedTables(database)) {
-    const table = await findObject(database, identifierOf(path))
-    if (table?.kind === 'table') await settleOrLog(catalog, table)
+  for (const path of await listTablesWithPendingChanges(database)) {
+    const table = await findObject(database, fromPath(path))
+    if (table?.kind === 'table') await reconcileOrLog(catalog, table)
   }
-  for (const objectId of await listKept(catalog)) {
-    await catalog.commitLock.runIfFree(objectId, () => dropUnusedKept(catalog, objectId))
+  for (const objectId of await listTablesWithRetainedManifests(catalog)) {
+    await catalog.commitLock.runIfFree(objectId, () => deleteUnusedRetainedManifests(catalog, objectId))
   }
 }
 
 /** Repairs again and again, as replicas do for each other. Answers what ends it, after the round under way. */
-export function keepRepairing(catalog: CatalogParts): () => Promise<void> {
+export function startRepairLoop(catalog: CatalogContext): () => Promise<void> {
   let round = Promise.resolve()
   const sweep = (): void => {
     round = round
@@ -43,23 +48,23 @@ export function keepRepairing(catalog: CatalogParts): () => Promise<void> {
         catalog.log.warn({ err: error }, 'cleanup after other replicas failed; retrying')
       })
   }
-  const timer = setInterval(sweep, sweepMs * (0.8 + Math.random() * 0.4)).unref()
+  const timer = setInterval(sweep, repairIntervalMs * (0.8 + Math.random() * 0.4)).unref()
   return async () => {
     clearInterval(timer)
     await round
   }
 }
 
-async function discardCreation({ database }: CatalogParts, objectId: string): Promise<void> {
+async function discardCreation({ database }: CatalogContext, objectId: string): Promise<void> {
   await database.transaction().execute(async (database) => {
     if ((await findTableState(database, objectId)) === 'creating') await removeTable(database, objectId)
   })
 }
 
 /** The trouble of one table is that of those who use it, not of the whole catalog. */
-async function settleOrLog(catalog: CatalogParts, table: TableEntry): Promise<void> {
+async function reconcileOrLog(catalog: CatalogContext, table: TableEntry): Promise<void> {
   try {
-    await settleIfUnfinished(catalog, table)
+    await reconcileIfPending(catalog, table)
   } catch (error) {
     catalog.log.error({ err: error, table: table.objectId }, 'commit cannot be finalized yet')
   }

@@ -1,6 +1,6 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { requirePoint } from './table-point.ts'
 
 /**
@@ -8,11 +8,11 @@ import { requirePoint } from './table-point.ts'
  * or TableVersionNotFound (404).
  */
 export async function restoreTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { branch, version }: RequestOf<'RestoreTable'>,
 ): Promise<ResponseOf<'RestoreTable'>> {
   const { table, point } = await requirePoint(catalog, id, { branch, version })
-  await catalog.dataLock.share(table.objectId, () => catalog.engine.restore({ ...point, version }))
+  await catalog.dataLock.runShared(table.objectId, () => catalog.engine.restore({ ...point, version }))
   return {}
 }

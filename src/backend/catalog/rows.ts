@@ -2,29 +2,29 @@ import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TablePoint } from '../engine/engine.ts'
 import { setTableState, type TableEntry } from '../store/objects.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
 import { requireTable } from './lookup.ts'
 import { findData, hasData } from './table-data.ts'
-import { pointOf, requirePoint } from './table-point.ts'
+import { resolvePoint, requirePoint } from './table-point.ts'
 
 /**
  * Adds the rows of an Arrow IPC stream to a table, or replaces all rows by them. A table that is only declared
  * is created by its first rows. Throws TableNotFound or TableBranchNotFound (404).
  */
 export async function insertIntoTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'InsertIntoTable'>,
   upload: Uint8Array,
 ): Promise<ResponseOf<'InsertIntoTable'>> {
   const table = await requireTable(catalog.database, id)
-  const point = await pointOf(catalog, id, table, { branch: request.branch })
+  const point = await resolvePoint(catalog, id, table, { branch: request.branch })
   const mode = request.mode === 'Append' ? 'append' : 'overwrite'
   // Appends of different writers agree by themselves.
   if (mode === 'append' && (await hasData(catalog, table))) {
-    return await catalog.dataLock.share(table.objectId, () => insert(catalog, point, upload, mode))
+    return await catalog.dataLock.runShared(table.objectId, () => insert(catalog, point, upload, mode))
   }
-  return await catalog.dataLock.run(table.objectId, async () =>
+  return await catalog.dataLock.runExclusive(table.objectId, async () =>
     (await findData(catalog, table))
       ? await insert(catalog, point, upload, mode)
       : await createByInsert(catalog, table, upload),
@@ -33,7 +33,7 @@ export async function insertIntoTable(
 
 /** Counts the rows of a table, or those that a SQL predicate selects. */
 export async function countTableRows(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'CountTableRows'>,
 ): Promise<ResponseOf<'CountTableRows'>> {
@@ -43,7 +43,7 @@ export async function countTableRows(
 
 /** Runs a query; the answer is the bytes of one Arrow IPC file. */
 export async function queryTable(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'QueryTable'>,
 ): Promise<AsyncIterable<Uint8Array>> {
@@ -52,7 +52,7 @@ export async function queryTable(
 }
 
 async function insert(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   { location, branch }: TablePoint,
   upload: Uint8Array,
   mode: 'append' | 'overwrite',
@@ -63,11 +63,11 @@ async function insert(
 
 /** Creates the data of a table that is only declared. The caller holds the lock of the data. */
 export async function createByInsert(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   table: TableEntry,
   upload: Uint8Array,
 ): Promise<ResponseOf<'InsertIntoTable'>> {
-  const location = locationOf(catalog, table)
+  const location = tableLocation(catalog, table)
   const { version } = await catalog.engine.create(location, upload, 'create')
   await setTableState(catalog.database, table.objectId, 'ready')
   return { version, num_inserted_rows: await catalog.engine.count(location, { version }) }

@@ -1,22 +1,22 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
-import { show, type Identifier } from '../../interface/identifiers.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
+import { quoteForMessage, type Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import { forgetBranch } from '../store/versions.ts'
-import { branchNotFound, branchOf, mainBranch } from './branches.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
+import { deleteBranchRecords } from '../store/versions.ts'
+import { branchNotFoundError, normalizeBranch, mainBranch } from './branches.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
 import { changeReferences, changeReferencesAndRows } from './change-references.ts'
 import { requireTable } from './lookup.ts'
 import { pageByName } from './page.ts'
-import { pointOf } from './table-point.ts'
+import { resolvePoint } from './table-point.ts'
 
 /** The branches of a table besides main, page by page in the order of their names; the token is the last name. */
 export async function listTableBranches(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTableBranches'>,
 ): Promise<ResponseOf<'ListTableBranches'>> {
   const table = await requireTable(catalog.database, id)
-  const all = [...(await catalog.engine.branches.list(locationOf(catalog, table)))]
+  const all = [...(await catalog.engine.branches.list(tableLocation(catalog, table)))]
   const { entries, token } = pageByName(all, ([name]) => name, request)
   const branches = entries.map(([name, branch]) => [
     name,
@@ -37,16 +37,19 @@ export async function listTableBranches(
  * the name. Throws TableBranchAlreadyExists (409), TableBranchNotFound or TableVersionNotFound (404).
  */
 export async function createTableBranch(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { name, from_branch: branch, from_version: version }: RequestOf<'CreateTableBranch'>,
 ): Promise<ResponseOf<'CreateTableBranch'>> {
   return await changeReferences(catalog, id, async (table) => {
-    const location = locationOf(catalog, table)
-    if (await isThere(catalog, location, name)) {
-      throw new InterfaceError('TableBranchAlreadyExists', `the table already has the branch ${show(name)}`)
+    const location = tableLocation(catalog, table)
+    if (await branchExists(catalog, location, name)) {
+      throw new CatalogError(
+        'TableBranchAlreadyExists',
+        `the table already has the branch ${quoteForMessage(name)}`,
+      )
     }
-    await catalog.engine.branches.create(await pointOf(catalog, id, table, { branch, version }), name)
+    await catalog.engine.branches.create(await resolvePoint(catalog, id, table, { branch, version }), name)
     return {}
   })
 }
@@ -56,24 +59,25 @@ export async function createTableBranch(
  * other branches or tags come from it.
  */
 export async function deleteTableBranch(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { name }: RequestOf<'DeleteTableBranch'>,
 ): Promise<ResponseOf<'DeleteTableBranch'>> {
-  if (branchOf(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
+  if (normalizeBranch(name) === mainBranch) throw invalidInput('the main branch cannot be deleted')
   return await changeReferencesAndRows(catalog, id, async (table) => {
-    const location = locationOf(catalog, table)
-    if (!(await isThere(catalog, location, name))) throw branchNotFound(name)
+    const location = tableLocation(catalog, table)
+    if (!(await branchExists(catalog, location, name))) throw branchNotFoundError(name)
     const tags = await catalog.engine.tags.list(location)
     const [tag] = [...tags].find(([, { branch }]) => branch === name) ?? []
-    if (tag !== undefined) throw invalidInput(`the tag ${show(tag)} refers to the branch; delete it first`)
+    if (tag !== undefined)
+      throw invalidInput(`the tag ${quoteForMessage(tag)} refers to the branch; delete it first`)
     await catalog.engine.branches.delete(location, name)
-    await forgetBranch(catalog.database, table.objectId, name)
+    await deleteBranchRecords(catalog.database, table.objectId, name)
     return {}
   })
 }
 
-async function isThere(catalog: CatalogParts, location: string, name: string): Promise<boolean> {
+async function branchExists(catalog: CatalogContext, location: string, name: string): Promise<boolean> {
   if ((await catalog.engine.branches.find(location, name)) !== undefined) return true
-  return (await catalog.manifests.describe(location, undefined, name)) !== undefined
+  return (await catalog.manifestStore.describe(location, undefined, name)) !== undefined
 }

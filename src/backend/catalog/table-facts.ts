@@ -1,11 +1,11 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { requirePoint } from './table-point.ts'
 
 /** How large a table is: bytes, rows, indexes, and how its rows are spread over fragments. */
 export async function getTableStats(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { branch }: RequestOf<'GetTableStats'>,
 ): Promise<ResponseOf<'GetTableStats'>> {
@@ -29,12 +29,12 @@ export async function getTableStats(
  * replacing, the engine's own call and the catalogs in use merge. Answers the metadata that there is then.
  */
 export async function updateTableSchemaMetadata(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { branch, metadata }: RequestOf<'UpdateTableSchemaMetadata'>,
 ): Promise<ResponseOf<'UpdateTableSchemaMetadata'>> {
   const { table, point } = await requirePoint(catalog, id, { branch })
-  return await catalog.dataLock.run(table.objectId, async () => ({
+  return await catalog.dataLock.runExclusive(table.objectId, async () => ({
     ...(await catalog.engine.changeMetadata(point, metadata)),
   }))
 }

@@ -1,9 +1,9 @@
-import { InterfaceError } from '../../interface/errors.ts'
-import { assertName, show, type Identifier } from '../../interface/identifiers.ts'
+import { CatalogError } from '../../interface/errors.ts'
+import { assertName, quoteForMessage, type Identifier } from '../../interface/identifiers.ts'
 import type { IndexRequest } from '../../interface/schemas/indexes.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { TableIndex } from '../engine/indexes.ts'
-import type { CatalogParts } from './catalog-parts.ts'
+import type { CatalogContext } from './catalog-parts.ts'
 import { KeyedLock } from './keyed-lock.ts'
 import { pageByName } from './page.ts'
 import { requirePoint } from './table-point.ts'
@@ -12,40 +12,40 @@ type IndexContent = ResponseOf<'ListTableIndices'>['indexes'][number]
 
 /** A build takes all processors and much memory, so this process does one at a time, whatever the table. */
 const builds = new KeyedLock()
-const mostBuilds = 100
-let waitingBuilds = 0
+const maxPendingBuilds = 100
+let pendingBuilds = 0
 
 /**
  * Builds an index, and answers when it is there. Throws Unsupported (406) for a type that the engine cannot build,
  * TableIndexAlreadyExists (409), TableColumnNotFound (404), ServiceUnavailable (503) when too many builds wait.
  */
 export async function createTableIndex(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: IndexRequest,
 ): Promise<ResponseOf<'CreateTableIndex'>> {
   assertName(request.name ?? `${request.column}_idx`, 'the name of the index')
   const { table, point } = await requirePoint(catalog, id, { branch: request.branch })
-  if (waitingBuilds >= mostBuilds) {
-    throw new InterfaceError('ServiceUnavailable', 'too many pending index builds; retry later', {
+  if (pendingBuilds >= maxPendingBuilds) {
+    throw new CatalogError('ServiceUnavailable', 'too many pending index builds; retry later', {
       headers: { 'retry-after': '10' },
     })
   }
-  waitingBuilds += 1
+  pendingBuilds += 1
   try {
     // The lock of the data is taken last: who drops the table does not wait for the builds of others.
-    await builds.run('', () =>
-      catalog.dataLock.share(table.objectId, () => catalog.engine.indexes.create(point, request)),
+    await builds.runExclusive('', () =>
+      catalog.dataLock.runShared(table.objectId, () => catalog.engine.indexes.create(point, request)),
     )
   } finally {
-    waitingBuilds -= 1
+    pendingBuilds -= 1
   }
   return {}
 }
 
 /** The indexes of a table at a point, page by page in the order of their names; the token is the last name. */
 export async function listTableIndices(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTableIndices'>,
 ): Promise<ResponseOf<'ListTableIndices'>> {
@@ -57,14 +57,14 @@ export async function listTableIndices(
 
 /** How much of a table an index covers at a point. Throws TableIndexNotFound (404). */
 export async function describeTableIndexStats(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   name: string,
   request: RequestOf<'DescribeTableIndexStats'>,
 ): Promise<ResponseOf<'DescribeTableIndexStats'>> {
   const { point } = await requirePoint(catalog, id, { branch: request.branch, version: request.version })
   const found = await catalog.engine.indexes.describe(point, name)
-  if (found === undefined) throw indexNotFound(name)
+  if (found === undefined) throw indexNotFoundError(name)
   return {
     index_type: found.indexType,
     ...(found.distanceType === undefined ? {} : { distance_type: found.distanceType }),
@@ -76,18 +76,18 @@ export async function describeTableIndexStats(
 
 /** Drops an index; older versions of the table keep it. Throws TableIndexNotFound (404). */
 export async function dropTableIndex(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   name: string,
   request: RequestOf<'DropTableIndex'>,
 ): Promise<ResponseOf<'DropTableIndex'>> {
   const { table, point } = await requirePoint(catalog, id, { branch: request.branch })
-  await catalog.dataLock.share(table.objectId, () => catalog.engine.indexes.drop(point, name))
+  await catalog.dataLock.runShared(table.objectId, () => catalog.engine.indexes.drop(point, name))
   return {}
 }
 
-function indexNotFound(name: string): InterfaceError {
-  return new InterfaceError('TableIndexNotFound', `the table has no index ${show(name)}`)
+function indexNotFoundError(name: string): CatalogError {
+  return new CatalogError('TableIndexNotFound', `the table has no index ${quoteForMessage(name)}`)
 }
 
 /** An index is answered when it is built, so none is ever under way. */

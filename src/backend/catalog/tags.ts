@@ -1,19 +1,19 @@
 import type { Identifier } from '../../interface/identifiers.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
 import { changeReferences } from './change-references.ts'
 import { requireTable } from './lookup.ts'
 import { pageByName } from './page.ts'
-import { pointOf, requireTag } from './table-point.ts'
+import { resolvePoint, requireTag } from './table-point.ts'
 
 /** The tags of a table, page by page in the order of their names; the token is the last name. */
 export async function listTableTags(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   request: RequestOf<'ListTableTags'>,
 ): Promise<ResponseOf<'ListTableTags'>> {
   const table = await requireTable(catalog.database, id)
-  const all = [...(await catalog.engine.tags.list(locationOf(catalog, table)))]
+  const all = [...(await catalog.engine.tags.list(tableLocation(catalog, table)))]
   const { entries, token } = pageByName(all, ([name]) => name, request)
   const tags = entries.map(([name, { version, manifestSize, branch }]) => [
     name,
@@ -24,23 +24,23 @@ export async function listTableTags(
 
 /** The version, and the branch if it is not main, that a tag stands for. Throws TableTagNotFound (404). */
 export async function getTableTagVersion(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { tag }: RequestOf<'GetTableTagVersion'>,
 ): Promise<ResponseOf<'GetTableTagVersion'>> {
   const table = await requireTable(catalog.database, id)
-  const { version, branch } = await requireTag(catalog, locationOf(catalog, table), tag)
+  const { version, branch } = await requireTag(catalog, tableLocation(catalog, table), tag)
   return { version, ...(branch ? { branch } : {}) }
 }
 
 /** Names a version. Throws TableTagAlreadyExists (409), TableVersionNotFound or TableBranchNotFound (404). */
 export async function createTableTag(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { tag, version, branch }: RequestOf<'CreateTableTag'>,
 ): Promise<ResponseOf<'CreateTableTag'>> {
   return await changeReferences(catalog, id, async (table) => {
-    const point = await pointOf(catalog, id, table, { version, branch })
+    const point = await resolvePoint(catalog, id, table, { version, branch })
     await catalog.engine.tags.create({ ...point, version }, tag)
     return {}
   })
@@ -48,13 +48,13 @@ export async function createTableTag(
 
 /** Lets a tag stand for another version. Throws TableTagNotFound and as `createTableTag` does. */
 export async function updateTableTag(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { tag, version, branch }: RequestOf<'UpdateTableTag'>,
 ): Promise<ResponseOf<'UpdateTableTag'>> {
   return await changeReferences(catalog, id, async (table) => {
-    await requireTag(catalog, locationOf(catalog, table), tag)
-    const point = await pointOf(catalog, id, table, { version, branch })
+    await requireTag(catalog, tableLocation(catalog, table), tag)
+    const point = await resolvePoint(catalog, id, table, { version, branch })
     await catalog.engine.tags.update({ ...point, version }, tag)
     return {}
   })
@@ -62,12 +62,12 @@ export async function updateTableTag(
 
 /** Forgets a tag; its version stays. Throws TableTagNotFound (404). */
 export async function deleteTableTag(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { tag }: RequestOf<'DeleteTableTag'>,
 ): Promise<ResponseOf<'DeleteTableTag'>> {
   return await changeReferences(catalog, id, async (table) => {
-    const location = locationOf(catalog, table)
+    const location = tableLocation(catalog, table)
     await requireTag(catalog, location, tag)
     await catalog.engine.tags.delete(location, tag)
     return {}

@@ -1,11 +1,11 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
-import { show, type Identifier } from '../../interface/identifiers.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
+import { quoteForMessage, type Identifier } from '../../interface/identifiers.ts'
 import { transactionNotFound } from '../../interface/not-found.ts'
 import type { RequestOf, ResponseOf } from '../../interface/schemas/operation-schemas.ts'
 import type { StoredTransaction } from '../engine/engine.ts'
 import type { Properties, TableEntry } from '../store/objects.ts'
 import { findAlterations, saveAlterations, type Alterations } from '../store/transactions.ts'
-import { locationOf, type CatalogParts } from './catalog-parts.ts'
+import { tableLocation, type CatalogContext } from './catalog-parts.ts'
 import { requireSameTable, requireTable } from './lookup.ts'
 import { hasData } from './table-data.ts'
 
@@ -13,7 +13,7 @@ type Response = ResponseOf<'DescribeTransaction'>
 type Action = RequestOf<'AlterTransaction'>['actions'][number]
 
 /** What a commit says of itself cannot be altered. */
-const reserved: ReadonlySet<string> = new Set([
+const reservedKeys: ReadonlySet<string> = new Set([
   'uuid',
   'version',
   'read_version',
@@ -26,7 +26,7 @@ const reserved: ReadonlySet<string> = new Set([
  * What a commit did, as its manifest tells, and what was altered of it since. The id is that of the table followed
  * by the UUID of the transaction, or by the number of the version that it made. Throws TransactionNotFound (404).
  */
-export async function describeTransaction(catalog: CatalogParts, id: Identifier): Promise<Response> {
+export async function describeTransaction(catalog: CatalogContext, id: Identifier): Promise<Response> {
   const { table, transaction } = await requireTransaction(catalog, id)
   return describe(transaction, await findAlterations(catalog.database, table.objectId, transaction.uuid))
 }
@@ -37,7 +37,7 @@ export async function describeTransaction(catalog: CatalogParts, id: Identifier)
  * must not be, InvalidInput (400) for one that cannot be altered, or that is not there and must be.
  */
 export async function alterTransaction(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
   { actions }: RequestOf<'AlterTransaction'>,
 ): Promise<Response> {
@@ -45,14 +45,14 @@ export async function alterTransaction(
   return await catalog.database.transaction().execute(async (database) => {
     await requireSameTable(database, id.slice(0, -1), table.objectId)
     const before = await findAlterations(database, table.objectId, transaction.uuid)
-    const after = actions.reduce(alter, before)
+    const after = actions.reduce(applyAction, before)
     await saveAlterations(database, table.objectId, transaction.uuid, after)
     return describe(transaction, after)
   })
 }
 
 async function requireTransaction(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   id: Identifier,
 ): Promise<{ table: TableEntry; transaction: StoredTransaction }> {
   const tableId = id.slice(0, -1)
@@ -67,24 +67,24 @@ async function requireTransaction(
 }
 
 /** A table that is not there has no transactions: the interface knows no other 404 here. */
-async function findTable(catalog: CatalogParts, id: Identifier): Promise<TableEntry | undefined> {
+async function findTable(catalog: CatalogContext, id: Identifier): Promise<TableEntry | undefined> {
   try {
     const table = await requireTable(catalog.database, id)
     return (await hasData(catalog, table)) ? table : undefined
   } catch (error) {
-    if (error instanceof InterfaceError && error.status === 404) return undefined
+    if (error instanceof CatalogError && error.status === 404) return undefined
     throw error
   }
 }
 
 async function findTransaction(
-  catalog: CatalogParts,
+  catalog: CatalogContext,
   table: TableEntry,
   name: string,
 ): Promise<StoredTransaction | undefined> {
-  const location = locationOf(catalog, table)
+  const location = tableLocation(catalog, table)
   const branches = [...(await catalog.engine.branches.list(location)).keys()]
-  return await catalog.manifests.findTransaction(location, branches, name)
+  return await catalog.manifestStore.findTransaction(location, branches, name)
 }
 
 function describe(transaction: StoredTransaction, { status, properties }: Alterations): Response {
@@ -103,7 +103,7 @@ function describe(transaction: StoredTransaction, { status, properties }: Altera
   }
 }
 
-function alter(before: Alterations, action: Action): Alterations {
+function applyAction(before: Alterations, action: Action): Alterations {
   const { setStatusAction, setPropertyAction, unsetPropertyAction } = action
   if (setStatusAction !== undefined) return { ...before, status: setStatusAction.status }
   if (setPropertyAction !== undefined) {
@@ -120,9 +120,9 @@ function setProperty(
   requireAlterable(key)
   if (!Object.hasOwn(properties, key) || mode === 'Overwrite') return withProperty(properties, key, value)
   if (mode === 'Skip') return properties
-  throw new InterfaceError(
+  throw new CatalogError(
     'ConcurrentModification',
-    `cannot set the property ${show(key)} with mode Fail: it exists`,
+    `cannot set the property ${quoteForMessage(key)} with mode Fail: it exists`,
   )
 }
 
@@ -135,7 +135,7 @@ function unsetProperty(
     return Object.fromEntries(Object.entries(properties).filter(([name]) => name !== key))
   }
   if (mode === 'Skip') return properties
-  throw invalidInput(`cannot unset the property ${show(key)} with mode Fail: it does not exist`)
+  throw invalidInput(`cannot unset the property ${quoteForMessage(key)} with mode Fail: it does not exist`)
 }
 
 /** A key such as `__proto__` becomes a property like any other. */
@@ -144,6 +144,6 @@ function withProperty(properties: Properties, key: string, value: string): Prope
 }
 
 function requireAlterable(key: string): void {
-  if (reserved.has(key))
-    throw invalidInput(`the property ${show(key)} belongs to the commit and cannot be changed`)
+  if (reservedKeys.has(key))
+    throw invalidInput(`the property ${quoteForMessage(key)} belongs to the commit and cannot be changed`)
 }

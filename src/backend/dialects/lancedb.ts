@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import {
   clientDialectHeader,
   lancedbDatabaseHeader,
@@ -8,7 +8,7 @@ import {
 } from '../../interface/headers.ts'
 import type { OperationName } from '../../interface/operations.ts'
 import type { ResponseOf } from '../../interface/schemas/operation-schemas.ts'
-import type { Members } from '../catalog.ts'
+import type { RequestMembers } from '../catalog.ts'
 import type { SchemaDialect } from '../engine/engine.ts'
 
 /**
@@ -16,28 +16,28 @@ import type { SchemaDialect } from '../engine/engine.ts'
  * the interface for its sake differs here, besides spellings that every client may use (quoted modes, nulls,
  * bare vectors), which the schemas read.
  */
-export interface Dialect {
+export interface ClientDialect {
   /** The vocabulary of the type names that DescribeTable answers. */
-  readonly schemas: SchemaDialect
+  readonly schemaDialect: SchemaDialect
   /** What every answer carries besides. */
-  readonly headers: Readonly<Record<string, string>>
-  readMembers(operation: OperationName, members: Members, headers: IncomingHttpHeaders): Members
+  readonly responseHeaders: Readonly<Record<string, string>>
+  readMembers(operation: OperationName, members: RequestMembers, headers: IncomingHttpHeaders): RequestMembers
   /** The answer of an operation as the client reads it. */
-  writeAnswer(operation: OperationName, result: unknown): unknown
-  writeError(operation: OperationName | undefined, error: InterfaceError): InterfaceError
+  writeResponse(operation: OperationName, result: unknown): unknown
+  writeError(operation: OperationName | undefined, error: CatalogError): CatalogError
 }
 
-const plain: Dialect = {
-  schemas: 'namespace',
-  headers: {},
+const catalogDialect: ClientDialect = {
+  schemaDialect: 'namespace',
+  responseHeaders: {},
   readMembers: (_operation, members) => members,
-  writeAnswer: (_operation, result) => result,
+  writeResponse: (_operation, result) => result,
   writeError: (_operation, error) => error,
 }
 
-const lancedb: Dialect = {
-  schemas: 'lance',
-  headers: { [lancedbServerHeader]: lancedbServerVersion },
+const lancedbDialect: ClientDialect = {
+  schemaDialect: 'lance',
+  responseHeaders: { [lancedbServerHeader]: lancedbServerVersion },
   readMembers(operation, members, headers) {
     // It needs version and schema of a table that it opens, and does not ask for them.
     if (operation === 'DescribeTable') return { ...members, load_detailed_metadata: true }
@@ -53,7 +53,7 @@ const lancedb: Dialect = {
     }
     return members
   },
-  writeAnswer(operation, result) {
+  writeResponse(operation, result) {
     // It reads the tags without a wrapping, and never asks for less than all.
     if (operation === 'ListTableTags') return (result as ResponseOf<'ListTableTags'>).tags
     if (operation === 'ListTableVersions') {
@@ -62,19 +62,19 @@ const lancedb: Dialect = {
       return { ...rest, versions: versions.map((version) => ({ metadata: {}, ...version })) }
     }
     if (operation !== 'UpdateTable') return result
-    const answer = result as ResponseOf<'UpdateTable'>
-    return { ...answer, rows_updated: answer.updated_rows }
+    const response = result as ResponseOf<'UpdateTable'>
+    return { ...response, rows_updated: response.updated_rows }
   },
   writeError(operation, error) {
     // It knows that a table is there by the status 400 and the words "already exists".
     if (operation !== 'CreateTable' || error.kind !== 'TableAlreadyExists') return error
-    return new InterfaceError('TableAlreadyExists', error.message, { status: 400, cause: error })
+    return new CatalogError('TableAlreadyExists', error.message, { status: 400, cause: error })
   },
 }
 
 /** The dialect in which a request is made: as a gateway in front says, or as the client shows by naming a database. */
-export function dialectOf(headers: IncomingHttpHeaders): Dialect {
-  const told = headers[clientDialectHeader]
-  const isLancedb = told === undefined ? lancedbDatabaseHeader in headers : told === 'lancedb'
-  return isLancedb ? lancedb : plain
+export function clientDialectOf(headers: IncomingHttpHeaders): ClientDialect {
+  const reported = headers[clientDialectHeader]
+  const isLancedb = reported === undefined ? lancedbDatabaseHeader in headers : reported === 'lancedb'
+  return isLancedb ? lancedbDialect : catalogDialect
 }

@@ -1,4 +1,4 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import { measureBatch } from './arrow-batch.ts'
 import type { BatchSize } from './arrow-batch.ts'
 import { isArrowFile, malformedArrow, readFrames, readWithin } from './arrow-frames.ts'
@@ -70,7 +70,7 @@ export async function* joinFiles(
     for (const frame of readFrames(file)) {
       if (frame.kind === 'schema') parts ??= beginFile(frame)
       else if (parts === undefined || appendFrame(parts, frame) !== undefined) {
-        throw new InterfaceError('Unsupported', 'a column of dictionary type has more than one dictionary')
+        throw new CatalogError('Unsupported', 'a column of dictionary type has more than one dictionary')
       }
     }
     if (parts !== undefined) yield* parts.chunks.splice(0)
@@ -87,14 +87,14 @@ function measureFrame(frame: Exclude<Frame, { kind: 'schema' }>, stream: Uint8Ar
   })
 }
 
-function tooLarge(bytesLimit: number): InterfaceError {
+function tooLarge(bytesLimit: number): CatalogError {
   const message = `expected rows of at most ${bytesLimit} bytes when decoded; send them in several parts`
-  return new InterfaceError('InvalidInput', message, { status: 413 })
+  return new CatalogError('InvalidInput', message, { status: 413 })
 }
 
-function beginFile(schema: Frame, begun?: FileParts): FileParts {
+function beginFile(schema: Frame, started?: FileParts): FileParts {
   if (schema.kind !== 'schema') throw malformedArrow(`expected a schema first, found a ${schema.kind}`)
-  if (begun !== undefined) throw malformedArrow('it has more than one schema')
+  if (started !== undefined) throw malformedArrow('it has more than one schema')
   const parts: FileParts = {
     schema,
     chunks: [header],

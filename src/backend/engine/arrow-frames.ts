@@ -1,5 +1,5 @@
 import { invalidInput } from '../../interface/errors.ts'
-import type { InterfaceError, InterfaceErrorOptions } from '../../interface/errors.ts'
+import type { CatalogError, CatalogErrorOptions } from '../../interface/errors.ts'
 import { continuation, prefixLength, readMessage, type ArrowMessage } from '../../lib/arrow/message.ts'
 import { readSchema, type ArrowSchema } from '../../lib/arrow/schema.ts'
 
@@ -16,7 +16,7 @@ export type Frame = ArrowMessage & {
 const magic = Buffer.from('ARROW1')
 
 /** The 400 for bytes that are no Arrow IPC stream; the message says where and what. */
-export function malformedArrow(detail: string, options?: InterfaceErrorOptions): InterfaceError {
+export function malformedArrow(detail: string, options?: CatalogErrorOptions): CatalogError {
   return invalidInput(`expected an Arrow IPC stream: ${detail}`, options)
 }
 

@@ -1,15 +1,15 @@
 import type { RequestOf } from '../../interface/schemas/operation-schemas.ts'
 import { readFileSchema } from './arrow-frames.ts'
 import type { TablePoint } from './engine.ts'
-import { guarded, guardedExpression } from './errors.ts'
-import { fieldAt } from './field-path.ts'
+import { withCatalogErrors, withExpressionErrors } from './errors.ts'
+import { findField } from './field-path.ts'
 import { toLanceType } from './lance-type.ts'
 import type { NativeAlteration } from './native-changes.ts'
 import { openTable } from './open-table.ts'
-import type { EngineParts } from './open-table.ts'
+import type { EngineContext } from './open-table.ts'
 import { retryConflicts } from './retry-conflicts.ts'
 import type { NativeTable } from './native.ts'
-import { wholeExpression } from './whole-expression.ts'
+import { parenthesizeExpression } from './whole-expression.ts'
 
 type Alteration = RequestOf<'AlterTableAlterColumns'>['alterations'][number]
 type FieldUpdate = RequestOf<'UpdateFieldMetadata'>['updates'][number]
@@ -32,28 +32,32 @@ export interface TableColumns {
 }
 
 /** The part of the engine that changes columns. */
-export function openColumns(parts: EngineParts): TableColumns {
+export function openColumns(parts: EngineContext): TableColumns {
   const write = async <Result>(point: TablePoint, change: (table: NativeTable) => Promise<Result>) =>
     retryConflicts(async () => change(await openTable(parts, point)))
   return {
     add: async (point, columns) =>
-      guardedExpression(async () =>
+      withExpressionErrors(async () =>
         write(point, async (table) => {
           const added = columns.map(({ name, expression }) => ({
             name,
-            valueSql: wholeExpression(expression),
+            valueSql: parenthesizeExpression(expression),
           }))
           return (await table.addColumns(added)).version
         }),
       ),
     alter: async (point, alterations) =>
-      guarded(async () =>
+      withCatalogErrors(async () =>
         write(point, async (table) => (await table.alterColumns(alterations.map(toNative))).version),
       ),
     drop: async (point, columns) =>
-      guarded(async () => write(point, async (table) => (await table.dropColumns([...columns])).version)),
+      withCatalogErrors(async () =>
+        write(point, async (table) => (await table.dropColumns([...columns])).version),
+      ),
     updateMetadata: async (point, updates) =>
-      guarded(async () => write(point, async (table) => updateMetadata(parts, point, table, updates))),
+      withCatalogErrors(async () =>
+        write(point, async (table) => updateMetadata(parts, point, table, updates)),
+      ),
   }
 }
 
@@ -68,7 +72,7 @@ function toNative({ path, rename, nullable, data_type: dataType }: Alteration): 
 
 /** What is answered is read from the version that was made, for another may follow at once. */
 async function updateMetadata(
-  parts: EngineParts,
+  parts: EngineContext,
   point: TablePoint,
   table: NativeTable,
   updates: readonly FieldUpdate[],
@@ -77,6 +81,6 @@ async function updateMetadata(
     updates.map(({ path, metadata, replace }) => ({ path, metadata, replace: replace ?? false })),
   )
   const schema = readFileSchema(await (await openTable(parts, { ...point, version })).schema())
-  const fields = updates.map(({ path }) => [path, { ...fieldAt(schema, path)?.metadata }] as const)
+  const fields = updates.map(({ path }) => [path, { ...findField(schema, path)?.metadata }] as const)
   return { version, fields: Object.fromEntries(fields) }
 }

@@ -2,7 +2,7 @@ import { Type } from 'apache-arrow/fb/type'
 import type { TableQuery } from '../../interface/schemas/query.ts'
 import type { ArrowField, ArrowSchema } from '../../lib/arrow/schema.ts'
 import type { Selection } from './query.ts'
-import { wholeExpression } from './whole-expression.ts'
+import { parenthesizeExpression } from './whole-expression.ts'
 
 /** Columns that the engine adds to an answer by itself. */
 const addedColumns = new Set(['_rowid', '_distance', '_score', '_relevance_score', 'query_index'])
@@ -17,8 +17,8 @@ const castNames = new Map<Type, string>([
  * The columns of a query with those of dictionary type cast to the type of their values; undefined when there is
  * nothing to cast. The engine keeps a dictionary for each part of a table, and an Arrow file has room for one.
  */
-export function withoutDictionaries(answer: ArrowSchema, query: TableQuery): Selection | undefined {
-  const columns = answer.fields.filter((field) => !addedColumns.has(field.name))
+export function castDictionaryColumns(response: ArrowSchema, query: TableQuery): Selection | undefined {
+  const columns = response.fields.filter((field) => !addedColumns.has(field.name))
   const dictionaries = columns.filter(
     (field) => field.indexType !== undefined && castNames.has(field.type.id),
   )
@@ -26,14 +26,14 @@ export function withoutDictionaries(answer: ArrowSchema, query: TableQuery): Sel
   if (dictionaries.length === 0 || columns.some((field) => field.name.includes('`'))) return undefined
   return columns.map((field): Selection[number] => [
     field.name,
-    castDictionary(field, expressionOf(field.name, query)),
+    castDictionary(field, columnExpression(field.name, query)),
   ])
 }
 
-function expressionOf(name: string, { columns }: TableQuery): string {
-  const asked =
+function columnExpression(name: string, { columns }: TableQuery): string {
+  const requested =
     columns && 'expressions' in columns ? columns.expressions.find(([alias]) => alias === name) : undefined
-  return asked ? wholeExpression(asked[1]) : `\`${name}\``
+  return requested ? parenthesizeExpression(requested[1]) : `\`${name}\``
 }
 
 function castDictionary(field: ArrowField, expression: string): string {

@@ -206,10 +206,10 @@ export interface StoredTransaction {
 }
 
 /** A manifest that `keep` has put aside. */
-export interface KeptManifest extends StagingRequest {
+export interface RetainedManifest extends StagingRequest {
   readonly namingScheme: NamingScheme
   /** The whole name. */
-  readonly keptPath: string
+  readonly retainedPath: string
 }
 
 /** The versions of a table as its manifests in storage: the external manifest store. */
@@ -239,17 +239,17 @@ export interface ManifestStore {
    * `publishKept` has what it needs. Answers the version as it will be published. Throws InvalidInput when the
    * manifest is no longer what was inspected.
    */
-  keep(staged: StagedManifest, keptPath: string): Promise<StoredVersion>
+  retain(staged: StagedManifest, retainedPath: string): Promise<StoredVersion>
   /**
    * Gives a kept manifest its final name and removes the staging name; once more is no error. Throws
    * ConcurrentModification when other bytes have the name, or when the kept manifest is gone.
    */
-  publishKept(location: string, kept: KeptManifest): Promise<void>
+  publishRetained(location: string, retained: RetainedManifest): Promise<void>
   /**
    * Throws InvalidInput where a symbolic link, or anything else but folders and files, lies in a dataset or on the
    * way to it from `root`, and where nothing is there.
    */
-  confine(root: string, location: string): Promise<void>
+  assertConfined(root: string, location: string): Promise<void>
   /**
    * The commit with that number on main, or with that UUID on any of the branches; undefined when it is not there.
    */

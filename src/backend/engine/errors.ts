@@ -1,7 +1,7 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
 import type { ErrorName } from '../../interface/errors.ts'
 
-interface Rule {
+interface ErrorRule {
   readonly pattern: RegExp
   readonly kind: ErrorName
   /** What is answered; without it the first line of the engine's own message, cleaned. */
@@ -12,7 +12,7 @@ interface Rule {
  * The engine tells its errors apart by their text alone, and repeats the caller's text in some: those come
  * first. The first rule that matches decides.
  */
-const rules: readonly Rule[] = [
+const errorRules: readonly ErrorRule[] = [
   { pattern: /sql parser error|Error parsing statement/i, kind: 'InvalidInput' },
   { pattern: /No field named/i, kind: 'TableColumnNotFound' },
   {
@@ -105,36 +105,36 @@ const rules: readonly Rule[] = [
 ]
 
 /** Trouble of this machine and not of the upload that was read. */
-const storageTrouble = /os error|LanceError\(IO\)|object store/i
+const storageFailure = /os error|LanceError\(IO\)|object store/i
 
-const longestMessage = 300
+const maxMessageLength = 300
 /** Of a longer text the beginning and the end are read: in the middle it repeats SQL of the caller. */
-const longestText = 4000
+const maxScannedLength = 4000
 
 /**
  * The answer to an error of the engine: its message without the paths, source positions and chains of causes
  * that the engine appends. What no rule knows is Internal, and says nothing.
  */
-export function toInterfaceError(error: unknown): InterfaceError {
-  if (error instanceof InterfaceError) return error
-  const text = shortened(error instanceof Error ? error.message : String(error))
-  const rule = rules.find(({ pattern }) => pattern.test(text))
-  if (rule === undefined) return new InterfaceError('Internal', 'the engine failed', { cause: error })
-  return new InterfaceError(rule.kind, rule.message ?? cleanMessage(text, rule.pattern), { cause: error })
+export function translateEngineError(error: unknown): CatalogError {
+  if (error instanceof CatalogError) return error
+  const text = truncateText(error instanceof Error ? error.message : String(error))
+  const rule = errorRules.find(({ pattern }) => pattern.test(text))
+  if (rule === undefined) return new CatalogError('Internal', 'the engine failed', { cause: error })
+  return new CatalogError(rule.kind, rule.message ?? cleanMessage(text, rule.pattern), { cause: error })
 }
 
 /** The patterns take time with the square of the text. */
-function shortened(text: string): string {
-  if (text.length <= longestText) return text
-  return `${text.slice(0, longestText / 2)}...${text.slice(-longestText / 2)}`
+function truncateText(text: string): string {
+  if (text.length <= maxScannedLength) return text
+  return `${text.slice(0, maxScannedLength / 2)}...${text.slice(-maxScannedLength / 2)}`
 }
 
 /** Runs a call of the engine; what it throws becomes an InterfaceError. */
-export async function guarded<Result>(call: () => Promise<Result>): Promise<Result> {
+export async function withCatalogErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call()
   } catch (error) {
-    throw toInterfaceError(error)
+    throw translateEngineError(error)
   }
 }
 
@@ -142,11 +142,11 @@ export async function guarded<Result>(call: () => Promise<Result>): Promise<Resu
  * Runs a call of the engine for an operation to which the interface gives no error of a missing column: it is the
  * SQL of the request that is wrong, InvalidInput.
  */
-export async function guardedExpression<Result>(call: () => Promise<Result>): Promise<Result> {
+export async function withExpressionErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call()
   } catch (error) {
-    const failure = toInterfaceError(error)
+    const failure = translateEngineError(error)
     throw failure.kind === 'TableColumnNotFound' ? invalidInput(failure.message, { cause: error }) : failure
   }
 }
@@ -156,12 +156,12 @@ export async function guardedExpression<Result>(call: () => Promise<Result>): Pr
  * many of them panics whose text is about the engine's own code; so what no rule knows is the upload's fault,
  * unless it is the storage that failed.
  */
-export async function guardedUpload<Result>(call: () => Promise<Result>): Promise<Result> {
+export async function withUploadErrors<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call()
   } catch (error) {
-    const failure = toInterfaceError(error)
-    if (failure.kind !== 'Internal' || storageTrouble.test(String(failure.cause))) throw failure
+    const failure = translateEngineError(error)
+    if (failure.kind !== 'Internal' || storageFailure.test(String(failure.cause))) throw failure
     throw invalidInput('expected an Arrow IPC stream: the engine cannot read it', { cause: error })
   }
 }
@@ -183,6 +183,6 @@ function cleanMessage(text: string, pattern: RegExp): string {
     .replace(/, location: .*$/, '')
     .replace(/, source\.__merge_source_sentinel/, '')
     .replaceAll(/\S*\/\S*/g, (word) => (/[\w.-]+\/[\w.-]+\//.test(word) ? '<path>' : word))
-    .slice(0, longestMessage)
+    .slice(0, maxMessageLength)
     .trim()
 }

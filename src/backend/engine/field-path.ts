@@ -7,7 +7,7 @@ const segment = /(?:`((?:[^`]|``)*)`|([^.`]+))(?:\.|$)/gy
  * The field of a path: the names from a column down, joined by `.`; a name that holds one stands in backticks.
  * Undefined where there is no such field.
  */
-export function fieldAt(schema: ArrowSchema, path: string): ArrowField | undefined {
+export function findField(schema: ArrowSchema, path: string): ArrowField | undefined {
   let fields = schema.fields
   let found: ArrowField | undefined
   for (const [, quoted, plain] of path.matchAll(segment)) {

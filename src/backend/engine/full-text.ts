@@ -1,4 +1,4 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { FullTextQuery, MatchQuery, TextQuery } from '../../interface/schemas/full-text-query.ts'
 import type { NativeTextQueries, NativeTextQuery } from './native.ts'
 
@@ -13,7 +13,7 @@ export function toFullTextSearch(
   if ('words' in query) return { query: query.words, columns: query.columns ? [...query.columns] : null }
   const { structured } = query
   // A plain match without a column is what the engine itself does with bare words: it takes every indexed column.
-  if ('match' in structured && structured.match.column == null && isPlain(structured.match)) {
+  if ('match' in structured && structured.match.column == null && isSimpleMatch(structured.match)) {
     return { query: structured.match.terms, columns: null }
   }
   return { query: toNative(makers, structured) }
@@ -22,7 +22,7 @@ export function toFullTextSearch(
 function toNative(makers: NativeTextQueries, query: TextQuery): NativeTextQuery {
   if ('match' in query) return matchQuery(makers, query.match)
   if ('phrase' in query)
-    return makers.phraseQuery(query.phrase.terms, columnOf(query.phrase), query.phrase.slop ?? 0)
+    return makers.phraseQuery(query.phrase.terms, requireColumn(query.phrase), query.phrase.slop ?? 0)
   if ('multi_match' in query) return multiMatchQuery(makers, query.multi_match.match_queries)
   if ('boost' in query) {
     const { positive, negative, negative_boost: boost } = query.boost
@@ -45,12 +45,12 @@ function toNative(makers: NativeTextQueries, query: TextQuery): NativeTextQuery 
 function matchQuery(makers: NativeTextQueries, match: MatchQuery): NativeTextQuery {
   return makers.matchQuery(
     match.terms,
-    columnOf(match),
+    requireColumn(match),
     match.boost ?? 1,
     // Null asks the engine to choose by the length of the words; absent is an exact match.
     match.fuzziness === undefined ? 0 : match.fuzziness,
     match.max_expansions ?? defaultExpansions,
-    operatorOf(match),
+    matchOperator(match),
     match.prefix_length ?? 0,
   )
 }
@@ -60,34 +60,34 @@ function multiMatchQuery(makers: NativeTextQueries, matches: readonly MatchQuery
   const [first] = matches
   const differs = (match: MatchQuery) =>
     match.terms !== first?.terms ||
-    operatorOf(match) !== operatorOf(first) ||
-    !isPlain({ ...match, boost: 1, operator: 'or' })
+    matchOperator(match) !== matchOperator(first) ||
+    !isSimpleMatch({ ...match, boost: 1, operator: 'or' })
   if (first === undefined || matches.some(differs)) {
-    throw new InterfaceError(
+    throw new CatalogError(
       'Unsupported',
       'multi_match is supported for the same terms and operator in every column',
     )
   }
   const boosts = matches.map((match) => match.boost ?? 1)
-  return makers.multiMatchQuery(first.terms, matches.map(columnOf), boosts, operatorOf(first))
+  return makers.multiMatchQuery(first.terms, matches.map(requireColumn), boosts, matchOperator(first))
 }
 
-function operatorOf(match: MatchQuery): string {
+function matchOperator(match: MatchQuery): string {
   return (match.operator ?? 'or').toUpperCase()
 }
 
-function isPlain(match: MatchQuery): boolean {
+function isSimpleMatch(match: MatchQuery): boolean {
   return (
     (match.boost ?? 1) === 1 &&
     (match.fuzziness ?? 0) === 0 &&
     (match.max_expansions ?? defaultExpansions) === defaultExpansions &&
     (match.prefix_length ?? 0) === 0 &&
-    operatorOf(match) === 'OR'
+    matchOperator(match) === 'OR'
   )
 }
 
-function columnOf({ column }: { readonly column?: string | null | undefined }): string {
+function requireColumn({ column }: { readonly column?: string | null | undefined }): string {
   if (column == null)
-    throw new InterfaceError('Unsupported', 'a full-text query of this kind must name its column')
+    throw new CatalogError('Unsupported', 'a full-text query of this kind must name its column')
   return column
 }

@@ -1,10 +1,10 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { IndexRequest } from '../../interface/schemas/indexes.ts'
 import type { NativeIndex, NativeIndexMakers } from './native-references.ts'
 
-type Maker = (makers: NativeIndexMakers, request: IndexRequest) => NativeIndex
+type IndexFactory = (makers: NativeIndexMakers, request: IndexRequest) => NativeIndex
 
-const makers = {
+const indexFactories = {
   BTREE: (make) => make.btree(),
   BITMAP: (make) => make.bitmap(),
   LABEL_LIST: (make) => make.labelList(),
@@ -61,19 +61,19 @@ const makers = {
       request.m,
       request.ef_construction,
     ),
-} satisfies Partial<Record<IndexRequest['index_type'], Maker>>
+} satisfies Partial<Record<IndexRequest['index_type'], IndexFactory>>
 
 /** What the engine is to build. Throws Unsupported (406) for what it cannot build. */
 export function toNativeIndex(make: NativeIndexMakers, request: IndexRequest): NativeIndex {
-  const known: Partial<Record<IndexRequest['index_type'], Maker>> = makers
+  const known: Partial<Record<IndexRequest['index_type'], IndexFactory>> = indexFactories
   const maker = known[request.index_type]
-  if (maker === undefined) throw unsupported(`an index of the type ${request.index_type}`)
-  if (request.target_partition_size !== undefined) throw unsupported('target_partition_size')
+  if (maker === undefined) throw unsupportedIndexError(`an index of the type ${request.index_type}`)
+  if (request.target_partition_size !== undefined) throw unsupportedIndexError('target_partition_size')
   return maker(make, request)
 }
 
-function unsupported(what: string): InterfaceError {
-  return new InterfaceError('Unsupported', `${what} is not supported by the engine of this catalog`)
+function unsupportedIndexError(what: string): CatalogError {
+  return new CatalogError('Unsupported', `${what} is not supported by the engine of this catalog`)
 }
 
 /** The engine's own spelling of a type, `IvfHnswPq`, in that of the interface: `IVF_HNSW_PQ`. */

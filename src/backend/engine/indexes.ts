@@ -1,13 +1,13 @@
 import { Type } from 'apache-arrow/fb/type'
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
 import type { IndexRequest } from '../../interface/schemas/indexes.ts'
 import type { ArrowSchema } from '../../lib/arrow/schema.ts'
 import { readFileSchema } from './arrow-frames.ts'
 import type { TablePoint } from './engine.ts'
-import { guarded, toInterfaceError } from './errors.ts'
+import { withCatalogErrors, translateEngineError } from './errors.ts'
 import { indexTypeName, toNativeIndex } from './index-types.ts'
 import type { NativeIndexConfiguration, NativeIndexStatistics } from './native-references.ts'
-import { openTable, type EngineParts } from './open-table.ts'
+import { openTable, type EngineContext } from './open-table.ts'
 
 /** An index that a table has; the type is spelled as in the interface. */
 export type TableIndex = NativeIndexConfiguration
@@ -31,33 +31,34 @@ export interface TableIndexes {
 }
 
 /** The indexes of the tables of an engine. */
-export function openIndexes(parts: EngineParts): TableIndexes {
+export function openIndexes(parts: EngineContext): TableIndexes {
   return {
     create: async (point, request) => await createIndex(parts, point, request),
     list: async (point) =>
-      await guarded(async () => {
+      await withCatalogErrors(async () => {
         const indexes = await (await openTable(parts, point)).listIndices()
         return indexes.map((index) => ({ ...index, indexType: indexTypeName(index.indexType) }))
       }),
     describe: async (point, name) =>
-      await guarded(async () => {
+      await withCatalogErrors(async () => {
         const found = await (await openTable(parts, point)).indexStats(name)
         return found === null ? undefined : { ...found, indexType: indexTypeName(found.indexType) }
       }),
-    drop: async (point, name) => await guarded(async () => (await openTable(parts, point)).dropIndex(name)),
+    drop: async (point, name) =>
+      await withCatalogErrors(async () => (await openTable(parts, point)).dropIndex(name)),
   }
 }
 
-async function createIndex(parts: EngineParts, point: TablePoint, request: IndexRequest): Promise<void> {
+async function createIndex(parts: EngineContext, point: TablePoint, request: IndexRequest): Promise<void> {
   const index = toNativeIndex(parts.native.Index, request)
   try {
     const table = await openTable(parts, point)
     if (request.distance_type === 'hamming')
-      refuseFloats(readFileSchema(await table.schema()), request.column)
+      rejectFloatColumns(readFileSchema(await table.schema()), request.column)
     await table.createIndex(index, request.column, false, null, request.name ?? null, true)
   } catch (error) {
-    const failure = toInterfaceError(error)
-    if (failure.kind === 'TableColumnNotFound') throw columnNotFound(request, error)
+    const failure = translateEngineError(error)
+    if (failure.kind === 'TableColumnNotFound') throw columnNotFoundError(request, error)
     // The engine panics over parameters that do not go together.
     if (!(error instanceof Error && error.message.includes('Panic'))) throw failure
     throw invalidInput('the engine cannot build this index over these rows', { cause: error })
@@ -65,14 +66,14 @@ async function createIndex(parts: EngineParts, point: TablePoint, request: Index
 }
 
 /** The engine panics over them. */
-function refuseFloats({ fields }: ArrowSchema, column: string): void {
+function rejectFloatColumns({ fields }: ArrowSchema, column: string): void {
   const vector = fields.find(({ name }) => name === column)
   if (vector?.children[0]?.type.id !== Type.FloatingPoint) return
   throw invalidInput('hamming distance requires a column of uint8 vectors')
 }
 
-function columnNotFound({ column }: IndexRequest, cause: unknown): InterfaceError {
-  return new InterfaceError('TableColumnNotFound', `the table has no column ${JSON.stringify(column)}`, {
+function columnNotFoundError({ column }: IndexRequest, cause: unknown): CatalogError {
+  return new CatalogError('TableColumnNotFound', `the table has no column ${JSON.stringify(column)}`, {
     cause,
   })
 }

@@ -1,4 +1,4 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
 import type { DataType } from '../../interface/schemas/columns.ts'
 import type { JsonArrowDataType } from './engine.ts'
 
@@ -44,7 +44,7 @@ export function toLanceType(dataType: DataType): JsonArrowDataType {
 /** The interface tells `precision * 1000 + scale` as the length. */
 function decimalType(bits: string, length: number | undefined): string {
   if (bits !== '128' && bits !== '256') {
-    throw new InterfaceError('Unsupported', `data_type decimal${bits}: the Lance format has no such type`)
+    throw new CatalogError('Unsupported', `data_type decimal${bits}: the Lance format has no such type`)
   }
   if (length === undefined) {
     throw invalidInput(`data_type decimal${bits}: expected a length of precision * 1000 + scale`)

@@ -1,31 +1,31 @@
 import { LRUCache } from 'lru-cache'
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { TableQuery } from '../../interface/schemas/query.ts'
-import { localFiles } from '../storage/local-files.ts'
+import { localFileStorage } from '../storage/local-files.ts'
 import type { Storage } from '../storage/storage.ts'
 import { joinFiles, streamToFile } from './arrow-file.ts'
 import type { UploadedFile } from './arrow-file.ts'
 import { readFileSchema } from './arrow-frames.ts'
 import { openColumns } from './columns.ts'
-import { withoutDictionaries } from './dictionary-columns.ts'
+import { castDictionaryColumns } from './dictionary-columns.ts'
 import type { CountOptions, DescribeOptions, Engine, TableDescription, TablePoint } from './engine.ts'
-import { guarded, guardedExpression, guardedUpload } from './errors.ts'
+import { withCatalogErrors, withExpressionErrors, withUploadErrors } from './errors.ts'
 import { openIndexes } from './indexes.ts'
 import { readVersionManifest } from './manifest-store.ts'
 import { loadNative } from './native.ts'
-import { connect, openTable, placeOf } from './open-table.ts'
-import type { EngineParts } from './open-table.ts'
+import { connect, openTable, splitLocation } from './open-table.ts'
+import type { EngineContext } from './open-table.ts'
 import { openPlans } from './plans.ts'
-import { refuseUnsupported } from './query.ts'
+import { rejectUnsupported } from './query.ts'
 import { openBranches, openTags } from './references.ts'
 import { retryConflicts } from './retry-conflicts.ts'
 import { openRows } from './rows.ts'
 import { runQuery } from './run-query.ts'
 import { schemaToJson } from './schema-json.ts'
 import { changeSchemaMetadata } from './schema-metadata.ts'
-import { openStallCheck } from './stall-check.ts'
-import { normalizeBranch } from './versions-folder.ts'
-import { wholeCondition } from './whole-expression.ts'
+import { createStallDetector } from './stall-check.ts'
+import { omitMainBranch } from './versions-folder.ts'
+import { parenthesizeCondition } from './whole-expression.ts'
 
 /** Where the tables lie, this machine unless told, and how much memory the engine may use for itself, in bytes. */
 export interface EngineOptions {
@@ -42,12 +42,12 @@ const openFolders = 64
 /** The engine of the tables in a storage. Throws a plain error when its package is not the pinned one. */
 export function openEngine(options: EngineOptions = {}): Engine {
   const {
-    storage = localFiles,
+    storage = localFileStorage,
     indexCacheBytes = 64 * mebibyte,
     metadataCacheBytes = 32 * mebibyte,
   } = options
   const native = loadNative()
-  const parts: EngineParts = {
+  const parts: EngineContext = {
     native,
     storage,
     connections: new LRUCache({ max: openFolders }),
@@ -56,44 +56,46 @@ export function openEngine(options: EngineOptions = {}): Engine {
   }
   return {
     create: async (location, upload, mode) =>
-      guardedUpload(async () => createTable(parts, location, upload, mode)),
+      withUploadErrors(async () => createTable(parts, location, upload, mode)),
     insert: async (location, upload, mode, branch) =>
-      guardedUpload(async () => insertRows(parts, { location, branch }, upload, mode)),
-    query: async (location, query) => guarded(async () => queryRows(parts, location, query)),
+      withUploadErrors(async () => insertRows(parts, { location, branch }, upload, mode)),
+    query: async (location, query) => withCatalogErrors(async () => queryRows(parts, location, query)),
     count: async (location, options = {}) =>
-      guardedExpression(async () => countRows(parts, location, options)),
-    describe: async (location, options = {}) => guarded(async () => describeTable(parts, location, options)),
+      withExpressionErrors(async () => countRows(parts, location, options)),
+    describe: async (location, options = {}) =>
+      withCatalogErrors(async () => describeTable(parts, location, options)),
     tags: openTags(parts),
     branches: openBranches(parts),
     indexes: openIndexes(parts),
-    restore: async (point) => guarded(async () => (await openTable(parts, point)).restore()),
-    measure: async (point) => guarded(async () => (await openTable(parts, point)).stats()),
+    restore: async (point) => withCatalogErrors(async () => (await openTable(parts, point)).restore()),
+    measure: async (point) => withCatalogErrors(async () => (await openTable(parts, point)).stats()),
     changeMetadata: async (point, changes) =>
-      guarded(async () => changeSchemaMetadata(storage, point, changes)),
+      withCatalogErrors(async () => changeSchemaMetadata(storage, point, changes)),
     rows: openRows(parts),
     columns: openColumns(parts),
     plans: openPlans(parts),
-    drop: async (location) => guarded(async () => storage.removeAll(placeOf(location).location)),
-    isStalled: openStallCheck(native),
+    drop: async (location) =>
+      withCatalogErrors(async () => storage.removeAll(splitLocation(location).location)),
+    isStalled: createStallDetector(native),
     close: async () => closeConnections(parts),
   }
 }
 
 async function createTable(
-  parts: EngineParts,
+  parts: EngineContext,
   location: string,
   upload: Uint8Array,
   mode: 'create' | 'overwrite',
 ): Promise<{ version: number }> {
   const { file } = streamToFile(upload, parts.decodedUploadBytes)
-  const { folder, name } = placeOf(location)
+  const { folder, name } = splitLocation(location)
   const connection = await connect(parts, folder)
   const table = await connection.createTable(name, file, mode, [])
   return { version: await table.version() }
 }
 
 async function insertRows(
-  parts: EngineParts,
+  parts: EngineContext,
   point: TablePoint,
   upload: Uint8Array,
   mode: 'append' | 'overwrite',
@@ -105,7 +107,7 @@ async function insertRows(
 
 /** The engine cannot append nothing; the table stays at its version. */
 async function appendRows(
-  parts: EngineParts,
+  parts: EngineContext,
   point: TablePoint,
   { file, batches }: UploadedFile,
 ): Promise<number> {
@@ -116,47 +118,47 @@ async function appendRows(
 
 /** Two overwrites at once conflict, although either order of them is right. */
 async function replaceRows(
-  parts: EngineParts,
+  parts: EngineContext,
   point: TablePoint,
   { file, batches }: UploadedFile,
 ): Promise<number> {
   return await retryConflicts(async () => {
     const table = await openTable(parts, point)
     if (batches > 0) return (await table.add(file, 'overwrite')).version
-    if (normalizeBranch(point.branch) !== undefined) {
-      throw new InterfaceError('Unsupported', 'a branch cannot be overwritten with a stream without batches')
+    if (omitMainBranch(point.branch) !== undefined) {
+      throw new CatalogError('Unsupported', 'a branch cannot be overwritten with a stream without batches')
     }
-    const { folder, name } = placeOf(point.location)
+    const { folder, name } = splitLocation(point.location)
     const connection = await connect(parts, folder)
     return await (await connection.createEmptyTable(name, file, 'overwrite', [])).version()
   })
 }
 
 async function queryRows(
-  parts: EngineParts,
+  parts: EngineContext,
   location: string,
   query: TableQuery,
 ): Promise<AsyncGenerator<Uint8Array>> {
-  refuseUnsupported(query)
+  rejectUnsupported(query)
   const table = await openTable(parts, {
     location,
     branch: query.branch ?? undefined,
     version: query.version ?? undefined,
   })
   const makers = parts.native.JsFullTextQuery
-  const answer = await runQuery(makers, table, query)
-  const selection = withoutDictionaries(readFileSchema(answer.first), query)
-  const { first, next } = selection ? await runQuery(makers, table, query, selection) : answer
-  return joinFiles(first, async () => guarded(next))
+  const response = await runQuery(makers, table, query)
+  const selection = castDictionaryColumns(readFileSchema(response.first), query)
+  const { first, next } = selection ? await runQuery(makers, table, query, selection) : response
+  return joinFiles(first, async () => withCatalogErrors(next))
 }
 
-async function countRows(parts: EngineParts, location: string, options: CountOptions): Promise<number> {
+async function countRows(parts: EngineContext, location: string, options: CountOptions): Promise<number> {
   const table = await openTable(parts, { ...options, location })
-  return table.countRows(wholeCondition(options.predicate))
+  return table.countRows(parenthesizeCondition(options.predicate))
 }
 
 async function describeTable(
-  parts: EngineParts,
+  parts: EngineContext,
   location: string,
   options: DescribeOptions,
 ): Promise<TableDescription> {
@@ -174,7 +176,7 @@ async function describeTable(
   }
 }
 
-async function closeConnections({ connections }: EngineParts): Promise<void> {
+async function closeConnections({ connections }: EngineContext): Promise<void> {
   const opened = await Promise.allSettled(connections.values())
   connections.clear()
   for (const connection of opened) if (connection.status === 'fulfilled') connection.value.close()

@@ -1,6 +1,6 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
-import { locateManifest, numberOf, bytesOf, textOf } from './manifest.ts'
-import { bytesField, numberField } from './protobuf-writer.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
+import { locateManifest, toNumber, toBytes, toText } from './manifest.ts'
+import { encodeBytesField, encodeNumberField } from './protobuf-writer.ts'
 import { readFields } from './protobuf.ts'
 import type { ProtobufField } from './protobuf.ts'
 
@@ -28,7 +28,7 @@ const field = {
 } as const
 
 /** What the next version says anew; every other field is copied as it stands, known or not. */
-const replaced = new Set<number>([
+const replacedFields = new Set<number>([
   field.version,
   field.schemaMetadata,
   field.timestamp,
@@ -53,21 +53,21 @@ export function editSchemaMetadata(
 ): { metadata: Readonly<Record<string, string>>; version: number; next: NextManifest | undefined } {
   const current = readCurrent(file)
   if (current.writerFlags > knownWriterFlags) {
-    throw new InterfaceError('Unsupported', 'the table uses features that this catalog cannot write')
+    throw new CatalogError('Unsupported', 'the table uses features that this catalog cannot write')
   }
   const metadata = applyChanges(current.metadata, changes)
-  if (sameMap(metadata, current.metadata)) return { metadata, version: current.version, next: undefined }
+  if (isSameMap(metadata, current.metadata)) return { metadata, version: current.version, next: undefined }
   const version = current.version + 1
   const transaction = encodeTransaction(current.version, uuid, changes)
   const keepsFiles = (current.writerFlags & noTransactionFiles) === 0
   const name = keepsFiles ? `${current.version}-${uuid}.txn` : undefined
   const message = Buffer.concat([
-    ...current.kept,
-    ...Object.entries(metadata).map((entry) => bytesField(field.schemaMetadata, encodeEntry(entry))),
-    numberField(field.version, version),
-    bytesField(field.timestamp, encodeTimestamp(millis)),
-    ...(name === undefined ? [] : [bytesField(field.transactionFile, name)]),
-    numberField(field.transactionSection, current.prefix.length),
+    ...current.retainedFields,
+    ...Object.entries(metadata).map((entry) => encodeBytesField(field.schemaMetadata, encodeEntry(entry))),
+    encodeNumberField(field.version, version),
+    encodeBytesField(field.timestamp, encodeTimestamp(millis)),
+    ...(name === undefined ? [] : [encodeBytesField(field.transactionFile, name)]),
+    encodeNumberField(field.transactionSection, current.prefix.length),
   ])
   const next = {
     version,
@@ -81,7 +81,7 @@ interface CurrentManifest {
   readonly version: number
   readonly writerFlags: number
   readonly metadata: Record<string, string>
-  readonly kept: readonly Uint8Array[]
+  readonly retainedFields: readonly Uint8Array[]
   /** What stands before the transaction: the section of the indexes, at the position that stays true. */
   readonly prefix: Uint8Array
   readonly trailer: Uint8Array
@@ -99,7 +99,7 @@ function readCurrent(file: Uint8Array): CurrentManifest {
       version: readNumber(fields, field.version) ?? 0,
       writerFlags: readNumber(fields, field.writerFlags) ?? 0,
       metadata: Object.fromEntries(pairs),
-      kept: fields.filter(({ number }) => !replaced.has(number)).map(({ raw }) => raw),
+      retainedFields: fields.filter(({ number }) => !replacedFields.has(number)).map(({ raw }) => raw),
       prefix: file.subarray(0, isLast ? transaction : position),
       trailer,
     }
@@ -111,12 +111,12 @@ function readCurrent(file: Uint8Array): CurrentManifest {
 
 function readNumber(fields: readonly ProtobufField[], wanted: number): number | undefined {
   const found = fields.findLast(({ number }) => number === wanted)
-  return found && numberOf(found.value)
+  return found && toNumber(found.value)
 }
 
 function readEntry({ value }: ProtobufField): [key: string, value: string] {
   const parts = ['', '']
-  for (const { number, value: part } of readFields(bytesOf(value))) parts[number - 1] = textOf(bytesOf(part))
+  for (const { number, value: part } of readFields(toBytes(value))) parts[number - 1] = toText(toBytes(part))
   return [parts[0] ?? '', parts[1] ?? '']
 }
 
@@ -129,7 +129,7 @@ function applyChanges(metadata: Record<string, string>, changes: MetadataChanges
   return Object.fromEntries(result)
 }
 
-function sameMap(left: Record<string, string>, right: Record<string, string>): boolean {
+function isSameMap(left: Record<string, string>, right: Record<string, string>): boolean {
   const keys = Object.keys(left)
   return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key])
 }
@@ -137,19 +137,26 @@ function sameMap(left: Record<string, string>, right: Record<string, string>): b
 /** `Transaction` of `transaction.proto`: the operation is UpdateConfig, of which the schema metadata is field 8. */
 function encodeTransaction(readVersion: number, uuid: string, changes: MetadataChanges): Buffer {
   const entries = Object.entries(changes).map(([key, value]) =>
-    bytesField(1, value === null ? bytesField(1, key) : encodeEntry([key, value])),
+    encodeBytesField(1, value === null ? encodeBytesField(1, key) : encodeEntry([key, value])),
   )
-  const updateConfig = bytesField(8, Buffer.concat(entries))
-  return Buffer.concat([numberField(1, readVersion), bytesField(2, uuid), bytesField(110, updateConfig)])
+  const updateConfig = encodeBytesField(8, Buffer.concat(entries))
+  return Buffer.concat([
+    encodeNumberField(1, readVersion),
+    encodeBytesField(2, uuid),
+    encodeBytesField(110, updateConfig),
+  ])
 }
 
 function encodeEntry([key, value]: readonly [string, string]): Buffer {
-  return Buffer.concat([bytesField(1, key), bytesField(2, value)])
+  return Buffer.concat([encodeBytesField(1, key), encodeBytesField(2, value)])
 }
 
 /** Seconds and nanoseconds. */
 function encodeTimestamp(millis: number): Buffer {
-  return Buffer.concat([numberField(1, Math.floor(millis / 1000)), numberField(2, (millis % 1000) * 1e6)])
+  return Buffer.concat([
+    encodeNumberField(1, Math.floor(millis / 1000)),
+    encodeNumberField(2, (millis % 1000) * 1e6),
+  ])
 }
 
 /** [prefix] [u32 length, transaction] [u32 length, manifest] [i64 its position, and the rest of the trailer]. */
@@ -160,10 +167,10 @@ function joinFile(
 ): Buffer {
   const end = Buffer.from(trailer)
   end.writeBigInt64LE(BigInt(prefix.length + 4 + transaction.length), 0)
-  return Buffer.concat([prefix, lengthOf(transaction), transaction, lengthOf(message), message, end])
+  return Buffer.concat([prefix, encodeLength(transaction), transaction, encodeLength(message), message, end])
 }
 
-function lengthOf(bytes: Uint8Array): Buffer {
+function encodeLength(bytes: Uint8Array): Buffer {
   const length = Buffer.alloc(4)
   length.writeUInt32LE(bytes.length)
   return length

@@ -6,7 +6,7 @@ const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const stagingName = new RegExp(`^(.+\\.manifest)-${uuid}$`, 'i')
 
 /** The file name of the manifest of a version. */
-export function nameManifest(version: number, scheme: NamingScheme): string {
+export function formatManifestName(version: number, scheme: NamingScheme): string {
   const number = scheme === 'V1' ? BigInt(version) : largestVersion - BigInt(version)
   return `${number.toString().padStart(scheme === 'V1' ? 1 : 20, '0')}.manifest`
 }
@@ -21,6 +21,6 @@ export function parseManifestName(name: string): { version: number; namingScheme
 }
 
 /** The name that publishing gives to a staging file `<final name>-<uuid>`; undefined for other names. */
-export function finalName(staging: string): string | undefined {
+export function parseStagingName(staging: string): string | undefined {
   return stagingName.exec(staging)?.[1]
 }

@@ -1,18 +1,18 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
-import { localFiles } from '../storage/local-files.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
+import { localFileStorage } from '../storage/local-files.ts'
 import { isSameTag, type ListedFile, type Storage } from '../storage/storage.ts'
 import type { ManifestStore, StagedManifest, StoredVersion } from './engine.ts'
-import { keepManifest, publishKept } from './kept-manifests.ts'
-import { readManifest } from './manifest.ts'
-import type { Manifest } from './manifest.ts'
-import { nameManifest, parseManifestName } from './manifest-names.ts'
+import { retainManifest, publishRetainedManifest } from './kept-manifests.ts'
+import { parseManifest } from './manifest.ts'
+import type { TableManifest } from './manifest.ts'
+import { formatManifestName, parseManifestName } from './manifest-names.ts'
 import { inspectStaging } from './staging.ts'
-import { storedVersion, versionOf } from './stored-version.ts'
+import { readStoredVersion, toStoredVersion } from './stored-version.ts'
 import { findTransaction } from './transactions.ts'
 import { versionsFolder } from './versions-folder.ts'
 
 /** The manifest store of the tables in a storage. */
-export function openManifestStore(storage: Storage = localFiles): ManifestStore {
+export function openManifestStore(storage: Storage = localFileStorage): ManifestStore {
   const versions: Pick<ManifestStore, 'list' | 'describe'> = {
     list: (location, branch, limit) => listVersions(storage, location, branch, limit),
     describe: (location, version, branch) => describeVersion(storage, location, version, branch),
@@ -21,10 +21,10 @@ export function openManifestStore(storage: Storage = localFiles): ManifestStore 
     ...versions,
     inspectStaging: (location, request) => inspectStaging(storage, location, request),
     publish: (staged) => publish(storage, staged),
-    keep: (staged, keptPath) => keepManifest(storage, staged, keptPath),
-    publishKept: (location, kept) => publishKept(storage, location, kept),
+    retain: (staged, retainedPath) => retainManifest(storage, staged, retainedPath),
+    publishRetained: (location, retained) => publishRetainedManifest(storage, location, retained),
     remove: (location, version, branch) => removeVersion(storage, location, version, branch),
-    confine: (root, location) => storage.confine(root, location),
+    assertConfined: (root, location) => storage.assertConfined(root, location),
     findTransaction: (location, branches, transaction) =>
       findTransaction(storage, versions, location, branches, transaction),
   }
@@ -45,7 +45,7 @@ async function listVersions(
     if (name?.namingScheme === 'V2' && found.length >= limit) break
   }
   const newest = found.toSorted((left, right) => right.version - left.version).slice(0, limit)
-  const versions = await Promise.all(newest.map(({ file }) => versionOf(storage, folder, file)))
+  const versions = await Promise.all(newest.map(({ file }) => toStoredVersion(storage, folder, file)))
   return versions.filter((version) => version !== undefined)
 }
 
@@ -58,8 +58,8 @@ async function describeVersion(
   if (version === undefined) return (await listVersions(storage, location, branch, 1))[0]
   const folder = versionsFolder(location, branch)
   return (
-    (await storedVersion(storage, `${folder}/${nameManifest(version, 'V2')}`)) ??
-    (await storedVersion(storage, `${folder}/${nameManifest(version, 'V1')}`))
+    (await readStoredVersion(storage, `${folder}/${formatManifestName(version, 'V2')}`)) ??
+    (await readStoredVersion(storage, `${folder}/${formatManifestName(version, 'V1')}`))
   )
 }
 
@@ -71,22 +71,22 @@ async function removeVersion(
 ): Promise<void> {
   const folder = versionsFolder(location, branch)
   if ((await describeVersion(storage, location, version, branch)) === undefined) return
-  await storage.refuseLinks(location, folder)
+  await storage.assertNoLinks(location, folder)
   for (const scheme of ['V2', 'V1'] as const)
-    await storage.remove(`${folder}/${nameManifest(version, scheme)}`)
+    await storage.remove(`${folder}/${formatManifestName(version, scheme)}`)
   await storage.flush(folder)
 }
 
 /** `link` is the commit: it is atomic, it shows only whole files and it never replaces a file. */
 async function publish(storage: Storage, staged: StagedManifest): Promise<StoredVersion> {
   if (!(await isPublished(storage, staged))) {
-    await refuseGaps(storage, staged)
+    await rejectGaps(storage, staged)
     const outcome = await storage.link(staged.stagingPath, staged.finalPath)
-    if (outcome === 'missing') throw conflict(staged, 'its staging manifest no longer exists')
-    if (outcome === 'taken' && !(await isPublished(storage, staged))) throw conflict(staged)
+    if (outcome === 'missing') throw versionConflictError(staged, 'its staging manifest no longer exists')
+    if (outcome === 'taken' && !(await isPublished(storage, staged))) throw versionConflictError(staged)
   }
-  const published = await storedVersion(storage, staged.finalPath)
-  if (published === undefined) throw conflict(staged, 'it was deleted concurrently')
+  const published = await readStoredVersion(storage, staged.finalPath)
+  if (published === undefined) throw versionConflictError(staged, 'it was deleted concurrently')
   // The version is committed whatever becomes of its other name.
   await storage.remove(staged.stagingPath).catch(() => undefined)
   return published
@@ -94,37 +94,38 @@ async function publish(storage: Storage, staged: StagedManifest): Promise<Stored
 
 /** True when the version is there with the same bytes: the same request once more. */
 async function isPublished(storage: Storage, staged: StagedManifest): Promise<boolean> {
-  const published = await storedVersion(storage, staged.finalPath)
+  const published = await readStoredVersion(storage, staged.finalPath)
   if (published === undefined) return false
   // The same file, or in an object store the same bytes.
   if (isSameTag(published.eTag, staged.eTag)) return true
-  if (published.manifestSize !== staged.manifestSize) throw conflict(staged)
+  if (published.manifestSize !== staged.manifestSize) throw versionConflictError(staged)
   const [there, here] = await Promise.all(
     [staged.finalPath, staged.stagingPath].map((file) => storage.read(file)),
   )
-  if (!there || !here || !there.bytes.equals(here.bytes)) throw conflict(staged)
+  if (!there || !here || !there.bytes.equals(here.bytes)) throw versionConflictError(staged)
   return true
 }
 
 /** A version follows the newest one; the first of a branch has the number after that which it branched from. */
-async function refuseGaps(storage: Storage, staged: StagedManifest): Promise<void> {
+async function rejectGaps(storage: Storage, staged: StagedManifest): Promise<void> {
   const [newest] = await listVersions(storage, staged.location, staged.branch, 1)
   if (newest === undefined) {
     if (staged.branch === undefined && staged.version !== 1)
-      throw conflict(staged, 'the table has no version yet')
+      throw versionConflictError(staged, 'the table has no version yet')
     return
   }
-  if (newest.version + 1 !== staged.version) throw conflict(staged, `the latest version is ${newest.version}`)
+  if (newest.version + 1 !== staged.version)
+    throw versionConflictError(staged, `the latest version is ${newest.version}`)
   if (newest.namingScheme !== staged.namingScheme) {
     throw invalidInput(`expected a manifest name of scheme ${newest.namingScheme}, like the previous ones`)
   }
 }
 
-function conflict(staged: StagedManifest, reason = 'it exists with different content'): InterfaceError {
-  return new InterfaceError(
-    'ConcurrentModification',
-    `version ${staged.version} cannot be created: ${reason}`,
-  )
+function versionConflictError(
+  staged: StagedManifest,
+  reason = 'it exists with different content',
+): CatalogError {
+  return new CatalogError('ConcurrentModification', `version ${staged.version} cannot be created: ${reason}`)
 }
 
 /** What the manifest of a version of a branch says. Throws TableVersionNotFound when it is not there. */
@@ -133,11 +134,11 @@ export async function readVersionManifest(
   location: string,
   version: number,
   branch?: string,
-): Promise<Manifest> {
+): Promise<TableManifest> {
   const folder = versionsFolder(location, branch)
   for (const scheme of ['V2', 'V1'] as const) {
-    const found = await storage.read(`${folder}/${nameManifest(version, scheme)}`)
-    if (found !== undefined) return readManifest(found.bytes)
+    const found = await storage.read(`${folder}/${formatManifestName(version, scheme)}`)
+    if (found !== undefined) return parseManifest(found.bytes)
   }
-  throw new InterfaceError('TableVersionNotFound', 'the table has no such version')
+  throw new CatalogError('TableVersionNotFound', 'the table has no such version')
 }

@@ -2,7 +2,7 @@ import { invalidInput } from '../../interface/errors.ts'
 import { readFields } from './protobuf.ts'
 
 /** What a manifest or the file of a transaction says about the commit of a version, where it tells. */
-export interface Transaction {
+export interface ManifestTransaction {
   /** The version that the committer had read. */
   readonly readVersion: number | undefined
   /** What the commit does: `Append`, `Delete`, `Overwrite`. */
@@ -13,7 +13,7 @@ export interface Transaction {
 }
 
 /** What a manifest file says about the version that it stands for. The transaction may be part of the file. */
-export interface Manifest extends Transaction {
+export interface TableManifest extends ManifestTransaction {
   readonly version: number
   /** Absent: the main branch. */
   readonly branch: string | undefined
@@ -49,7 +49,7 @@ const transactionKinds = new Map([
 ])
 
 /** Decodes a Lance manifest file. Throws InvalidInput for bytes that are none. */
-export function readManifest(file: Uint8Array): Manifest {
+export function parseManifest(file: Uint8Array): TableManifest {
   try {
     return decodeManifest(file)
   } catch (error) {
@@ -58,7 +58,7 @@ export function readManifest(file: Uint8Array): Manifest {
   }
 }
 
-function decodeManifest(file: Uint8Array): Manifest {
+function decodeManifest(file: Uint8Array): TableManifest {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
   const found = collect(locateManifest(file).message)
   const { transactionPosition } = found
@@ -71,7 +71,7 @@ function decodeManifest(file: Uint8Array): Manifest {
     deletedRows: found.deletedRows,
     writer: found.writer,
     transactionFile: found.transactionFile,
-    ...readTransaction(transaction),
+    ...parseTransaction(transaction),
   }
 }
 
@@ -85,7 +85,7 @@ export function locateManifest(file: Uint8Array): {
   readonly trailer: Uint8Array
 } {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength)
-  if (textOf(file.subarray(-magic.length)) !== magic) throw new RangeError('no magic')
+  if (toText(file.subarray(-magic.length)) !== magic) throw new RangeError('no magic')
   const position = Number(view.getBigInt64(file.length - trailerLength, true))
   const end = position + 4 + view.getUint32(position, true)
   if (end + trailerLength !== file.length) throw new RangeError('lengths disagree')
@@ -102,42 +102,42 @@ function collect(message: Uint8Array) {
   let fragments = 0
   let deletedRows = 0
   for (const { number, value } of readFields(message)) {
-    if (number === 3) version = numberOf(value)
-    else if (number === 20) branch = textOf(bytesOf(value)) || undefined
-    else if (number === 13) writer = readWriter(bytesOf(value))
-    else if (number === 12) transactionFile = textOf(bytesOf(value)) || undefined
-    else if (number === 21) transactionPosition = numberOf(value)
+    if (number === 3) version = toNumber(value)
+    else if (number === 20) branch = toText(toBytes(value)) || undefined
+    else if (number === 13) writer = readWriter(toBytes(value))
+    else if (number === 12) transactionFile = toText(toBytes(value)) || undefined
+    else if (number === 21) transactionPosition = toNumber(value)
     else if (number === 2) {
       fragments++
-      deletedRows += deletedRowsOf(bytesOf(value))
+      deletedRows += countDeletedRows(toBytes(value))
     }
   }
   return { version, branch, writer, transactionPosition, transactionFile, fragments, deletedRows }
 }
 
-function deletedRowsOf(fragment: Uint8Array): number {
+function countDeletedRows(fragment: Uint8Array): number {
   for (const { number, value } of readFields(fragment)) {
     if (number !== 3) continue
-    for (const field of readFields(bytesOf(value))) if (field.number === 4) return numberOf(field.value)
+    for (const field of readFields(toBytes(value))) if (field.number === 4) return toNumber(field.value)
   }
   return 0
 }
 
 function readWriter(message: Uint8Array): string {
-  return Array.from(readFields(message), ({ value }) => textOf(bytesOf(value))).join(' ')
+  return Array.from(readFields(message), ({ value }) => toText(toBytes(value))).join(' ')
 }
 
 /** Decodes a transaction, as it is in a manifest or alone in a file. Throws a RangeError where it is malformed. */
-export function readTransaction(message: Uint8Array | undefined): Transaction {
+export function parseTransaction(message: Uint8Array | undefined): ManifestTransaction {
   // A number of zero is not written.
   let readVersion = message && 0
   let transactionKind: string | undefined
   let transactionId: string | undefined
   let transactionTag: string | undefined
   for (const { number, value } of message ? readFields(message) : []) {
-    if (number === 1) readVersion = numberOf(value)
-    else if (number === 2) transactionId = textOf(bytesOf(value))
-    else if (number === 3) transactionTag = textOf(bytesOf(value)) || undefined
+    if (number === 1) readVersion = toNumber(value)
+    else if (number === 2) transactionId = toText(toBytes(value))
+    else if (number === 3) transactionTag = toText(toBytes(value)) || undefined
     else transactionKind ??= transactionKinds.get(number)
   }
   return { readVersion, transactionKind, transactionId, transactionTag }
@@ -150,19 +150,19 @@ function lengthPrefixed(file: Uint8Array, view: DataView, position: number): Uin
 }
 
 /** The number of a field. Throws a RangeError for one that is none, or is not a safe integer. */
-export function numberOf(value: bigint | Uint8Array): number {
+export function toNumber(value: bigint | Uint8Array): number {
   const number = Number(value)
   if (typeof value !== 'bigint' || !Number.isSafeInteger(number)) throw new RangeError('not a safe number')
   return number
 }
 
 /** The bytes of a field. Throws a RangeError for a number. */
-export function bytesOf(value: bigint | Uint8Array): Uint8Array {
+export function toBytes(value: bigint | Uint8Array): Uint8Array {
   if (typeof value === 'bigint') throw new RangeError('a number where bytes were expected')
   return value
 }
 
 /** The bytes read as UTF-8. */
-export function textOf(bytes: Uint8Array): string {
+export function toText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 }

@@ -1,4 +1,4 @@
-import { invalidInput, type InterfaceError } from '../../interface/errors.ts'
+import { invalidInput, type CatalogError } from '../../interface/errors.ts'
 
 /** What a SQL text costs the stack and the parser of the engine at most. */
 interface SqlSize {
@@ -14,7 +14,7 @@ interface SqlSize {
 }
 
 /** The text, or what one bracket of it holds. */
-interface Group {
+interface BracketGroup {
   readonly closing: string | undefined
   readonly isCall: boolean
   /** Parts of the items that have ended, and may hold more than themselves. */
@@ -36,7 +36,7 @@ interface Token {
 }
 
 /** An item of a list with so few parts is a value, perhaps with a sign or a type, or a call. */
-const mostPartsOfValue = 2
+const maxPartsOfValue = 2
 /** Comparisons do not compute values for others to work on. */
 const comparisons = new Set(['=', '<', '>', '!'])
 const closings: ReadonlyMap<string, string> = new Map([
@@ -69,13 +69,13 @@ const tokens = new RegExp(`(${Object.values(kinds).join(')|(')})`, 'uy')
  * function and the engine might divide into tokens differently.
  */
 export function measureSql(sql: string): SqlSize {
-  const outer: Group[] = []
+  const outer: BracketGroup[] = []
   let group = openGroup(undefined, false)
   let before: Token = { kind: 'blank', text: '' }
   let lastPart: Token = before
   for (const token of readTokens(sql)) {
     const { kind, text } = token
-    assertSeparate(before, token)
+    assertUnambiguous(before, token)
     before = token
     if (kind === 'blank') continue
     const closing = closings.get(text)
@@ -85,8 +85,8 @@ export function measureSql(sql: string): SqlSize {
       group = openGroup(closing, isCallee(lastPart))
     } else if (kind === 'bracket') {
       const enclosing = outer.pop()
-      if (enclosing === undefined || text !== group.closing) throw unmatched(text)
-      const inner = sizeOf(group)
+      if (enclosing === undefined || text !== group.closing) throw unmatchedBracketError(text)
+      const inner = groupSize(group)
       enclosing.chain = Math.max(enclosing.chain, inner.chain)
       enclosing.operators = Math.max(enclosing.operators, inner.operators)
       enclosing.calls = Math.max(enclosing.calls, inner.calls)
@@ -101,25 +101,25 @@ export function measureSql(sql: string): SqlSize {
     lastPart = token
   }
   if (group.closing !== undefined) throw invalidInput(`the SQL lacks ${JSON.stringify(group.closing)}`)
-  return sizeOf(group)
+  return groupSize(group)
 }
 
-function openGroup(closing: string | undefined, isCall: boolean): Group {
+function openGroup(closing: string | undefined, isCall: boolean): BracketGroup {
   return { closing, isCall, parts: 0, item: 0, run: 0, longestRun: 0, chain: 0, operators: 0, calls: 0 }
 }
 
-function endItem(group: Group): void {
-  if (group.item > mostPartsOfValue) group.parts += group.item
+function endItem(group: BracketGroup): void {
+  if (group.item > maxPartsOfValue) group.parts += group.item
   group.item = 0
   endRun(group)
 }
 
-function endRun(group: Group): void {
+function endRun(group: BracketGroup): void {
   group.longestRun = Math.max(group.longestRun, group.run)
   group.run = 0
 }
 
-function sizeOf(group: Group): SqlSize {
+function groupSize(group: BracketGroup): SqlSize {
   endItem(group)
   const isBracket = group.closing !== undefined
   return {
@@ -133,7 +133,7 @@ function isCallee({ kind, text }: Token): boolean {
   return kind === 'quoted' || (kind === 'word' && !operatorWords.has(text.toLowerCase()))
 }
 
-function assertSeparate(before: Token, { kind, text }: Token): void {
+function assertUnambiguous(before: Token, { kind, text }: Token): void {
   if (kind === 'quoted' && before.kind === 'word') {
     // Some words make a string behind them one with other rules: r'''it's'''.
     throw invalidInput('the SQL has a quote directly after a word; put a space between them')
@@ -148,12 +148,12 @@ function* readTokens(sql: string): Generator<Token> {
   for (let index = 0; index < sql.length; index = tokens.lastIndex) {
     tokens.lastIndex = index
     const match = tokens.exec(sql)
-    if (match === null) throw unreadable(sql.charAt(index))
+    if (match === null) throw unreadableSqlError(sql.charAt(index))
     yield { kind: kindNames[match.indexOf(match[0], 1) - 1] ?? 'operator', text: match[0] }
   }
 }
 
-function unreadable(character: string): InterfaceError {
+function unreadableSqlError(character: string): CatalogError {
   const isQuote = /['"`]/.test(character)
   return invalidInput(
     isQuote
@@ -162,6 +162,6 @@ function unreadable(character: string): InterfaceError {
   )
 }
 
-function unmatched(bracket: string): InterfaceError {
+function unmatchedBracketError(bracket: string): CatalogError {
   return invalidInput(`unmatched ${JSON.stringify(bracket)} in the SQL`)
 }

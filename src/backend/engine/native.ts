@@ -112,12 +112,12 @@ const requiredMethods: Readonly<Record<string, string>> = {
  * The least stack of a thread of the engine, in bytes of address space: what is never touched takes no memory. A
  * level of an expression takes up to 6 KB of it, and the default of 2 MB is good for some 400 levels.
  */
-const leastStackBytes = 32 * 1024 * 1024
+const minStackBytes = 32 * 1024 * 1024
 /**
  * The least number of threads for the work of the engine. It computes all of it on a pool of two threads less than
  * there are cores, and some work there waits for other work of the same pool: with one thread for ever.
  */
-const leastThreads = 2
+const minThreads = 2
 
 /**
  * Loads the native part of the engine, without the layer around it that decodes Arrow in JavaScript. Its log is quiet
@@ -128,8 +128,8 @@ export function loadNative(): NativeModule {
   process.env['LANCEDB_LOG'] ??= 'error'
   // Otherwise the statistics of a vector index load all its centroids.
   process.env['LANCE_INCLUDE_VECTOR_CENTROIDS'] ??= 'false'
-  setAtLeast('RUST_MIN_STACK', leastStackBytes, leastStackBytes)
-  setAtLeast('LANCE_CPU_THREADS', leastThreads, availableParallelism() - 2)
+  setAtLeast('RUST_MIN_STACK', minStackBytes, minStackBytes)
+  setAtLeast('LANCE_CPU_THREADS', minThreads, availableParallelism() - 2)
   const require = createRequire(import.meta.url)
   const loaded: unknown = require(path.join(path.dirname(require.resolve(packageName)), 'native.js'))
   assertMethods(loaded)
@@ -144,21 +144,21 @@ function setAtLeast(name: string, least: number, preset: number): void {
 
 function assertMethods(loaded: unknown): asserts loaded is NativeModule {
   const missing = Object.entries(requiredMethods).flatMap(([name, methods]) => {
-    const prototype = memberOf(memberOf(loaded, name), 'prototype')
+    const prototype = getMember(getMember(loaded, name), 'prototype')
     return methods
       .split(' ')
-      .filter((method) => typeof memberOf(prototype, method) !== 'function')
+      .filter((method) => typeof getMember(prototype, method) !== 'function')
       .map((method) => `${name}.${method}`)
   })
-  if (typeof memberOf(loaded, 'Session') !== 'function') missing.push('Session')
-  const makers = memberOf(loaded, 'JsFullTextQuery')
-  if (typeof memberOf(makers, 'matchQuery') !== 'function') missing.push('JsFullTextQuery')
-  if (typeof memberOf(memberOf(loaded, 'Index'), 'btree') !== 'function') missing.push('Index')
+  if (typeof getMember(loaded, 'Session') !== 'function') missing.push('Session')
+  const makers = getMember(loaded, 'JsFullTextQuery')
+  if (typeof getMember(makers, 'matchQuery') !== 'function') missing.push('JsFullTextQuery')
+  if (typeof getMember(getMember(loaded, 'Index'), 'btree') !== 'function') missing.push('Index')
   if (missing.length === 0) return
   throw new Error(`${packageName} lacks ${missing.join(', ')}: install the version that is pinned`)
 }
 
-function memberOf(value: unknown, name: string): unknown {
+function getMember(value: unknown, name: string): unknown {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
     ? Reflect.get(value, name)
     : undefined

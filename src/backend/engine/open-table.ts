@@ -4,10 +4,10 @@ import type { LRUCache } from 'lru-cache'
 import type { Storage } from '../storage/storage.ts'
 import type { TablePoint } from './engine.ts'
 import type { NativeConnection, NativeModule, NativeTable } from './native.ts'
-import { normalizeBranch } from './versions-folder.ts'
+import { omitMainBranch } from './versions-folder.ts'
 
 /** What the engine keeps open. */
-export interface EngineParts {
+export interface EngineContext {
   readonly native: NativeModule
   readonly storage: Storage
   /** One for each folder that holds tables. */
@@ -18,20 +18,20 @@ export interface EngineParts {
 
 /** A handle to a table at a point of its history; it can only be written to where the point has no version. */
 export async function openTable(
-  parts: EngineParts,
+  parts: EngineContext,
   { location, branch, version }: TablePoint,
 ): Promise<NativeTable> {
-  const { folder, name } = placeOf(location)
+  const { folder, name } = splitLocation(location)
   const connection = await connect(parts, folder)
   const table = await connection.openTable(name, [])
-  const branchName = normalizeBranch(branch)
+  const branchName = omitMainBranch(branch)
   if (branchName !== undefined) return await (await table.branches()).checkout(branchName, version ?? null)
   if (version !== undefined) await table.checkout(version)
   return table
 }
 
 /** A connection writes files into its folder on opening, so one is kept for each. */
-export async function connect(parts: EngineParts, folder: string): Promise<NativeConnection> {
+export async function connect(parts: EngineContext, folder: string): Promise<NativeConnection> {
   const known = parts.connections.get(folder)
   if (known !== undefined) return known
   const opened = parts.native.Connection.new(folder, {
@@ -44,7 +44,7 @@ export async function connect(parts: EngineParts, folder: string): Promise<Nativ
 }
 
 /** The folder and the name of a table; the engine adds the ending itself. */
-export function placeOf(location: string): { location: string; folder: string; name: string } {
+export function splitLocation(location: string): { location: string; folder: string; name: string } {
   const isWhole = path.isAbsolute(location) || location.startsWith('s3://')
   if (!isWhole || !location.endsWith('.lance')) throw new Error(`not the location of a table: ${location}`)
   const { dir, name } = path.posix.parse(location)

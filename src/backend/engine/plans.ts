@@ -1,10 +1,10 @@
 import type { TableQuery } from '../../interface/schemas/query.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { TablePoint } from './engine.ts'
-import { guardedExpression } from './errors.ts'
+import { withExpressionErrors } from './errors.ts'
 import { openTable } from './open-table.ts'
-import type { EngineParts } from './open-table.ts'
-import { refuseUnsupported, toNativeQuery } from './query.ts'
+import type { EngineContext } from './open-table.ts'
+import { rejectUnsupported, toNativeQuery } from './query.ts'
 
 /** How the engine runs queries, as text for people. It names no path of this machine. */
 export interface QueryPlans {
@@ -15,19 +15,19 @@ export interface QueryPlans {
 }
 
 /** The part of the engine that explains queries; the point decides where they look, whatever they say. */
-export function openPlans(parts: EngineParts): QueryPlans {
+export function openPlans(parts: EngineContext): QueryPlans {
   const { storage } = parts
   const prepare = async (point: TablePoint, query: TableQuery) => {
-    refuseUnsupported(query)
+    rejectUnsupported(query)
     return toNativeQuery(await openTable(parts, point), parts.native.JsFullTextQuery, query)
   }
   return {
     explain: async (point, query, verbose) =>
-      guardedExpression(async () =>
+      withExpressionErrors(async () =>
         withoutPaths(storage, await (await prepare(point, query)).explainPlan(verbose), point.location),
       ),
     analyze: async (point, query) =>
-      guardedExpression(async () =>
+      withExpressionErrors(async () =>
         withoutPaths(storage, await (await prepare(point, query)).analyzePlan(), point.location),
       ),
   }
@@ -35,7 +35,7 @@ export function openPlans(parts: EngineParts): QueryPlans {
 
 /** Plans spell the location as an object-store key; where it is spelled in a way unknown here, all of it goes. */
 function withoutPaths(storage: Storage, plan: string, location: string): string {
-  const key = storage.keyOf(location)
+  const key = storage.toKey(location)
   const spellings = [location, encodeURI(location), key, encodeURI(key)]
   let text = plan
   for (const spelling of spellings) text = text.replaceAll(spelling, '<table>')

@@ -24,14 +24,14 @@ export function* readFields(message: Uint8Array): Generator<ProtobufField> {
       position = varint.end
       continue
     }
-    const { start, end } = bytesOf(message, wire, key.end)
+    const { start, end } = readBytes(message, wire, key.end)
     if (end > message.length) throw new RangeError('a protobuf field ends outside of its message')
     yield { number, value: message.subarray(start, end), raw: message.subarray(position, end) }
     position = end
   }
 }
 
-function bytesOf(message: Uint8Array, wire: number, start: number): { start: number; end: number } {
+function readBytes(message: Uint8Array, wire: number, start: number): { start: number; end: number } {
   if (wire === fixed64Wire) return { start, end: start + 8 }
   if (wire === fixed32Wire) return { start, end: start + 4 }
   if (wire !== bytesWire) throw new RangeError(`unknown protobuf wire type ${wire}`)

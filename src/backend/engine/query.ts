@@ -1,17 +1,17 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { TableQuery } from '../../interface/schemas/query.ts'
 import { toFullTextSearch } from './full-text.ts'
 import type { NativeQuery, NativeTable, NativeTextQueries, NativeVectorQuery } from './native.ts'
-import { wholeExpression } from './whole-expression.ts'
+import { parenthesizeExpression } from './whole-expression.ts'
 
 /** The columns of an answer as the engine's `select` takes them. */
 export type Selection = [alias: string, expression: string][]
 
 /** The engine's numbers have 32 bits and wrap round: greater ones are cut here. */
-export const largestNumber = 0xffffffff
+export const maxUint32 = 0xffffffff
 
 /** Refuses what the engine would ignore. */
-export function refuseUnsupported(query: TableQuery): void {
+export function rejectUnsupported(query: TableQuery): void {
   const searchesText = query.full_text_query != null
   const searchesBoth = searchesText && query.vector.length > 0
   const unsupported: readonly [string, boolean][] = [
@@ -25,13 +25,13 @@ export function refuseUnsupported(query: TableQuery): void {
     ['an offset in a search by text and vector', searchesBoth && !!query.offset],
     ['an order in a search by text and vector', searchesBoth && !!query.order_by?.length],
   ]
-  for (const [what, asked] of unsupported) {
-    if (asked) throw new InterfaceError('Unsupported', `${what} is not supported by this catalog`)
+  for (const [what, requested] of unsupported) {
+    if (requested) throw new CatalogError('Unsupported', `${what} is not supported by this catalog`)
   }
 }
 
 /** True for a query that wants no rows: only the schema is answered. The engine takes 0 as an error or as all. */
-export function wantsNoRows(query: TableQuery): boolean {
+export function isSchemaOnly(query: TableQuery): boolean {
   return query.k === 0
 }
 
@@ -49,14 +49,14 @@ export function toNativeQuery(
   const [vector, ...others] = query.vector
   const native = vector ? vectorQuery(scan.nearestTo(Float32Array.from(vector)), others, query) : scan
   if (query.full_text_query) native.fullTextSearch(toFullTextSearch(makers, query.full_text_query))
-  if (query.filter) native.onlyIf(wholeExpression(query.filter))
+  if (query.filter) native.onlyIf(parenthesizeExpression(query.filter))
   if (query.with_row_id) native.withRowId()
   if (query.fast_search) native.fastSearch()
-  if (query.offset) native.offset(Math.min(query.offset, largestNumber))
+  if (query.offset) native.offset(Math.min(query.offset, maxUint32))
   if (query.order_by?.length) native.orderBy(query.order_by.map(toOrdering))
   const isSearch = vector !== undefined || query.full_text_query != null
-  if (query.k != null && (isSearch || query.k < largestNumber)) {
-    native.limit(Math.min(Math.max(query.k, 1), largestNumber))
+  if (query.k != null && (isSearch || query.k < maxUint32)) {
+    native.limit(Math.min(Math.max(query.k, 1), maxUint32))
   }
   selectColumns(native, query, selection)
   return native
@@ -71,8 +71,8 @@ function vectorQuery(
   if (query.vector_column != null) native.column(query.vector_column)
   if (query.distance_type != null) native.distanceType(query.distance_type)
   setProbes(native, query)
-  if (query.ef != null) native.ef(Math.min(query.ef, largestNumber))
-  if (query.refine_factor != null) native.refineFactor(Math.min(query.refine_factor, largestNumber))
+  if (query.ef != null) native.ef(Math.min(query.ef, maxUint32))
+  if (query.refine_factor != null) native.refineFactor(Math.min(query.refine_factor, maxUint32))
   if (query.lower_bound != null || query.upper_bound != null) {
     native.distanceRange(query.lower_bound ?? null, query.upper_bound ?? null)
   }
@@ -85,8 +85,8 @@ function vectorQuery(
 /** `nprobes` sets both ends; the lower one goes first, as the engine refuses an upper one below it. */
 function setProbes(native: NativeVectorQuery, query: TableQuery): void {
   const lower = query.minimum_nprobes ?? query.nprobes
-  if (lower != null) native.nprobes(Math.min(lower, largestNumber))
-  if (query.maximum_nprobes != null) native.maximumNprobes(Math.min(query.maximum_nprobes, largestNumber))
+  if (lower != null) native.nprobes(Math.min(lower, maxUint32))
+  if (query.maximum_nprobes != null) native.maximumNprobes(Math.min(query.maximum_nprobes, maxUint32))
 }
 
 function selectColumns(
@@ -97,7 +97,7 @@ function selectColumns(
   if (selection) native.select(selection)
   else if (query.columns && 'names' in query.columns) native.selectColumns([...query.columns.names])
   else if (query.columns)
-    native.select(query.columns.expressions.map(([name, sql]) => [name, wholeExpression(sql)]))
+    native.select(query.columns.expressions.map(([name, sql]) => [name, parenthesizeExpression(sql)]))
 }
 
 function toOrdering(order: NonNullable<TableQuery['order_by']>[number]) {

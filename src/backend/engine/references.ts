@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { invalidInput } from '../../interface/errors.ts'
-import { isMissing } from '../storage/local-files.ts'
+import { isNotFoundError } from '../storage/local-files.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { TablePoint, VersionPoint } from './engine.ts'
-import { guarded } from './errors.ts'
-import { openTable, type EngineParts } from './open-table.ts'
+import { withCatalogErrors } from './errors.ts'
+import { openTable, type EngineContext } from './open-table.ts'
 
 const tagFile = z.object({ version: z.int(), branch: z.string().nullish(), manifestSize: z.int() })
 const branchFile = z.object({
@@ -48,35 +48,35 @@ export interface TableBranches {
 }
 
 /** Tags are files that the engine and its clients share; here they are read, and written by the engine alone. */
-export function openTags(parts: EngineParts): TableTags {
+export function openTags(parts: EngineContext): TableTags {
   const { storage } = parts
   const tagsOf = async ({ location, branch }: TablePoint) =>
     await (await openTable(parts, { location, branch })).tags()
   return {
     list: (location) => readAll(storage, location, 'tags', tagFile),
     find: (location, name) => readOne(storage, location, 'tags', name, tagFile),
-    create: (point, name) => guarded(async () => (await tagsOf(point)).create(name, point.version)),
-    update: (point, name) => guarded(async () => (await tagsOf(point)).update(name, point.version)),
-    delete: (location, name) => guarded(async () => (await tagsOf({ location })).delete(name)),
+    create: (point, name) => withCatalogErrors(async () => (await tagsOf(point)).create(name, point.version)),
+    update: (point, name) => withCatalogErrors(async () => (await tagsOf(point)).update(name, point.version)),
+    delete: (location, name) => withCatalogErrors(async () => (await tagsOf({ location })).delete(name)),
   }
 }
 
 /** Branches, in the same way as tags. */
-export function openBranches(parts: EngineParts): TableBranches {
+export function openBranches(parts: EngineContext): TableBranches {
   const { storage } = parts
   const branchesOf = async (location: string) => await (await openTable(parts, { location })).branches()
   return {
     list: (location) => readAll(storage, location, 'branches', branchFile),
     find: (location, name) => readOne(storage, location, 'branches', name, branchFile),
     create: ({ location, branch, version }, name) =>
-      guarded(async () => {
+      withCatalogErrors(async () => {
         if (storage.isAsciiOnly && /[^ -~]/.test(name)) {
           throw invalidInput('in an object store, the name of a branch has only ASCII characters')
         }
         await (await branchesOf(location)).create(name, branch ?? null, version ?? null)
       }),
     delete: (location, name) =>
-      guarded(async () => {
+      withCatalogErrors(async () => {
         const others = [...(await readAll(storage, location, 'branches', branchFile)).keys()].filter(
           (other) => other !== name,
         )
@@ -98,14 +98,14 @@ async function clearFolder(
 ): Promise<void> {
   const folder = `${location}/tree/${name}`
   const below = others.filter((other) => other.startsWith(`${name}/`))
-  const kept = new Set(below.map((other) => other.slice(name.length + 1).split('/')[0] ?? ''))
+  const retained = new Set(below.map((other) => other.slice(name.length + 1).split('/')[0] ?? ''))
   try {
-    await storage.refuseLinks(location, folder)
+    await storage.assertNoLinks(location, folder)
   } catch (error) {
-    if (isMissing(error)) return
+    if (isNotFoundError(error)) return
     throw error
   }
-  await storage.removeAll(folder, kept)
+  await storage.removeAll(folder, retained)
 }
 
 async function readAll<Contents>(
@@ -116,7 +116,7 @@ async function readAll<Contents>(
 ): Promise<ReadonlyMap<string, Contents>> {
   const names: string[] = []
   for await (const file of storage.list(`${location}/_refs/${kind}`)) {
-    const name = nameOf(file.name)
+    const name = decodeFileName(file.name)
     if (name !== undefined) names.push(name)
   }
   const read = await Promise.all(
@@ -139,7 +139,7 @@ async function readOne<Contents>(
   return file && schema.parse(JSON.parse(file.bytes.toString()))
 }
 
-function nameOf(file: string): string | undefined {
+function decodeFileName(file: string): string | undefined {
   if (!file.endsWith('.json')) return undefined
   try {
     return decodeURIComponent(file.slice(0, -'.json'.length))

@@ -1,4 +1,4 @@
-import { toInterfaceError } from './errors.ts'
+import { translateEngineError } from './errors.ts'
 
 const attempts = 5
 
@@ -11,7 +11,7 @@ export async function retryConflicts<Result>(write: () => Promise<Result>): Prom
     try {
       return await write()
     } catch (error) {
-      const failure = toInterfaceError(error)
+      const failure = translateEngineError(error)
       if (failure.kind !== 'ConcurrentModification' || attempt === attempts) throw failure
     }
   }

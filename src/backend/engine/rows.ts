@@ -1,13 +1,13 @@
 import type { MergeInsert } from '../../interface/schemas/changes.ts'
 import { streamToFile } from './arrow-file.ts'
 import type { TablePoint } from './engine.ts'
-import { guarded, guardedExpression, guardedUpload } from './errors.ts'
+import { withCatalogErrors, withExpressionErrors, withUploadErrors } from './errors.ts'
 import type { NativeMerge } from './native-changes.ts'
 import type { NativeTable } from './native.ts'
 import { openTable } from './open-table.ts'
-import type { EngineParts } from './open-table.ts'
+import type { EngineContext } from './open-table.ts'
 import { retryConflicts } from './retry-conflicts.ts'
-import { wholeCondition, wholeExpression } from './whole-expression.ts'
+import { parenthesizeCondition, parenthesizeExpression } from './whole-expression.ts'
 
 /** What a merge did. */
 interface MergeCounts {
@@ -32,29 +32,30 @@ export interface TableRows {
 }
 
 /** The engine's number has 32 bits and wraps round: 49 days are as good as no limit. */
-const longestTimeout = 0xffffffff
+const maxTimeoutMs = 0xffffffff
 
 /** The part of the engine that changes rows. */
-export function openRows(parts: EngineParts): TableRows {
+export function openRows(parts: EngineContext): TableRows {
   return {
-    merge: async (point, upload, merge) => guardedUpload(async () => mergeRows(parts, point, upload, merge)),
+    merge: async (point, upload, merge) =>
+      withUploadErrors(async () => mergeRows(parts, point, upload, merge)),
     update: async (point, predicate, updates) =>
-      guarded(async () =>
+      withCatalogErrors(async () =>
         retryConflicts(async () => {
           const table = await openTable(parts, point)
           const columns = updates.map(([column, expression]): [string, string] => [
             column,
-            wholeExpression(expression),
+            parenthesizeExpression(expression),
           ])
-          const { rowsUpdated, version } = await table.update(wholeCondition(predicate), columns)
+          const { rowsUpdated, version } = await table.update(parenthesizeCondition(predicate), columns)
           return { version, rows: rowsUpdated }
         }),
       ),
     delete: async (point, predicate) =>
-      guardedExpression(async () =>
+      withExpressionErrors(async () =>
         retryConflicts(async () => {
           const table = await openTable(parts, point)
-          const { numDeletedRows, version } = await table.delete(wholeExpression(predicate))
+          const { numDeletedRows, version } = await table.delete(parenthesizeExpression(predicate))
           return { version, rows: numDeletedRows }
         }),
       ),
@@ -62,7 +63,7 @@ export function openRows(parts: EngineParts): TableRows {
 }
 
 async function mergeRows(
-  parts: EngineParts,
+  parts: EngineContext,
   point: TablePoint,
   upload: Uint8Array,
   merge: MergeInsert,
@@ -82,17 +83,19 @@ async function mergeRows(
 function toNativeMerge(table: NativeTable, merge: MergeInsert): NativeMerge {
   let native = table.mergeInsert([...merge.on]).useIndex(merge.use_index)
   if (merge.when_matched_update_all) {
-    native = native.whenMatchedUpdateAll(mergeCondition(merge.when_matched_update_all_filt))
+    native = native.whenMatchedUpdateAll(requireCondition(merge.when_matched_update_all_filt))
   }
   if (merge.when_not_matched_insert_all) native = native.whenNotMatchedInsertAll()
   if (merge.when_not_matched_by_source_delete) {
-    native = native.whenNotMatchedBySourceDelete(mergeCondition(merge.when_not_matched_by_source_delete_filt))
+    native = native.whenNotMatchedBySourceDelete(
+      requireCondition(merge.when_not_matched_by_source_delete_filt),
+    )
   }
-  if (merge.timeout !== undefined) native.setTimeout(Math.min(merge.timeout, longestTimeout))
+  if (merge.timeout !== undefined) native.setTimeout(Math.min(merge.timeout, maxTimeoutMs))
   return native
 }
 
 /** An empty condition is an error, as nothing says whether it would select all rows or none. */
-function mergeCondition(sql: string | undefined): string | null {
-  return sql === undefined ? null : wholeExpression(sql)
+function requireCondition(sql: string | undefined): string | null {
+  return sql === undefined ? null : parenthesizeExpression(sql)
 }

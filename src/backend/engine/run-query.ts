@@ -1,11 +1,11 @@
 import type { TableQuery } from '../../interface/schemas/query.ts'
 import { readFrames } from './arrow-frames.ts'
 import type { NativeTable, NativeTextQueries } from './native.ts'
-import { largestNumber, toNativeQuery, wantsNoRows } from './query.ts'
+import { maxUint32, toNativeQuery, isSchemaOnly } from './query.ts'
 import type { Selection } from './query.ts'
 
 /** The rows of a query, batch by batch. */
-export interface QueryAnswer {
+export interface QueryResult {
   /** The first batch, or a file of the schema alone. */
   readonly first: Buffer
   /** The next batch, each an Arrow IPC file; null when there are no more. */
@@ -14,7 +14,7 @@ export interface QueryAnswer {
 
 type Batches = AsyncGenerator<Buffer, void>
 /** Runs the query with some of its members changed. */
-type Read = (changes: Partial<TableQuery>, rowsPerBatch: number) => Batches
+type ReadQuery = (changes: Partial<TableQuery>, rowsPerBatch: number) => Batches
 
 const kibibyte = 1024
 /**
@@ -23,8 +23,8 @@ const kibibyte = 1024
  */
 const windowBytes = 4096 * kibibyte
 const batchBytes = 256 * kibibyte
-const mostRowsPerWindow = 65_536
-const mostRowsPerBatch = 8192
+const maxRowsPerWindow = 65_536
+const maxRowsPerBatch = 8192
 /** So few rows fit into memory however large they are; they tell how large. */
 const sampleRows = 16
 /** For searches: their answers have columns of their own, and seldom many rows. */
@@ -39,14 +39,14 @@ export async function runQuery(
   table: NativeTable,
   query: TableQuery,
   selection?: Selection,
-): Promise<QueryAnswer> {
+): Promise<QueryResult> {
   const prepare = (changes: Partial<TableQuery> = {}) =>
     toNativeQuery(table, makers, { ...query, ...changes }, selection)
-  const read: Read = async function* (changes, rowsPerBatch) {
+  const read: ReadQuery = async function* (changes, rowsPerBatch) {
     const batches = await prepare(changes).execute(rowsPerBatch)
     for (let batch = await batches.next(); batch !== null; batch = await batches.next()) yield batch
   }
-  if (!wantsNoRows(query)) {
+  if (!isSchemaOnly(query)) {
     const batches = readBatches(query, read)
     const next = async (): Promise<Buffer | null> => (await batches.next()).value || null
     const first = await next()
@@ -55,7 +55,7 @@ export async function runQuery(
   return { first: await prepare().outputSchema(), next: async () => null }
 }
 
-function readBatches(query: TableQuery, read: Read): Batches {
+function readBatches(query: TableQuery, read: ReadQuery): Batches {
   if (query.vector.length > 0 || query.full_text_query != null) return read({}, searchRowsPerBatch)
   if (!query.filter && !query.order_by?.length) return readWindows(query, read)
   return query.k != null && query.k <= sampleRows ? read({}, sampleRows) : readSampled(read)
@@ -65,22 +65,22 @@ function readBatches(query: TableQuery, read: Read): Batches {
  * Reads the rows one range after the other, each as large as the rows of the one before suggest. The engine finds
  * the beginning of a range by counting, without reading what lies before it.
  */
-async function* readWindows(query: TableQuery, read: Read): Batches {
+async function* readWindows(query: TableQuery, read: ReadQuery): Batches {
   let offset = query.offset ?? 0
   let left = query.k ?? Infinity
   let size: RowsSize = { rows: 0, bytes: 0 }
   while (left > 0) {
-    const wanted = size.rows === 0 ? sampleRows : rowsIn(windowBytes, size, mostRowsPerWindow)
+    const wanted = size.rows === 0 ? sampleRows : rowsThatFit(windowBytes, size, maxRowsPerWindow)
     // The numbers of the engine end here: the rest of so large a table is read at once.
-    const rows = offset + wanted > largestNumber ? left : Math.min(wanted, left)
-    size = yield* measured(read({ k: rows, offset }, rowsPerBatch(size)))
+    const rows = offset + wanted > maxUint32 ? left : Math.min(wanted, left)
+    size = yield* measureBatches(read({ k: rows, offset }, rowsPerBatch(size)))
     offset += rows
     left = size.rows < rows ? 0 : left - rows
   }
 }
 
 /** A filter or an order makes ranges costly: such a query is read at once, in batches for rows as large as the first. */
-async function* readSampled(read: Read): Batches {
+async function* readSampled(read: ReadQuery): Batches {
   const sample = read(
     { filter: undefined, order_by: undefined, offset: undefined, k: sampleRows },
     sampleRows,
@@ -96,7 +96,7 @@ interface RowsSize {
 }
 
 /** The batches as they are; in the end how large their rows were. */
-async function* measured(batches: Batches): AsyncGenerator<Buffer, RowsSize> {
+async function* measureBatches(batches: Batches): AsyncGenerator<Buffer, RowsSize> {
   const size: RowsSize = { rows: 0, bytes: 0 }
   for await (const batch of batches) {
     addRows(size, batch)
@@ -113,10 +113,10 @@ function addRows(size: RowsSize, batch: Buffer): void {
 }
 
 function rowsPerBatch(size: RowsSize): number {
-  return size.rows === 0 ? sampleRows : rowsIn(batchBytes, size, mostRowsPerBatch)
+  return size.rows === 0 ? sampleRows : rowsThatFit(batchBytes, size, maxRowsPerBatch)
 }
 
 /** How many rows of that size the bytes have room for, at least one. */
-function rowsIn(bytes: number, size: RowsSize, most: number): number {
+function rowsThatFit(bytes: number, size: RowsSize, most: number): number {
   return Math.min(Math.max(1, Math.floor((bytes * size.rows) / size.bytes)), most)
 }

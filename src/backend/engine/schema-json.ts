@@ -1,7 +1,7 @@
 import { TimeUnit } from 'apache-arrow/fb/time-unit'
 import { DateUnit } from 'apache-arrow/fb/date-unit'
 import { Type } from 'apache-arrow/fb/type'
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { ArrowField, ArrowSchema, ArrowType } from '../../lib/arrow/schema.ts'
 import type { JsonArrowDataType, JsonArrowField, JsonArrowSchema, SchemaDialect } from './engine.ts'
 
@@ -54,7 +54,7 @@ function typeToJson(field: ArrowField, dialect: SchemaDialect): JsonArrowDataTyp
   const nameType: NameType = dialect === 'lance' ? lanceName : namespaceName
   const type = nameType(field.type)
   if (type === undefined) {
-    throw new InterfaceError(
+    throw new CatalogError(
       'Unsupported',
       `column ${field.name}: Arrow type ${Type[field.type.id] ?? field.type.id} has no JSON form`,
     )

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { TablePoint } from './engine.ts'
 import { editSchemaMetadata } from './manifest-edit.ts'
 import type { MetadataChanges, NextManifest } from './manifest-edit.ts'
-import { nameManifest } from './manifest-names.ts'
+import { formatManifestName } from './manifest-names.ts'
 import { openManifestStore } from './manifest-store.ts'
 import { transactionsFolder } from './transactions.ts'
 import { versionsFolder } from './versions-folder.ts'
@@ -27,18 +27,18 @@ export async function changeSchemaMetadata(
   const folder = versionsFolder(location, branch)
   for (let attempt = 0; attempt < attempts; attempt++) {
     const newest = await manifests.describe(location, undefined, branch)
-    if (newest === undefined) throw new InterfaceError('TableNotFound', 'the table has no data')
-    await storage.refuseLinks(location, folder)
-    const file = await storage.read(`${folder}/${nameManifest(newest.version, newest.namingScheme)}`)
+    if (newest === undefined) throw new CatalogError('TableNotFound', 'the table has no data')
+    await storage.assertNoLinks(location, folder)
+    const file = await storage.read(`${folder}/${formatManifestName(newest.version, newest.namingScheme)}`)
     // Deleted in between: another version is the newest one by now.
     if (file === undefined) continue
     const stamp = { uuid: randomUUID(), millis: Date.now() }
     const { metadata, next } = editSchemaMetadata(file.bytes, changes, stamp)
     if (next === undefined) return metadata
-    const name = `${folder}/${nameManifest(next.version, newest.namingScheme)}`
+    const name = `${folder}/${formatManifestName(next.version, newest.namingScheme)}`
     if (await commit(storage, name, transactionsFolder(location, branch), next)) return metadata
   }
-  throw new InterfaceError('ConcurrentModification', 'too many concurrent changes; retry')
+  throw new CatalogError('ConcurrentModification', 'too many concurrent changes; retry')
 }
 
 /**

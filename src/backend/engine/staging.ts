@@ -1,14 +1,14 @@
 import { invalidInput } from '../../interface/errors.ts'
-import { isMissing } from '../storage/local-files.ts'
-import { isSameTag, type ReadFile, type Storage } from '../storage/storage.ts'
+import { isNotFoundError } from '../storage/local-files.ts'
+import { isSameTag, type FileContent, type Storage } from '../storage/storage.ts'
 import type { NamingScheme, StagedManifest, StagingRequest } from './engine.ts'
-import { finalName, nameManifest } from './manifest-names.ts'
-import { readManifest } from './manifest.ts'
-import { storedVersion } from './stored-version.ts'
-import { normalizeBranch, versionsFolder } from './versions-folder.ts'
+import { parseStagingName, formatManifestName } from './manifest-names.ts'
+import { parseManifest } from './manifest.ts'
+import { readStoredVersion } from './stored-version.ts'
+import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 
 /** Larger manifests are refused before they are read. */
-const largestManifest = 512 * 1024 * 1024
+const maxManifestBytes = 512 * 1024 * 1024
 const schemes: readonly NamingScheme[] = ['V2', 'V1']
 
 /**
@@ -20,20 +20,20 @@ export async function inspectStaging(
   location: string,
   request: StagingRequest,
 ): Promise<StagedManifest> {
-  const branch = normalizeBranch(request.branch)
-  const { folder, namingScheme, finalPath, stagingPath } = stagingFiles(storage, location, request)
-  await storage.refuseLinks(location, folder).catch((error: unknown) => {
-    throw isMissing(error) ? missing() : error
+  const branch = omitMainBranch(request.branch)
+  const { folder, namingScheme, finalPath, stagingPath } = resolveStagingFiles(storage, location, request)
+  await storage.assertNoLinks(location, folder).catch((error: unknown) => {
+    throw isNotFoundError(error) ? missingManifestError() : error
   })
   const { bytes, eTag } =
-    (await storage.read(stagingPath, largestManifest)) ??
+    (await storage.read(stagingPath, maxManifestBytes)) ??
     (await readPublished(storage, finalPath, request.eTag))
   if (request.manifestSize !== undefined && request.manifestSize !== bytes.length) {
     throw invalidInput(
       `manifest_size is ${request.manifestSize}, the staging manifest has ${bytes.length} bytes`,
     )
   }
-  const manifest = readManifest(bytes)
+  const manifest = parseManifest(bytes)
   if (manifest.version !== request.version || manifest.branch !== branch) {
     throw invalidInput(
       `the staging manifest is for ${describe(manifest)}, the request for ${describe({ ...request, branch })}`,
@@ -45,10 +45,10 @@ export async function inspectStaging(
 }
 
 /** Where the staging manifest of a request lies, and where its version. Throws InvalidInput for any other path. */
-export function stagingFiles(storage: Storage, location: string, request: StagingRequest) {
+export function resolveStagingFiles(storage: Storage, location: string, request: StagingRequest) {
   const folder = versionsFolder(location, request.branch)
   const { stagingName, namingScheme } = nameStaging(storage, folder, request)
-  const finalPath = `${folder}/${nameManifest(request.version, namingScheme)}`
+  const finalPath = `${folder}/${formatManifestName(request.version, namingScheme)}`
   return { folder, namingScheme, finalPath, stagingPath: `${folder}/${stagingName}` }
 }
 
@@ -58,16 +58,16 @@ function nameStaging(
   folder: string,
   request: StagingRequest,
 ): { stagingName: string; namingScheme: NamingScheme } {
-  const key = storage.readKey(request.manifestPath)
-  const prefix = `${storage.keyOf(folder)}/`
+  const key = storage.parseKey(request.manifestPath)
+  const prefix = `${storage.toKey(folder)}/`
   const stagingName = key.startsWith(prefix) ? key.slice(prefix.length) : ''
-  const final = finalName(stagingName)
+  const final = parseStagingName(stagingName)
   const namingScheme = schemes.find(
     (scheme) =>
-      nameManifest(request.version, scheme) === final && scheme === (request.namingScheme ?? scheme),
+      formatManifestName(request.version, scheme) === final && scheme === (request.namingScheme ?? scheme),
   )
   if (namingScheme !== undefined) return { stagingName, namingScheme }
-  const expected = `_versions/${nameManifest(request.version, request.namingScheme ?? 'V2')}-<uuid>`
+  const expected = `_versions/${formatManifestName(request.version, request.namingScheme ?? 'V2')}-<uuid>`
   throw invalidInput(`manifest_path: expected ${expected} beneath the location of the table or of its branch`)
 }
 
@@ -76,15 +76,15 @@ async function readPublished(
   storage: Storage,
   finalPath: string,
   eTag: string | undefined,
-): Promise<ReadFile> {
-  const published = eTag === undefined ? undefined : await storedVersion(storage, finalPath)
+): Promise<FileContent> {
+  const published = eTag === undefined ? undefined : await readStoredVersion(storage, finalPath)
   const isSame = published !== undefined && eTag !== undefined && isSameTag(published.eTag, eTag)
-  const found = isSame ? await storage.read(finalPath, largestManifest) : undefined
-  if (found === undefined) throw missing()
+  const found = isSame ? await storage.read(finalPath, maxManifestBytes) : undefined
+  if (found === undefined) throw missingManifestError()
   return found
 }
 
-function missing() {
+function missingManifestError() {
   return invalidInput('manifest_path: there is no such staging manifest')
 }
 

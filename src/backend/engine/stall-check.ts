@@ -11,21 +11,21 @@ const oneRow = Buffer.from(
 )
 
 /** A minute is much longer than such a write waits behind the build of a large index. */
-const stalledMs = 60_000
+const stallTimeoutMs = 60_000
 
 /**
  * Makes a check of whether the engine still works. Each call begins a write of one row in memory, unless the last
  * one has not ended yet; it is true when that has taken longer than `limitMs`. All writes pass through the threads
  * of the engine, which none does any more when they wait for each other.
  */
-export function openStallCheck(native: NativeModule, limitMs = stalledMs): () => boolean {
+export function createStallDetector(native: NativeModule, limitMs = stallTimeoutMs): () => boolean {
   const { file } = streamToFile(oneRow, oneRow.length)
-  let begun: number | undefined
+  let started: number | undefined
   return () => {
-    if (begun !== undefined) return performance.now() - begun > limitMs
-    begun = performance.now()
+    if (started !== undefined) return performance.now() - started > limitMs
+    started = performance.now()
     void writeInMemory(native, file).finally(() => {
-      begun = undefined
+      started = undefined
     })
     return false
   }

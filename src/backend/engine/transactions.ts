@@ -1,9 +1,9 @@
 import path from 'node:path'
 import type { Storage } from '../storage/storage.ts'
 import type { ManifestStore, StoredTransaction, StoredVersion } from './engine.ts'
-import { readManifest, readTransaction, type Transaction } from './manifest.ts'
-import { nameManifest } from './manifest-names.ts'
-import { normalizeBranch, versionsFolder } from './versions-folder.ts'
+import { parseManifest, parseTransaction, type ManifestTransaction } from './manifest.ts'
+import { formatManifestName } from './manifest-names.ts'
+import { omitMainBranch, versionsFolder } from './versions-folder.ts'
 
 const number = /^[1-9]\d{0,15}$/
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -69,10 +69,10 @@ async function readCommit(
   branch: string | undefined,
   { version, namingScheme }: StoredVersion,
 ): Promise<StoredTransaction | undefined> {
-  const name = nameManifest(version, namingScheme)
+  const name = formatManifestName(version, namingScheme)
   const read = await storage.read(`${versionsFolder(location, branch)}/${name}`)
   if (read === undefined) return undefined
-  const manifest = readManifest(read.bytes)
+  const manifest = parseManifest(read.bytes)
   const found = manifest.transactionId
     ? manifest
     : await readTransactionFile(storage, location, branch, manifest.transactionFile)
@@ -81,7 +81,7 @@ async function readCommit(
   return {
     uuid: transactionId,
     version,
-    branch: normalizeBranch(branch),
+    branch: omitMainBranch(branch),
     readVersion,
     kind: transactionKind,
     tag: transactionTag,
@@ -93,10 +93,10 @@ async function readTransactionFile(
   location: string,
   branch: string | undefined,
   name: string | undefined,
-): Promise<Transaction | undefined> {
+): Promise<ManifestTransaction | undefined> {
   if (name === undefined || !transactionFile.test(name)) return undefined
   const read = await storage.read(`${transactionsFolder(location, branch)}/${name}`)
-  return read && readTransaction(read.bytes)
+  return read && parseTransaction(read.bytes)
 }
 
 /** The folder that holds what made the versions of a branch. */

@@ -3,7 +3,7 @@ import { invalidInput } from '../../interface/errors.ts'
 const segment = /^[\p{L}\p{N}._-]+$/u
 
 /** The branch a request means: undefined for the main one. */
-export function normalizeBranch(branch: string | undefined): string | undefined {
+export function omitMainBranch(branch: string | undefined): string | undefined {
   return branch === undefined || branch === '' || branch === 'main' ? undefined : branch
 }
 
@@ -12,7 +12,7 @@ export function normalizeBranch(branch: string | undefined): string | undefined 
  * segments of letters, digits, `.`, `-` and `_`, joined by `/`.
  */
 export function versionsFolder(location: string, branch: string | undefined): string {
-  const name = normalizeBranch(branch)
+  const name = omitMainBranch(branch)
   return name === undefined
     ? `${location}/_versions`
     : [location, 'tree', ...branchSegments(name), '_versions'].join('/')

@@ -26,7 +26,7 @@ export interface TemporaryCredentials {
 }
 
 const timeoutMs = 10_000
-const longestAnswer = 64 * 1024
+const maxResponseBytes = 64 * 1024
 
 /**
  * Assumes a role (AssumeRole, AWS STS 2011-06-15), signed by the S3 client with its own credentials. Rejects with a
@@ -71,8 +71,8 @@ export async function assumeRole(client: S3Client, request: RoleRequest): Promis
   })
   const text = await readText(response)
   if (!response.ok)
-    throw new Error(`AssumeRole failed with status ${response.status} ${member(text, 'Code')}`)
-  return credentialsOf(text)
+    throw new Error(`AssumeRole failed with status ${response.status} ${readElement(text, 'Code')}`)
+  return parseCredentials(text)
 }
 
 async function readText(response: Response): Promise<string> {
@@ -80,19 +80,19 @@ async function readText(response: Response): Promise<string> {
   let length = 0
   for await (const part of response.body ?? []) {
     length += part.length
-    if (length > longestAnswer) throw new Error('the response of AssumeRole is too large')
+    if (length > maxResponseBytes) throw new Error('the response of AssumeRole is too large')
     parts.push(part)
   }
   return Buffer.concat(parts).toString()
 }
 
 /** The members are texts without markup or white space; none of them needs an XML parser. */
-function credentialsOf(text: string): TemporaryCredentials {
+function parseCredentials(text: string): TemporaryCredentials {
   const credentials = {
-    accessKeyId: member(text, 'AccessKeyId'),
-    secretAccessKey: member(text, 'SecretAccessKey'),
-    sessionToken: member(text, 'SessionToken'),
-    expiresAtMillis: Date.parse(member(text, 'Expiration')),
+    accessKeyId: readElement(text, 'AccessKeyId'),
+    secretAccessKey: readElement(text, 'SecretAccessKey'),
+    sessionToken: readElement(text, 'SessionToken'),
+    expiresAtMillis: Date.parse(readElement(text, 'Expiration')),
   }
   if (Object.values(credentials).includes('') || Number.isNaN(credentials.expiresAtMillis)) {
     throw new Error('the response of AssumeRole has no credentials')
@@ -100,6 +100,6 @@ function credentialsOf(text: string): TemporaryCredentials {
   return credentials
 }
 
-function member(text: string, name: string): string {
+function readElement(text: string, name: string): string {
   return new RegExp(`<${name}>\\s*([^<&\\s]+)\\s*</${name}>`).exec(text)?.[1] ?? ''
 }

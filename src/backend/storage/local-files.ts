@@ -3,21 +3,21 @@ import { constants, type BigIntStats } from 'node:fs'
 import { link, lstat, open, opendir, readdir, realpath, rm, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
-import type { FileFacts, LinkOutcome, ListedFile, ReadFile, Storage } from './storage.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
+import type { FileInfo, LinkOutcome, ListedFile, FileContent, Storage } from './storage.ts'
 import { makeFolder } from '../../make-folder.ts'
 
 /** Storage in folders of this machine. What the catalog does there follows no symbolic link at the end of a name. */
-export const localFiles: Storage = {
+export const localFileStorage: Storage = {
   engineOptions: {},
   isAsciiOnly: false,
-  keyOf,
-  readKey: (spelled) => spelled.replace(/^(file:\/\/)?\/*/, ''),
-  uriOf: (file) => pathToFileURL(file).href,
+  toKey: keyOf,
+  parseKey: (spelled) => spelled.replace(/^(file:\/\/)?\/*/, ''),
+  toUri: (file) => pathToFileURL(file).href,
   list,
   listFolders: async (folder) =>
     (await entriesOf(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name),
-  facts,
+  stat: facts,
   read,
   create,
   link: linkFile,
@@ -27,8 +27,8 @@ export const localFiles: Storage = {
   flush,
   remove: (file) => rm(file, { force: true }),
   removeAll,
-  refuseLinks,
-  confine,
+  assertNoLinks,
+  assertConfined,
 }
 
 function keyOf(file: string): string {
@@ -37,15 +37,15 @@ function keyOf(file: string): string {
 
 async function* list(folder: string): AsyncGenerator<ListedFile> {
   const names = (await entriesOf(folder)).filter((entry) => !entry.isDirectory()).map(({ name }) => name)
-  for (const name of names.toSorted()) yield { name, facts: () => facts(`${folder}/${name}`) }
+  for (const name of names.toSorted()) yield { name, stat: () => facts(`${folder}/${name}`) }
 }
 
 async function entriesOf(folder: string) {
-  return (await unlessMissing(readdir(folder, { withFileTypes: true }))) ?? []
+  return (await undefinedIfMissing(readdir(folder, { withFileTypes: true }))) ?? []
 }
 
-async function facts(file: string): Promise<FileFacts | undefined> {
-  const found = await unlessMissing(lstat(file, { bigint: true }))
+async function facts(file: string): Promise<FileInfo | undefined> {
+  const found = await undefinedIfMissing(lstat(file, { bigint: true }))
   if (!found?.isFile()) return undefined
   return { size: Number(found.size), eTag: eTagOf(found), modifiedMillis: Number(found.mtimeMs) }
 }
@@ -56,12 +56,12 @@ function eTagOf(found: BigIntStats): string {
 }
 
 /** Opens without following a link, and looks at what was opened. */
-async function read(file: string, limit = Number.POSITIVE_INFINITY): Promise<ReadFile | undefined> {
+async function read(file: string, limit = Number.POSITIVE_INFINITY): Promise<FileContent | undefined> {
   let handle: FileHandle
   try {
     handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
-    if (isMissing(error) || hasErrorCode(error, 'ENAMETOOLONG')) return undefined
+    if (isNotFoundError(error) || hasErrorCode(error, 'ENAMETOOLONG')) return undefined
     if (hasErrorCode(error, 'ELOOP')) throw invalidInput('a file of the table is a symbolic link')
     throw error
   }
@@ -106,7 +106,7 @@ async function linkFile(from: string, to: string, eTag?: string): Promise<LinkOu
     if (hasErrorCode(error, 'EEXIST')) return 'taken'
     if (hasErrorCode(error, 'ENOENT')) return 'missing'
     if (!hasErrorCode(error, 'EXDEV')) throw error
-    throw new InterfaceError(
+    throw new CatalogError(
       'Unsupported',
       'the table is on another file system than the catalog; create its versions one at a time',
     )
@@ -130,29 +130,29 @@ async function removeAll(folder: string, keep: ReadonlySet<string> = new Set()):
 }
 
 /** The location itself may be a link: it is the operator's choice. */
-async function refuseLinks(location: string, folder: string): Promise<void> {
+async function assertNoLinks(location: string, folder: string): Promise<void> {
   const expected = path.join(await realpath(location), path.relative(location, folder))
   if ((await realpath(folder)) !== expected) {
     throw invalidInput('a symbolic link beneath the location of the table is not followed')
   }
 }
 
-async function confine(root: string, location: string): Promise<void> {
+async function assertConfined(root: string, location: string): Promise<void> {
   try {
-    await refuseLinks(root, location)
+    await assertNoLinks(root, location)
     for await (const entry of await opendir(location, { recursive: true })) {
       if (!entry.isFile() && !entry.isDirectory()) {
         throw invalidInput('the dataset contains something that is neither a file nor a folder')
       }
     }
   } catch (error) {
-    if (isMissing(error)) throw invalidInput('there is no such folder', { cause: error })
+    if (isNotFoundError(error)) throw invalidInput('there is no such folder', { cause: error })
     throw error
   }
 }
 
 /** True where a name leads to nothing. */
-export function isMissing(error: unknown): boolean {
+export function isNotFoundError(error: unknown): boolean {
   return hasErrorCode(error, 'ENOENT') || hasErrorCode(error, 'ENOTDIR')
 }
 
@@ -160,11 +160,11 @@ function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-async function unlessMissing<Result>(found: Promise<Result>): Promise<Result | undefined> {
+async function undefinedIfMissing<Result>(found: Promise<Result>): Promise<Result | undefined> {
   try {
     return await found
   } catch (error) {
-    if (isMissing(error)) return undefined
+    if (isNotFoundError(error)) return undefined
     throw error
   }
 }

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { S3Client } from '@aws-sdk/client-s3'
 import type { OpenedStorage } from './open-storage.ts'
-import { describeTrouble } from './s3-errors.ts'
+import { describeStorageError } from './s3-errors.ts'
 import { openClientOptions } from './s3-client-options.ts'
-import { s3Objects } from './s3-objects.ts'
+import { createS3Storage } from './s3-objects.ts'
 import type { S3Settings } from './data-settings.ts'
 import type { Storage } from './storage.ts'
 
-const connectMs = 5_000
-const answerMs = 30_000
-const attempts = 3
-const maximumConnections = 64
+const connectTimeoutMs = 5_000
+const requestTimeoutMs = 30_000
+const maxAttempts = 3
+const maxConnections = 64
 
 /**
  * Opens an object store, with the credentials of the environment as AWS's own programs find them. Rejects with a
@@ -26,44 +26,44 @@ export async function openS3(settings: S3Settings): Promise<OpenedStorage> {
     region,
     ...(endpoint !== undefined && { endpoint }),
     forcePathStyle: !virtualHostedStyle,
-    maxAttempts: attempts,
+    maxAttempts: maxAttempts,
     // Not every store knows the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
-      connectionTimeout: connectMs,
-      requestTimeout: answerMs,
+      connectionTimeout: connectTimeoutMs,
+      requestTimeout: requestTimeoutMs,
       throwOnRequestTimeout: true,
-      socketTimeout: answerMs,
-      httpAgent: { maxSockets: maximumConnections },
-      httpsAgent: { maxSockets: maximumConnections },
+      socketTimeout: requestTimeoutMs,
+      httpAgent: { maxSockets: maxConnections },
+      httpsAgent: { maxSockets: maxConnections },
     },
   })
-  const place = placeOptions(settings, region)
-  const storage = s3Objects(client, root, { ...place, ...patience })
+  const place = endpointOptions(settings, region)
+  const storage = createS3Storage(client, root, { ...place, ...timeoutOptions })
   try {
     await requireConditionalWrites(storage, root)
-    const clientOptions = await openClientOptions(client, settings, region, place)
-    return { storage, root, clientOptions, close: () => client.destroy() }
+    const getClientOptions = await openClientOptions(client, settings, region, place)
+    return { storage, root, getClientOptions, close: () => client.destroy() }
   } catch (error) {
     client.destroy()
-    throw unusable(root, error)
+    throw unusableStorageError(root, error)
   }
 }
 
 /** How long the engine waits for the store. */
-const patience = {
-  connect_timeout: `${connectMs} ms`,
-  timeout: `${answerMs} ms`,
-  client_max_retries: String(attempts - 1),
-  client_retry_timeout: String(answerMs / 1000),
+const timeoutOptions = {
+  connect_timeout: `${connectTimeoutMs} ms`,
+  timeout: `${requestTimeoutMs} ms`,
+  client_max_retries: String(maxAttempts - 1),
+  client_retry_timeout: String(requestTimeoutMs / 1000),
 }
 
 /**
  * Where the store is, by the names of Lance's storage options. The credentials are not among them: the engine finds
  * those in the environment itself, and new ones in time.
  */
-function placeOptions(
+function endpointOptions(
   { endpoint, virtualHostedStyle }: S3Settings,
   region: string,
 ): Readonly<Record<string, string>> {
@@ -88,7 +88,7 @@ async function requireConditionalWrites(storage: Storage, root: string): Promise
 }
 
 /** The reason is the cause, as those who start programs show it. */
-function unusable(root: string, error: unknown): Error {
-  const cause = new Error(describeTrouble(error), { cause: error })
+function unusableStorageError(root: string, error: unknown): Error {
+  const cause = new Error(describeStorageError(error), { cause: error })
   return new Error(`the object store at ${root} cannot be used`, { cause })
 }

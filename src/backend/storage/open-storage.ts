@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DataSettings } from './data-settings.ts'
-import { localFiles } from './local-files.ts'
+import { localFileStorage } from './local-files.ts'
 import type { Storage } from './storage.ts'
 import { makeFolder } from '../../make-folder.ts'
 
@@ -10,7 +10,7 @@ export interface OpenedStorage {
   readonly storage: Storage
   /** What all names of the catalog begin with: an absolute path without symbolic links, or `s3://BUCKET/PREFIX`. */
   readonly root: string
-  readonly clientOptions: ClientOptions
+  readonly getClientOptions: GetClientOptions
   readonly close: () => void
 }
 
@@ -19,7 +19,7 @@ export interface OpenedStorage {
  * credentials only where they are wanted and the settings say so. Undefined where there is nothing to tell. Throws
  * ServiceUnavailable (503) while there are no credentials to be had.
  */
-export type ClientOptions = (
+export type GetClientOptions = (
   location: string,
   wantsCredentials: boolean,
 ) => Promise<Readonly<Record<string, string>> | undefined>
@@ -34,5 +34,5 @@ export async function openStorage({ folder, s3 }: DataSettings): Promise<OpenedS
   if (folder === undefined) throw new Error('no storage configured')
   for (const name of ['tables', 'commits']) await makeFolder(join(folder, name))
   const root = await realpath(folder)
-  return { storage: localFiles, root, clientOptions: async () => undefined, close: () => {} }
+  return { storage: localFileStorage, root, getClientOptions: async () => undefined, close: () => {} }
 }

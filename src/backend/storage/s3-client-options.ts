@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 import { assumeRole } from './assume-role.ts'
 import type { S3Settings } from './data-settings.ts'
-import { keepingCredentials, type IssueCredentials } from './kept-credentials.ts'
-import type { ClientOptions } from './open-storage.ts'
-import { describeTrouble, statusOf } from './s3-errors.ts'
-import { sessionPolicy } from './session-policy.ts'
+import { cacheCredentials, type IssueCredentials } from './kept-credentials.ts'
+import type { GetClientOptions } from './open-storage.ts'
+import { describeStorageError, httpStatusOf } from './s3-errors.ts'
+import { buildSessionPolicy } from './session-policy.ts'
 
 /**
  * What clients are told as the settings have it; the credentials of the catalog itself never are. `place` says where
@@ -17,21 +17,21 @@ export async function openClientOptions(
   client: S3Client,
   settings: S3Settings,
   region: string,
-  place: Readonly<Record<string, string>>,
-): Promise<ClientOptions> {
+  endpointOptions: Readonly<Record<string, string>>,
+): Promise<GetClientOptions> {
   const { mode, roleArn, durationSeconds } = settings.vending
   if (mode === 'none') return async () => undefined
-  if (roleArn === undefined) return async () => place
-  const issue = issuer(client, settings, region, roleArn)
-  await requireConfinement(client, settings.location, region, issue)
-  const findCredentials = keepingCredentials(issue, durationSeconds)
+  if (roleArn === undefined) return async () => endpointOptions
+  const issue = createCredentialIssuer(client, settings, region, roleArn)
+  await verifyConfinement(client, settings.location, region, issue)
+  const findCredentials = cacheCredentials(issue, durationSeconds)
   return async (location, wantsCredentials) => {
-    if (!wantsCredentials) return place
+    if (!wantsCredentials) return endpointOptions
     const credentials = await findCredentials(location).catch((error: unknown) => {
-      throw asUnissued(error)
+      throw toIssueError(error)
     })
     return {
-      ...place,
+      ...endpointOptions,
       aws_access_key_id: credentials.accessKeyId,
       aws_secret_access_key: credentials.secretAccessKey,
       aws_session_token: credentials.sessionToken,
@@ -41,7 +41,7 @@ export async function openClientOptions(
 }
 
 /** Answers what issues credentials for one location. */
-function issuer(
+function createCredentialIssuer(
   client: S3Client,
   { endpoint: dataEndpoint, vending }: S3Settings,
   region: string,
@@ -51,9 +51,9 @@ function issuer(
   const endpoint = stsEndpoint ?? dataEndpoint ?? `https://sts.${region}.amazonaws.com`
   const partition = role.split(':')[1] ?? ''
   return async (location) => {
-    const policy = sessionPolicy(location, access, partition)
+    const policy = buildSessionPolicy(location, access, partition)
     if (policy === undefined) {
-      throw new InterfaceError(
+      throw new CatalogError(
         'Unsupported',
         'the location of the table is too long for temporary credentials; send vend_credentials=false',
       )
@@ -76,7 +76,7 @@ function sessionName(location: string): string {
 }
 
 /** A store that did not take the policy into account would give everybody the rights of the role. */
-async function requireConfinement(
+async function verifyConfinement(
   client: S3Client,
   root: string,
   region: string,
@@ -95,18 +95,20 @@ async function requireConfinement(
   const list = (prefix: string) =>
     confined.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, MaxKeys: 1 }))
   await list(`${names.join('/')}/`).catch((error: unknown) => {
-    throw new Error(`temporary credentials cannot list objects: ${describeTrouble(error)}`, { cause: error })
+    throw new Error(`temporary credentials cannot list objects: ${describeStorageError(error)}`, {
+      cause: error,
+    })
   })
   const isDenied = await list(`${names.slice(0, -2).join('/')}/`).then(
     () => false,
-    (error: unknown) => statusOf(error) === 403,
+    (error: unknown) => httpStatusOf(error) === 403,
   )
   if (!isDenied) throw new Error('temporary credentials are not confined to the policy of their session')
 }
 
-function asUnissued(error: unknown): InterfaceError {
-  if (error instanceof InterfaceError) return error
-  return new InterfaceError('ServiceUnavailable', 'storage credentials are unavailable; retry later', {
+function toIssueError(error: unknown): CatalogError {
+  if (error instanceof CatalogError) return error
+  return new CatalogError('ServiceUnavailable', 'storage credentials are unavailable; retry later', {
     cause: error,
   })
 }

@@ -1,26 +1,26 @@
-import { InterfaceError } from '../../interface/errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
 
 /** The HTTP status that the store answered; undefined where none came. */
-export function statusOf(error: unknown): number | undefined {
+export function httpStatusOf(error: unknown): number | undefined {
   return metadataOf(error)?.httpStatusCode
 }
 
 /** Whether the request was sent more than once. */
-export function wasRepeated(error: unknown): boolean {
+export function wasRetried(error: unknown): boolean {
   return (metadataOf(error)?.attempts ?? 1) > 1
 }
 
 /** What became of a request that the store did not carry out: ServiceUnavailable (503), which says no more. */
-export function asTrouble(error: unknown): InterfaceError {
-  if (error instanceof InterfaceError) return error
-  return new InterfaceError('ServiceUnavailable', 'the object store is unavailable; retry later', {
+export function toUnavailableError(error: unknown): CatalogError {
+  if (error instanceof CatalogError) return error
+  return new CatalogError('ServiceUnavailable', 'the object store is unavailable; retry later', {
     cause: error,
   })
 }
 
 /** The trouble in the words of the operator: the code of the store, or that of the network. */
-export function describeTrouble(error: unknown): string {
-  const cause = error instanceof InterfaceError ? error.cause : error
+export function describeStorageError(error: unknown): string {
+  const cause = error instanceof CatalogError ? error.cause : error
   if (!(cause instanceof Error)) return String(cause)
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name
   return [code, cause.message].filter((text) => text !== '' && text !== 'UnknownError').join(': ')

@@ -10,55 +10,55 @@ import {
 } from '@aws-sdk/client-s3'
 import { setTimeout } from 'node:timers/promises'
 import { invalidInput } from '../../interface/errors.ts'
-import { asTrouble, statusOf, wasRepeated } from './s3-errors.ts'
+import { toUnavailableError, httpStatusOf, wasRetried } from './s3-errors.ts'
 import {
   isSameTag,
-  type FileFacts,
+  type FileInfo,
   type LinkOutcome,
   type ListedFile,
-  type ReadFile,
+  type FileContent,
   type Storage,
 } from './storage.ts'
 
 /** A bucket, or a part of one, that holds the tables. */
-interface Objects {
+interface S3Objects {
   readonly client: S3Client
   readonly bucket: string
   readonly keyOf: (file: string) => string
 }
 
 /** A name of the interface to the store; longer ones stand for nothing. */
-const longestKey = 1024
-const deletedAtOnce = 1000
+const maxKeyBytes = 1024
+const deleteBatchSize = 1000
 const conflictAttempts = 5
-const conflictWaitMs = 50
+const conflictDelayMs = 50
 
 /**
  * Storage beneath `root` in an object store, `s3://BUCKET/PREFIX`; a name outside of it is a plain error, before
  * anything is sent. The store must honour `If-None-Match: *` on PUT. There are no folders and no links: what a name
  * stands for is one object, which appears whole and for good.
  */
-export function s3Objects(
+export function createS3Storage(
   client: S3Client,
   root: string,
   engineOptions: Readonly<Record<string, string>>,
 ): Storage {
   const bucket = root.split('/')[2] ?? ''
   const uri = `s3://${bucket}/`
-  const keyOf = (file: string): string => {
+  const toKey = (file: string): string => {
     if (!file.startsWith(`${root}/`)) throw new Error('object name outside of the storage of this catalog')
     return encodeKey(file.slice(uri.length))
   }
-  const objects: Objects = { client, bucket, keyOf }
+  const objects: S3Objects = { client, bucket, keyOf: toKey }
   return {
     engineOptions,
     isAsciiOnly: true,
-    keyOf,
-    readKey: (spelled) => (spelled.startsWith(uri) ? spelled.slice(uri.length) : spelled),
-    uriOf: (file) => file,
+    toKey,
+    parseKey: (spelled) => (spelled.startsWith(uri) ? spelled.slice(uri.length) : spelled),
+    toUri: (file) => file,
     list: (folder) => list(objects, folder),
     listFolders: (folder) => listFolders(objects, folder),
-    facts: (file) => facts(objects, file),
+    stat: (file) => facts(objects, file),
     read: (file, limit) => read(objects, file, limit),
     create: (file, bytes) => create(objects, file, bytes),
     link: (from, to, eTag) => copy(objects, from, to, eTag),
@@ -66,8 +66,8 @@ export function s3Objects(
     flush: async () => {},
     remove: (file) => remove(objects, file),
     removeAll: (folder, keep) => removeAll(objects, folder, keep),
-    refuseLinks: async () => {},
-    confine: (within, location) => confine(objects, within, location),
+    assertNoLinks: async () => {},
+    assertConfined: (within, location) => confine(objects, within, location),
   }
 }
 
@@ -76,45 +76,45 @@ function encodeKey(name: string): string {
   return name.replaceAll(/[^ -~]+/gu, encodeURIComponent)
 }
 
-async function* list(objects: Objects, folder: string): AsyncGenerator<ListedFile> {
+async function* list(objects: S3Objects, folder: string): AsyncGenerator<ListedFile> {
   const prefix = `${objects.keyOf(folder)}/`
-  for await (const { Contents = [] } of pagesOf(objects, prefix, '/')) {
+  for await (const { Contents = [] } of listPages(objects, prefix, '/')) {
     for (const object of Contents) {
       const name = object.Key?.slice(prefix.length) ?? ''
-      if (name !== '') yield { name, facts: async () => factsOf(object) }
+      if (name !== '') yield { name, stat: async () => toFileInfo(object) }
     }
   }
 }
 
-async function listFolders(objects: Objects, folder: string): Promise<readonly string[]> {
+async function listFolders(objects: S3Objects, folder: string): Promise<readonly string[]> {
   const prefix = `${objects.keyOf(folder)}/`
   const names: string[] = []
-  for await (const { CommonPrefixes = [] } of pagesOf(objects, prefix, '/')) {
+  for await (const { CommonPrefixes = [] } of listPages(objects, prefix, '/')) {
     for (const { Prefix = '' } of CommonPrefixes) names.push(Prefix.slice(prefix.length, -1))
   }
   return names
 }
 
-async function* pagesOf({ client, bucket }: Objects, prefix: string, delimiter?: '/') {
+async function* listPages({ client, bucket }: S3Objects, prefix: string, delimiter?: '/') {
   try {
     yield* paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix, Delimiter: delimiter })
   } catch (error) {
-    throw asTrouble(error)
+    throw toUnavailableError(error)
   }
 }
 
-async function facts(objects: Objects, file: string): Promise<FileFacts | undefined> {
-  const found = await find(objects, file, (place) => objects.client.send(new HeadObjectCommand(place)))
-  return found && factsOf({ ...found, Size: found.ContentLength })
+async function facts(objects: S3Objects, file: string): Promise<FileInfo | undefined> {
+  const found = await find(objects, file, (location) => objects.client.send(new HeadObjectCommand(location)))
+  return found && toFileInfo({ ...found, Size: found.ContentLength })
 }
 
 async function read(
-  objects: Objects,
+  objects: S3Objects,
   file: string,
   limit = Number.POSITIVE_INFINITY,
-): Promise<ReadFile | undefined> {
-  return await find(objects, file, async (place) => {
-    const { Body, ContentLength = 0, ETag = '' } = await objects.client.send(new GetObjectCommand(place))
+): Promise<FileContent | undefined> {
+  return await find(objects, file, async (location) => {
+    const { Body, ContentLength = 0, ETag = '' } = await objects.client.send(new GetObjectCommand(location))
     if (Body === undefined) return undefined
     if (ContentLength > limit) {
       if ('destroy' in Body) Body.destroy()
@@ -125,87 +125,88 @@ async function read(
 }
 
 async function find<Found>(
-  { bucket, keyOf }: Objects,
+  { bucket, keyOf }: S3Objects,
   file: string,
-  send: (place: { Bucket: string; Key: string }) => Promise<Found>,
+  send: (location: { Bucket: string; Key: string }) => Promise<Found>,
 ): Promise<Found | undefined> {
   const key = keyOf(file)
-  if (key.length > longestKey) return undefined
+  if (key.length > maxKeyBytes) return undefined
   try {
     return await send({ Bucket: bucket, Key: key })
   } catch (error) {
-    if (statusOf(error) === 404) return undefined
-    throw asTrouble(error)
+    if (httpStatusOf(error) === 404) return undefined
+    throw toUnavailableError(error)
   }
 }
 
 /** A listing knows fractions of the second that a single object does not tell. */
-function factsOf({
+function toFileInfo({
   Size = 0,
   ETag = '',
   LastModified,
-}: Pick<_Object, 'Size' | 'ETag' | 'LastModified'>): FileFacts {
+}: Pick<_Object, 'Size' | 'ETag' | 'LastModified'>): FileInfo {
   const millis = LastModified?.getTime() ?? 0
   return { size: Size, eTag: ETag, modifiedMillis: millis - (millis % 1000) }
 }
 
-async function create(objects: Objects, file: string, bytes: Uint8Array): Promise<boolean> {
-  const place = { Bucket: objects.bucket, Key: objects.keyOf(file) }
+async function create(objects: S3Objects, file: string, bytes: Uint8Array): Promise<boolean> {
+  const location = { Bucket: objects.bucket, Key: objects.keyOf(file) }
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await objects.client.send(new PutObjectCommand({ ...place, Body: bytes, IfNoneMatch: '*' }))
+      await objects.client.send(new PutObjectCommand({ ...location, Body: bytes, IfNoneMatch: '*' }))
       return true
     } catch (error) {
-      if (statusOf(error) === 412) return wasRepeated(error) && (await holds(objects, file, bytes))
+      if (httpStatusOf(error) === 412) return wasRetried(error) && (await hasContent(objects, file, bytes))
       // Others are at work on the same name; the store wants it to be tried again.
-      if (statusOf(error) !== 409 || attempt === conflictAttempts) throw asTrouble(error)
-      await setTimeout(conflictWaitMs * attempt)
+      if (httpStatusOf(error) !== 409 || attempt === conflictAttempts) throw toUnavailableError(error)
+      await setTimeout(conflictDelayMs * attempt)
     }
   }
 }
 
 /** An earlier attempt, whose answer was lost, may be what has taken the name. */
-async function holds(objects: Objects, file: string, bytes: Uint8Array): Promise<boolean> {
+async function hasContent(objects: S3Objects, file: string, bytes: Uint8Array): Promise<boolean> {
   return (await read(objects, file))?.bytes.equals(bytes) ?? false
 }
 
 /** The store's own copying knows no condition, so the bytes go through here. */
-async function copy(objects: Objects, from: string, to: string, eTag?: string): Promise<LinkOutcome> {
+async function copy(objects: S3Objects, from: string, to: string, eTag?: string): Promise<LinkOutcome> {
   const found = await read(objects, from)
   if (found === undefined) return 'missing'
   if (eTag !== undefined && !isSameTag(found.eTag, eTag)) return 'changed'
   return (await create(objects, to, found.bytes)) ? 'linked' : 'taken'
 }
 
-async function remove({ client, bucket, keyOf }: Objects, file: string): Promise<void> {
+async function remove({ client, bucket, keyOf }: S3Objects, file: string): Promise<void> {
   try {
     await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: keyOf(file) }))
   } catch (error) {
-    throw asTrouble(error)
+    throw toUnavailableError(error)
   }
 }
 
 async function removeAll(
-  objects: Objects,
+  objects: S3Objects,
   folder: string,
   keep: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const prefix = `${objects.keyOf(folder)}/`
-  const kept = new Set([...keep].map(encodeKey))
+  const retained = new Set([...keep].map(encodeKey))
   let found: string[] = []
-  for await (const { Contents = [] } of pagesOf(objects, prefix)) {
+  for await (const { Contents = [] } of listPages(objects, prefix)) {
     for (const { Key = '' } of Contents) {
-      if (Key.startsWith(prefix) && !kept.has(Key.slice(prefix.length).split('/')[0] ?? '')) found.push(Key)
+      if (Key.startsWith(prefix) && !retained.has(Key.slice(prefix.length).split('/')[0] ?? ''))
+        found.push(Key)
     }
-    while (found.length >= deletedAtOnce) {
-      await removeObjects(objects, found.slice(0, deletedAtOnce))
-      found = found.slice(deletedAtOnce)
+    while (found.length >= deleteBatchSize) {
+      await removeObjects(objects, found.slice(0, deleteBatchSize))
+      found = found.slice(deleteBatchSize)
     }
   }
   if (found.length > 0) await removeObjects(objects, found)
 }
 
-async function removeObjects({ client, bucket }: Objects, keys: readonly string[]): Promise<void> {
+async function removeObjects({ client, bucket }: S3Objects, keys: readonly string[]): Promise<void> {
   const Objects = keys.map((Key) => ({ Key }))
   try {
     const { Errors = [] } = await client.send(
@@ -214,18 +215,18 @@ async function removeObjects({ client, bucket }: Objects, keys: readonly string[
     const [first] = Errors
     if (first !== undefined) throw new Error(`${Errors.length} objects were not deleted: ${first.Code}`)
   } catch (error) {
-    throw asTrouble(error)
+    throw toUnavailableError(error)
   }
 }
 
 /** Only names that the engine cannot read differently, for it parses a location as a URI. */
-async function confine(objects: Objects, root: string, location: string): Promise<void> {
+async function confine(objects: S3Objects, root: string, location: string): Promise<void> {
   const names = location.slice(root.length + 1).split('/')
   if (!location.startsWith(`${root}/`) || !names.every((name) => /^[\w-][\w.-]*$/.test(name))) {
     throw invalidInput('expected names of ASCII letters, digits, ".", "-" and "_"')
   }
   const prefix = `${objects.keyOf(location)}/`
-  for await (const { Contents = [] } of pagesOf(objects, prefix)) {
+  for await (const { Contents = [] } of listPages(objects, prefix)) {
     if (Contents.length > 0) return
     break
   }

@@ -2,7 +2,7 @@
 export type TableAccess = 'read' | 'write'
 
 /** No longer policies are taken by AssumeRole. */
-const longestPolicy = 2048
+const maxPolicyLength = 2048
 
 /**
  * The policy that confines temporary credentials to the objects of one table, `s3://BUCKET/KEY`, as JSON text. With
@@ -11,7 +11,11 @@ const longestPolicy = 2048
  * the table past it. Undefined for a table with a name that is too long for a policy, or
  * with characters that stand for others in one.
  */
-export function sessionPolicy(location: string, access: TableAccess, partition: string): string | undefined {
+export function buildSessionPolicy(
+  location: string,
+  access: TableAccess,
+  partition: string,
+): string | undefined {
   const [, bucket, key] = /^s3:\/\/([\w.-]+)\/([\w./-]+)$/.exec(location) ?? []
   if (bucket === undefined || key === undefined) return undefined
   const bucketName = `arn:${partition}:s3:::${bucket}`
@@ -27,7 +31,7 @@ export function sessionPolicy(location: string, access: TableAccess, partition: 
     ...(access === 'write' ? [{ Effect: 'Deny', Action: changes, Resource: `${objects}.manifest` }] : []),
   ]
   const text = JSON.stringify({ Version: '2012-10-17', Statement: statements })
-  return text.length > longestPolicy ? undefined : text
+  return text.length > maxPolicyLength ? undefined : text
 }
 
 const changes = ['s3:PutObject', 's3:DeleteObject']

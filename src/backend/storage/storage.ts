@@ -1,5 +1,5 @@
 /** What storage tells of a file without reading it. */
-export interface FileFacts {
+export interface FileInfo {
   /** Bytes. */
   readonly size: number
   /** As the object-store client of the engine spells it. */
@@ -13,11 +13,11 @@ export interface ListedFile {
   /** The last part of its name. */
   readonly name: string
   /** Undefined where it was deleted in between. */
-  readonly facts: () => Promise<FileFacts | undefined>
+  readonly stat: () => Promise<FileInfo | undefined>
 }
 
 /** A file that was read whole. */
-export interface ReadFile {
+export interface FileContent {
   readonly bytes: Buffer
   readonly eTag: string
 }
@@ -36,18 +36,18 @@ export interface Storage {
   /** Whether the engine finds only names of ASCII characters again. */
   readonly isAsciiOnly: boolean
   /** The object-store key of a file: without the bucket, or without the leading slash. */
-  keyOf(file: string): string
+  toKey(file: string): string
   /** The key that a client means, who may have sent a URI of the same storage instead. */
-  readKey(spelled: string): string
-  uriOf(file: string): string
+  parseKey(spelled: string): string
+  toUri(file: string): string
   /** The files directly in a folder, in the order of their names; none where nothing is there. */
   list(folder: string): AsyncIterable<ListedFile>
   /** The names of the folders directly in a folder. */
   listFolders(folder: string): Promise<readonly string[]>
   /** Undefined where there is no file. */
-  facts(file: string): Promise<FileFacts | undefined>
+  stat(file: string): Promise<FileInfo | undefined>
   /** Undefined where there is nothing. Throws InvalidInput for what is no regular file, or larger than `limit` bytes. */
-  read(file: string, limit?: number): Promise<ReadFile | undefined>
+  read(file: string, limit?: number): Promise<FileContent | undefined>
   /** Makes a file for good, whole or not at all; false where the name is taken, which is never overwritten. */
   create(file: string, bytes: Uint8Array): Promise<boolean>
   /**
@@ -63,9 +63,9 @@ export interface Storage {
   /** Removes a folder with all that is in it, but for what lies under the names to `keep`. */
   removeAll(folder: string, keep?: ReadonlySet<string>): Promise<void>
   /** Refuses a folder of a table that something leads out of the table: InvalidInput, or ENOENT where it is not there. */
-  refuseLinks(location: string, folder: string): Promise<void>
+  assertNoLinks(location: string, folder: string): Promise<void>
   /** See ManifestStore.confine. */
-  confine(root: string, location: string): Promise<void>
+  assertConfined(root: string, location: string): Promise<void>
 }
 
 /** Whether two entity tags are the same; some quote them, and some do not. */

@@ -2,13 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { InterfaceError } from '../../interface/errors.ts'
-import { storeUnavailable } from './postgres-errors.ts'
+import { CatalogError } from '../../interface/errors.ts'
+import { storeUnavailableError } from './postgres-errors.ts'
 
 /** `alone` excludes all others, `shared` those who want to be alone. */
 export type LockMode = 'alone' | 'shared'
 
-interface Session {
+interface LockSession {
   readonly client: Client
   isLost: boolean
   /** The end of the last query: a connection runs one at a time. */
@@ -19,8 +19,8 @@ interface Session {
 type Connect = (lost: () => void) => Promise<Client>
 
 /** How long a lock of another replica is waited for. */
-const longestWait = 60_000
-const longestPause = 20
+const lockTimeoutMs = 60_000
+const maxPauseMs = 20
 
 /** A prepared statement: the first key is that of the lock, the second that of its gate. */
 interface Statement {
@@ -28,13 +28,13 @@ interface Statement {
   readonly text: string
 }
 
-const takeAlone = { name: 'take alone', text: 'select pg_try_advisory_lock($1) as done' }
+const acquireExclusive = { name: 'take alone', text: 'select pg_try_advisory_lock($1) as done' }
 /** Who waits to be alone holds the gate, or a stream of those who share would never let it in. */
-const takeShared = {
+const acquireShared = {
   name: 'take shared',
   text: 'select case when pg_try_advisory_xact_lock_shared($2) then pg_try_advisory_lock_shared($1) else false end as done',
 }
-const releaseAlone = { name: 'release alone', text: 'select pg_advisory_unlock($1) as done' }
+const releaseExclusive = { name: 'release alone', text: 'select pg_advisory_unlock($1) as done' }
 const releaseShared = { name: 'release shared', text: 'select pg_advisory_unlock_shared($1) as done' }
 
 /**
@@ -50,8 +50,8 @@ export class AdvisoryLocks {
   readonly #connect: Connect
   /** Keeps apart what does not belong to one catalog. */
   readonly #scope: string
-  readonly #held = new AsyncLocalStorage<Session>()
-  #session: Promise<Session> | undefined
+  readonly #held = new AsyncLocalStorage<LockSession>()
+  #session: Promise<LockSession> | undefined
 
   constructor(connect: Connect, scope: string) {
     this.#connect = connect
@@ -62,19 +62,20 @@ export class AdvisoryLocks {
   async run<Result>(name: string, mode: LockMode, work: () => Promise<Result>): Promise<Result> {
     this.assertHeld()
     const session = await this.#open()
-    await this.#wait(session, name, mode)
-    return await this.#hold(session, name, mode, work)
+    await this.#acquire(session, name, mode)
+    return await this.#runHolding(session, name, mode, work)
   }
 
   /** Runs `work` alone under a lock unless another replica has it. */
   async runIfFree(name: string, work: () => Promise<void>): Promise<void> {
     const session = await this.#open()
-    if (await ask(session, takeAlone, [this.#key(name)])) await this.#hold(session, name, 'alone', work)
+    if (await execute(session, acquireExclusive, [this.#key(name)]))
+      await this.#runHolding(session, name, 'alone', work)
   }
 
   /** Throws ServiceUnavailable (503) when this runs under a lock that was lost. */
   assertHeld(): void {
-    if (this.#held.getStore()?.isLost) throw storeUnavailable()
+    if (this.#held.getStore()?.isLost) throw storeUnavailableError()
   }
 
   /** Releases all locks. */
@@ -83,8 +84,8 @@ export class AdvisoryLocks {
     await session?.client.end().catch(() => undefined)
   }
 
-  async #hold<Result>(
-    session: Session,
+  async #runHolding<Result>(
+    session: LockSession,
     name: string,
     mode: LockMode,
     work: () => Promise<Result>,
@@ -93,34 +94,36 @@ export class AdvisoryLocks {
       return await this.#held.run(session, work)
     } finally {
       // Nobody waits for it: it comes before whatever this process asks next. A lost session holds nothing.
-      const release = mode === 'alone' ? releaseAlone : releaseShared
-      ask(session, release, [this.#key(name)]).catch(() => undefined)
+      const release = mode === 'alone' ? releaseExclusive : releaseShared
+      execute(session, release, [this.#key(name)]).catch(() => undefined)
     }
   }
 
-  async #wait(session: Session, name: string, mode: LockMode): Promise<void> {
+  async #acquire(session: LockSession, name: string, mode: LockMode): Promise<void> {
     const key = this.#key(name)
     const gate = this.#key(`gate ${name}`)
     const take = () =>
-      mode === 'alone' ? ask(session, takeAlone, [key]) : ask(session, takeShared, [key, gate])
+      mode === 'alone'
+        ? execute(session, acquireExclusive, [key])
+        : execute(session, acquireShared, [key, gate])
     if (await take()) return
-    const end = Date.now() + longestWait
+    const end = Date.now() + lockTimeoutMs
     let hasGate = false
     try {
-      for (let pause = 1; Date.now() < end; pause = Math.min(pause * 2, longestPause)) {
-        if (mode === 'alone' && !hasGate) hasGate = await ask(session, takeAlone, [gate])
+      for (let pause = 1; Date.now() < end; pause = Math.min(pause * 2, maxPauseMs)) {
+        if (mode === 'alone' && !hasGate) hasGate = await execute(session, acquireExclusive, [gate])
         await setTimeout(pause * (0.5 + Math.random()))
         if (await take()) return
       }
     } finally {
-      if (hasGate) await ask(session, releaseAlone, [gate])
+      if (hasGate) await execute(session, releaseExclusive, [gate])
     }
-    throw new InterfaceError('ServiceUnavailable', 'another replica holds the lock of this object; retry', {
+    throw new CatalogError('ServiceUnavailable', 'another replica holds the lock of this object; retry', {
       headers: { 'retry-after': '5' },
     })
   }
 
-  async #open(): Promise<Session> {
+  async #open(): Promise<LockSession> {
     const opened = (this.#session ??= this.#begin())
     try {
       const session = await opened
@@ -133,9 +136,9 @@ export class AdvisoryLocks {
     return await this.#open()
   }
 
-  async #begin(): Promise<Session> {
+  async #begin(): Promise<LockSession> {
     let isLost = false
-    let session: Session | undefined
+    let session: LockSession | undefined
     const client = await this.#connect(() => {
       isLost = true
       if (session !== undefined) session.isLost = true
@@ -149,12 +152,12 @@ export class AdvisoryLocks {
   }
 }
 
-async function ask(session: Session, statement: Statement, keys: string[]): Promise<boolean> {
-  const answer = session.last.then(async () => {
-    if (session.isLost) throw storeUnavailable()
+async function execute(session: LockSession, statement: Statement, keys: string[]): Promise<boolean> {
+  const response = session.last.then(async () => {
+    if (session.isLost) throw storeUnavailableError()
     const { rows } = await session.client.query<{ done: boolean }>({ ...statement, values: keys })
     return rows[0]?.done === true
   })
-  session.last = answer.catch(() => undefined)
-  return await answer
+  session.last = response.catch(() => undefined)
+  return await response
 }

@@ -1,19 +1,19 @@
 import { Migrator } from 'kysely'
-import { migrationsWith, type NameType } from './migrations.ts'
+import { createMigrations, type NameType } from './migrations.ts'
 import type { CatalogDatabase } from './tables.ts'
 
 /**
  * Brings the schema of a store up to date and makes sure that its root is there; several processes may do so at
  * once. `schema` is the PostgreSQL schema, which is created where it is not there. Rejects with a plain error.
  */
-export async function bringUpToDate(
+export async function migrateStore(
   database: CatalogDatabase,
   nameType: NameType,
   schema?: string,
 ): Promise<void> {
   const migrator = new Migrator({
     db: database,
-    provider: migrationsWith(nameType),
+    provider: createMigrations(nameType),
     ...(schema !== undefined && { migrationTableSchema: schema }),
   })
   const { error } = await migrator.migrateToLatest()

@@ -23,6 +23,6 @@ export async function readCatalogIdentity(database: CatalogDatabase): Promise<Ca
 }
 
 /** Records that the storage of the tables bears the id. */
-export async function recordMark(database: CatalogDatabase): Promise<void> {
+export async function recordStorageMarked(database: CatalogDatabase): Promise<void> {
   await database.updateTable('catalog_identity').set({ state: 'marked' }).execute()
 }

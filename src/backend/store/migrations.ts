@@ -114,7 +114,7 @@ const indexesForListings: Migration = {
 }
 
 /** The changes of the store's schema, in order. A migration that was released is never edited. */
-export const migrationsWith = (nameType: NameType): MigrationProvider => ({
+export const createMigrations = (nameType: NameType): MigrationProvider => ({
   getMigrations: () =>
     Promise.resolve({
       '0001-objects-and-versions': objectsAndVersions(nameType),

@@ -6,31 +6,31 @@ import type { CatalogDatabase, CatalogTables, TableState } from './tables.ts'
 /** Free-form pairs of a namespace or a table. */
 export type Properties = Readonly<Record<string, string>>
 
-interface Entry {
+interface ObjectEntry {
   readonly objectId: string
   readonly path: string
   readonly properties: Properties
 }
 
 /** A namespace of the catalog. */
-export interface NamespaceEntry extends Entry {
+export interface NamespaceEntry extends ObjectEntry {
   readonly kind: 'namespace'
 }
 
 /** A table of the catalog; `location` is relative to the data folder. */
-export interface TableEntry extends Entry {
+export interface TableEntry extends ObjectEntry {
   readonly kind: 'table'
   readonly location: string
   readonly state: TableState
 }
 
 /** The path of an id in the store: no name holds a slash. */
-export function pathOf(id: Identifier): string {
+export function toPath(id: Identifier): string {
   return id.join('/')
 }
 
 /** The id of a path in the store. */
-export function identifierOf(path: string): Identifier {
+export function fromPath(path: string): Identifier {
   return path === '' ? [] : path.split('/')
 }
 
@@ -39,7 +39,7 @@ export async function findObject(
   database: CatalogDatabase,
   id: Identifier,
 ): Promise<NamespaceEntry | TableEntry | undefined> {
-  const row = await selectObjects(database).where('path', '=', pathOf(id)).executeTakeFirst()
+  const row = await selectObjects(database).where('path', '=', toPath(id)).executeTakeFirst()
   return row && toEntry(row)
 }
 
@@ -91,11 +91,11 @@ export async function insertTable(
   const location = `tables/${objectId}.lance`
   const row = { kind: 'table', properties: JSON.stringify(properties), location, state } as const
   if (!(await insert(database, id, objectId, row))) return undefined
-  return { kind: 'table', objectId, path: pathOf(id), properties, location, state }
+  return { kind: 'table', objectId, path: toPath(id), properties, location, state }
 }
 
 /** Adds a table whose data is there already, under a parent that is there; false when its name or data is taken. */
-export async function insertRegistered(
+export async function insertRegisteredTable(
   database: CatalogDatabase,
   id: Identifier,
   location: string,
@@ -114,7 +114,7 @@ async function insert(
 ): Promise<boolean> {
   const inserted = await database
     .insertInto('objects')
-    .values({ ...row, object_id: objectId, ...placeOf(id), created_at: Date.now() })
+    .values({ ...row, object_id: objectId, ...pathColumns(id), created_at: Date.now() })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
   return inserted.numInsertedOrUpdatedRows === 1n
@@ -122,7 +122,7 @@ async function insert(
 
 /** Gives a table another id under a parent that is there. The caller has made sure that the id is free. */
 export async function moveTable(database: CatalogDatabase, objectId: string, id: Identifier): Promise<void> {
-  await database.updateTable('objects').set(placeOf(id)).where('object_id', '=', objectId).execute()
+  await database.updateTable('objects').set(pathColumns(id)).where('object_id', '=', objectId).execute()
 }
 
 /** The state that a table is in now; undefined when it is gone. */
@@ -165,8 +165,8 @@ export async function setProperties(
     .execute()
 }
 
-function placeOf(id: Identifier): Pick<CatalogTables['objects'], 'path' | 'parent_path' | 'name'> {
-  return { path: pathOf(id), parent_path: pathOf(id.slice(0, -1)), name: id.at(-1) ?? '' }
+function pathColumns(id: Identifier): Pick<CatalogTables['objects'], 'path' | 'parent_path' | 'name'> {
+  return { path: toPath(id), parent_path: toPath(id.slice(0, -1)), name: id.at(-1) ?? '' }
 }
 
 function randomId(): string {

@@ -27,10 +27,10 @@ export async function openStore(
   log: Logger,
 ): Promise<Store> {
   if (postgres === undefined) {
-    const place = folder ?? dataFolder
-    if (place === undefined) throw new Error('no folder configured for the store')
-    await makeFolder(place)
-    const database = await openSqlite(join(place, 'catalog.sqlite'))
+    const location = folder ?? dataFolder
+    if (location === undefined) throw new Error('no folder configured for the store')
+    await makeFolder(location)
+    const database = await openSqlite(join(location, 'catalog.sqlite'))
     return { database, locks: undefined, close: () => database.destroy() }
   }
   const url =

@@ -1,4 +1,4 @@
-import { InterfaceError, invalidInput } from '../../interface/errors.ts'
+import { CatalogError, invalidInput } from '../../interface/errors.ts'
 
 /**
  * What a transaction may meet because of another one at the same time: run again, it sees what the other one did.
@@ -23,36 +23,37 @@ const lostConnection =
 
 /** Whether a transaction failed because of another one, and may be run again. */
 export function isConflict(error: unknown): boolean {
-  return conflicts.has(codeOf(error))
+  return conflicts.has(errorCodeOf(error))
 }
 
 /**
  * An error of PostgreSQL as it is answered: ConcurrentModification (409), ServiceUnavailable (503) or InvalidInput
  * (400); undefined for what is none of these, and for errors that are not of PostgreSQL.
  */
-export function postgresRefusal(error: unknown): InterfaceError | undefined {
+export function toPostgresCatalogError(error: unknown): CatalogError | undefined {
   if (!(error instanceof Error)) return undefined
   if (isConflict(error)) {
-    return new InterfaceError('ConcurrentModification', 'too many concurrent changes of the catalog; retry', {
+    return new CatalogError('ConcurrentModification', 'too many concurrent changes of the catalog; retry', {
       cause: error,
     })
   }
-  if (unstorable.has(codeOf(error)))
+  if (unstorable.has(errorCodeOf(error)))
     return invalidInput('a string contains a NUL character', { cause: error })
-  if (!('syscall' in error && codeOf(error) === 'ENOENT' && error.syscall !== 'connect')) {
-    if (unreachable.test(codeOf(error)) || lostConnection.test(error.message)) return storeUnavailable(error)
+  if (!('syscall' in error && errorCodeOf(error) === 'ENOENT' && error.syscall !== 'connect')) {
+    if (unreachable.test(errorCodeOf(error)) || lostConnection.test(error.message))
+      return storeUnavailableError(error)
   }
   return undefined
 }
 
 /** The 503 of a store that does not answer now. */
-export function storeUnavailable(cause?: unknown): InterfaceError {
-  return new InterfaceError('ServiceUnavailable', 'the catalog database is unavailable; retry', {
+export function storeUnavailableError(cause?: unknown): CatalogError {
+  return new CatalogError('ServiceUnavailable', 'the catalog database is unavailable; retry', {
     headers: { 'retry-after': '1' },
     cause,
   })
 }
 
-function codeOf(error: unknown): string {
+function errorCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

@@ -2,7 +2,7 @@ import { CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { AdvisoryLocks } from './advisory-locks.ts'
-import { bringUpToDate } from './bring-up-to-date.ts'
+import { migrateStore } from './bring-up-to-date.ts'
 import { postgresNameType } from './migrations.ts'
 import { withSerializableTransactions } from './serializable.ts'
 import type { CatalogDatabase, CatalogTables } from './tables.ts'
@@ -23,7 +23,7 @@ export interface PostgresStore {
   readonly locks: AdvisoryLocks
 }
 
-const connectMs = 10_000
+const connectTimeoutMs = 10_000
 const int8 = 20
 
 /** A peer that is gone without a word is found out within seconds, and its locks are free. */
@@ -37,15 +37,15 @@ const lockSettings =
 export async function openPostgres(options: PostgresOptions, log: Logger): Promise<PostgresStore> {
   const connection = {
     connectionString: options.url,
-    connectionTimeoutMillis: connectMs,
+    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     application_name: `catalog-gateway ${options.schema}`,
   }
   const locks = new AdvisoryLocks((lost) => connectForLocks(connection, lost), options.schema)
   const pool = new pg.Pool({ ...connection, max: options.maxConnections - 1, types: { getTypeParser } })
   // A connection that breaks is replaced by the next one; whoever waits for a query on it is told by its answer.
-  const tell = (error: Error): void => log.warn({ err: error }, 'database connection lost')
-  pool.on('connect', (client) => client.on('error', tell))
+  const report = (error: Error): void => log.warn({ err: error }, 'database connection lost')
+  pool.on('connect', (client) => client.on('error', report))
   // The pool passes on the errors of connections that nobody uses, which are told of already.
   pool.on('error', () => {})
   const database: CatalogDatabase = new Kysely<CatalogTables>({
@@ -57,8 +57,8 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
     }),
   })
   try {
-    await reach(pool)
-    await bringUpToDate(database, postgresNameType, options.schema)
+    await verifyConnection(pool)
+    await migrateStore(database, postgresNameType, options.schema)
   } catch (error) {
     await database.destroy()
     throw error
@@ -66,7 +66,7 @@ export async function openPostgres(options: PostgresOptions, log: Logger): Promi
   return { database: withSerializableTransactions(database, () => locks.assertHeld()), locks }
 }
 
-async function reach(pool: pg.Pool): Promise<void> {
+async function verifyConnection(pool: pg.Pool): Promise<void> {
   try {
     const client = await pool.connect()
     client.release()

@@ -77,7 +77,7 @@ export async function listLeftovers(database: CatalogDatabase): Promise<readonly
 }
 
 /** Forgets a leftover after its folder was deleted. */
-export async function forgetLeftover(database: CatalogDatabase, location: string): Promise<void> {
+export async function deleteLeftoverRecord(database: CatalogDatabase, location: string): Promise<void> {
   await database.deleteFrom('leftovers').where('location', '=', location).execute()
 }
 

@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { CatalogDatabase } from './tables.ts'
 import { isConflict } from './postgres-errors.ts'
 
-const attempts = 12
-const longestPause = 50
+const maxAttempts = 12
+const maxPauseMs = 50
 
 /**
  * Makes every transaction of a database as if it ran alone, as those of SQLite do, for work that looks before it
@@ -34,9 +34,9 @@ async function withRetries<Result>(run: () => Promise<Result>): Promise<Result> 
     try {
       return await run()
     } catch (error) {
-      if (!isConflict(error) || attempt === attempts) throw error
+      if (!isConflict(error) || attempt === maxAttempts) throw error
       // Those who met must not meet again.
-      await setTimeout(Math.random() * Math.min(2 ** attempt, longestPause))
+      await setTimeout(Math.random() * Math.min(2 ** attempt, maxPauseMs))
     }
   }
 }

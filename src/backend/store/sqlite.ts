@@ -1,10 +1,10 @@
 import { Kysely, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
 import Libsql from 'libsql'
-import { bringUpToDate } from './bring-up-to-date.ts'
+import { migrateStore } from './bring-up-to-date.ts'
 import type { CatalogDatabase, CatalogTables } from './tables.ts'
 
 /** How long another process may hold the file before opening it fails, in milliseconds. */
-const busyTimeout = 1000
+const busyTimeoutMs = 1000
 
 /**
  * Opens the catalog store in a SQLite file, creates it where it is not there, and brings its schema up to date.
@@ -15,7 +15,7 @@ export async function openSqlite(file: string): Promise<CatalogDatabase> {
   const connection = connect(file)
   const database = new Kysely<CatalogTables>({ dialect: new SqliteDialect({ database: connection }) })
   try {
-    await bringUpToDate(database, 'text')
+    await migrateStore(database, 'text')
   } catch (error) {
     await database.destroy()
     throw error
@@ -26,7 +26,7 @@ export async function openSqlite(file: string): Promise<CatalogDatabase> {
 function connect(file: string): SqliteDatabase {
   const connection = new Libsql(file)
   try {
-    connection.exec(`pragma busy_timeout = ${busyTimeout}`)
+    connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
     connection.exec('pragma locking_mode = exclusive')
     connection.exec('pragma journal_mode = wal')
     connection.exec('pragma synchronous = full')

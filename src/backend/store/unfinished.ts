@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { CatalogDatabase } from './tables.ts'
 
 /** A version that is deleted, though its manifest may still be there. */
-export interface DoomedVersion {
+export interface DeletedVersion {
   readonly branch: string
   readonly version: number
 }
 
 /** Records that versions are deleted; their manifests are removed afterwards. */
-export async function doomVersions(
+export async function recordDeletedVersions(
   database: CatalogDatabase,
   objectId: string,
   branch: string,
@@ -24,10 +24,10 @@ export async function doomVersions(
 }
 
 /** The deleted versions of a table whose manifests are still to be removed. */
-export async function listDoomedVersions(
+export async function listDeletedVersions(
   database: CatalogDatabase,
   objectId: string,
-): Promise<readonly DoomedVersion[]> {
+): Promise<readonly DeletedVersion[]> {
   return await database
     .selectFrom('doomed_versions')
     .select(['branch', 'version'])
@@ -36,10 +36,10 @@ export async function listDoomedVersions(
 }
 
 /** Forgets a deleted version after its manifest was removed. */
-export async function forgetDoomedVersion(
+export async function removeDeletedVersionRecord(
   database: CatalogDatabase,
   objectId: string,
-  { branch, version }: DoomedVersion,
+  { branch, version }: DeletedVersion,
 ): Promise<void> {
   await database
     .deleteFrom('doomed_versions')
@@ -50,8 +50,8 @@ export async function forgetDoomedVersion(
 }
 
 /** Whether storage still lags behind what is on record of a table. Asked before every use of its data. */
-export async function isUnfinished(database: CatalogDatabase, objectId: string): Promise<boolean> {
-  const found = await unfinished(database)
+export async function hasPendingChanges(database: CatalogDatabase, objectId: string): Promise<boolean> {
+  const found = await selectPending(database)
     .select('object_id')
     .where('object_id', '=', objectId)
     .limit(1)
@@ -60,8 +60,8 @@ export async function isUnfinished(database: CatalogDatabase, objectId: string):
 }
 
 /** The paths of the tables whose storage lags behind. */
-export async function listUnfinishedTables(database: CatalogDatabase): Promise<readonly string[]> {
-  const rows = await unfinished(database)
+export async function listTablesWithPendingChanges(database: CatalogDatabase): Promise<readonly string[]> {
+  const rows = await selectPending(database)
     .innerJoin('objects', 'objects.object_id', 'unfinished.object_id')
     .select('objects.path')
     .distinct()
@@ -69,7 +69,7 @@ export async function listUnfinishedTables(database: CatalogDatabase): Promise<r
   return rows.map((row) => row.path)
 }
 
-function unfinished(database: CatalogDatabase) {
+function selectPending(database: CatalogDatabase) {
   return database.selectFrom(
     database
       .selectFrom('table_versions')

@@ -15,7 +15,7 @@ export interface VersionRecord {
   readonly metadata: Properties | undefined
   readonly state: 'recorded' | 'final'
   /** Only of a version that was committed by a batch: the name under which its manifest was put aside. */
-  readonly keptName?: string | undefined
+  readonly retainedName?: string | undefined
 }
 
 /** The record of one version of a table. */
@@ -79,7 +79,7 @@ export async function recordVersion(
       naming_scheme: record.namingScheme,
       metadata: record.metadata === undefined ? null : JSON.stringify(record.metadata),
       state: 'recorded',
-      kept_name: record.keptName ?? null,
+      kept_name: record.retainedName ?? null,
       created_at: Date.now(),
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -104,7 +104,7 @@ export async function finishVersion(
 }
 
 /** Forgets a version that never got its final name, or that storage has no more. */
-export async function forgetVersion(
+export async function deleteVersionRecord(
   database: CatalogDatabase,
   objectId: string,
   branch: string,
@@ -119,7 +119,7 @@ export async function forgetVersion(
 }
 
 /** Forgets all versions of a branch. */
-export async function forgetBranch(
+export async function deleteBranchRecords(
   database: CatalogDatabase,
   objectId: string,
   branch: string,
@@ -132,7 +132,7 @@ export async function forgetBranch(
 }
 
 /** Forgets the final versions of a branch before `version`, but those that carry metadata. */
-export async function forgetVersionsBefore(
+export async function deleteVersionRecordsBefore(
   database: CatalogDatabase,
   objectId: string,
   branch: string,
@@ -176,6 +176,6 @@ function toRecord(
     namingScheme: row.naming_scheme,
     metadata: row.metadata === null ? undefined : (JSON.parse(row.metadata) as Properties),
     state: row.state,
-    keptName: row.kept_name ?? undefined,
+    retainedName: row.kept_name ?? undefined,
   }
 }

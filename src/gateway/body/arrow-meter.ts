@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 import type { UploadFacts } from '../../audit/records.ts'
 import { continuation, prefixLength, readMessage } from '../../lib/arrow/message.ts'
 import { readSchema } from '../../lib/arrow/schema.ts'
-import { schemaText } from './arrow-schema-text.ts'
+import { formatSchemaFields } from './arrow-schema-text.ts'
 
 /** Beyond these a header is not read: that of a schema is decoded, that of a batch grows with its columns. */
-const maximumSchemaBytes = 1024 * 1024
-const maximumHeaderBytes = 8 * 1024 * 1024
+const maxSchemaBytes = 1024 * 1024
+const maxHeaderBytes = 8 * 1024 * 1024
 
 /**
  * Counts what an Arrow IPC stream holds while it passes, by the headers of its messages alone: no data is decoded, and
@@ -18,32 +18,34 @@ export class ArrowMeter {
   #batches = 0
   #rows = 0
   #schema: string | undefined
-  #unread: string | undefined
+  #problem: string | undefined
   /** What is next: the prefix of a message, its header, its body, or nothing after the end of the stream. */
-  #expects: 'prefix' | 'header' | 'body' | 'end' = 'prefix'
+  #expectedPart: 'prefix' | 'header' | 'body' | 'end' = 'prefix'
   /** The bytes of it that are still to come. */
-  #left = prefixLength
+  #remainingBytes = prefixLength
   /** The pieces of a prefix or header that have come. */
-  #begun: Buffer[] = []
+  #partialChunks: Buffer[] = []
 
   /** Reads the next piece; it need not stay as it is afterwards. */
-  push(piece: Buffer): void {
-    this.#bytes += piece.length
-    if (this.#unread !== undefined) return
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (this.#problem !== undefined) return
     try {
-      this.#read(piece)
+      this.#read(chunk)
     } catch (error) {
       // RangeError is what points outside of its message.
-      this.#unread =
+      this.#problem =
         error instanceof RangeError ? 'a header has an offset out of range' : 'a header is malformed'
     }
-    if (this.#unread !== undefined) this.#begun = []
+    if (this.#problem !== undefined) this.#partialChunks = []
   }
 
   /** What there was so far. */
-  facts(): UploadFacts {
-    const isWhole = this.#expects === 'end' || (this.#expects === 'prefix' && this.#left === prefixLength)
-    const unread = this.#unread ?? (isWhole ? undefined : 'truncated')
+  getFacts(): UploadFacts {
+    const isWhole =
+      this.#expectedPart === 'end' ||
+      (this.#expectedPart === 'prefix' && this.#remainingBytes === prefixLength)
+    const unread = this.#problem ?? (isWhole ? undefined : 'truncated')
     return {
       bytes: this.#bytes,
       batches: this.#batches,
@@ -53,42 +55,43 @@ export class ArrowMeter {
     }
   }
 
-  #read(piece: Buffer): void {
-    for (let at = 0; at < piece.length && this.#unread === undefined;) {
-      if (this.#expects === 'end') {
-        this.#unread = 'data after the end of the stream'
+  #read(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length && this.#problem === undefined;) {
+      if (this.#expectedPart === 'end') {
+        this.#problem = 'data after the end of the stream'
         return
       }
-      const taken = piece.subarray(at, at + this.#left)
+      const taken = chunk.subarray(at, at + this.#remainingBytes)
       at += taken.length
-      this.#left -= taken.length
-      if (this.#expects !== 'body' && (this.#left > 0 || this.#begun.length > 0)) this.#keep(taken)
-      if (this.#left === 0) this.#complete(taken)
+      this.#remainingBytes -= taken.length
+      if (this.#expectedPart !== 'body' && (this.#remainingBytes > 0 || this.#partialChunks.length > 0))
+        this.#savePartial(taken)
+      if (this.#remainingBytes === 0) this.#completePart(taken)
     }
   }
 
   /** A piece may be written over when it has been read. */
-  #keep(taken: Buffer): void {
-    this.#begun.push(Buffer.from(taken))
+  #savePartial(taken: Buffer): void {
+    this.#partialChunks.push(Buffer.from(taken))
   }
 
-  #complete(last: Buffer): void {
-    const whole = this.#begun.length === 0 ? last : Buffer.concat(this.#begun)
-    this.#begun = []
-    if (this.#expects === 'prefix') this.#readPrefix(whole)
-    else if (this.#expects === 'header') this.#readHeader(whole)
+  #completePart(last: Buffer): void {
+    const whole = this.#partialChunks.length === 0 ? last : Buffer.concat(this.#partialChunks)
+    this.#partialChunks = []
+    if (this.#expectedPart === 'prefix') this.#readPrefix(whole)
+    else if (this.#expectedPart === 'header') this.#readHeader(whole)
     else this.#expect('prefix', prefixLength)
   }
 
   #readPrefix(prefix: Buffer): void {
     const length = prefix.readInt32LE(4)
     if (prefix.readUInt32LE(0) !== continuation) {
-      this.#unread =
+      this.#problem =
         prefix.toString('latin1', 0, 6) === 'ARROW1' ? 'an Arrow file, not a stream' : 'not an Arrow stream'
     } else if (length === 0) {
       this.#expect('end', Infinity)
-    } else if (length < 0 || length > maximumHeaderBytes) {
-      this.#unread = `a header has ${length} bytes`
+    } else if (length < 0 || length > maxHeaderBytes) {
+      this.#problem = `a header has ${length} bytes`
     } else {
       this.#expect('header', length)
     }
@@ -98,28 +101,28 @@ export class ArrowMeter {
     const message = readMessage(bytes)
     const isFirst = this.#schema === undefined
     if (message === undefined) {
-      this.#unread = isFirst ? 'no schema at the start' : 'unknown message type'
+      this.#problem = isFirst ? 'no schema at the start' : 'unknown message type'
       return
     }
     const { kind, header, bodyLength } = message
     if (bodyLength < 0 || (kind === 'schema') !== isFirst) {
-      this.#unread = isFirst ? 'no schema at the start' : 'unexpected message'
-    } else if (kind === 'schema' && bytes.length > maximumSchemaBytes) {
-      this.#unread = `the schema has ${bytes.length} bytes`
+      this.#problem = isFirst ? 'no schema at the start' : 'unexpected message'
+    } else if (kind === 'schema' && bytes.length > maxSchemaBytes) {
+      this.#problem = `the schema has ${bytes.length} bytes`
     } else if (kind === 'schema') {
-      this.#schema = hash('sha256', schemaText(readSchema(header, bytes.length)))
+      this.#schema = hash('sha256', formatSchemaFields(readSchema(header, bytes.length)))
     } else if (kind === 'batch') {
       const rows = Number(header.length())
       this.#batches += 1
       if (rows >= 0) this.#rows += rows
-      else this.#unread = 'a batch has a negative number of rows'
+      else this.#problem = 'a batch has a negative number of rows'
     }
     if (bodyLength > 0) this.#expect('body', bodyLength)
     else this.#expect('prefix', prefixLength)
   }
 
   #expect(what: 'prefix' | 'header' | 'body' | 'end', bytes: number): void {
-    this.#expects = what
-    this.#left = bytes
+    this.#expectedPart = what
+    this.#remainingBytes = bytes
   }
 }

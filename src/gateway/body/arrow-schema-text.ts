@@ -16,16 +16,16 @@ type FieldText = readonly [
  * or `[bits, signed]` of its indices. Metadata, endianness and the ids of dictionaries are left out: they differ between
  * writers of the same table.
  */
-export function schemaText(schema: ArrowSchema): string {
-  return JSON.stringify(schema.fields.map(fieldText))
+export function formatSchemaFields(schema: ArrowSchema): string {
+  return JSON.stringify(schema.fields.map(formatField))
 }
 
-function fieldText({ name, nullable, type, indexType, children }: ArrowField): FieldText {
+function formatField({ name, nullable, type, indexType, children }: ArrowField): FieldText {
   const dictionary = indexType === undefined ? null : [indexType.bits, indexType.signed]
-  return [name, nullable, typeText(type), dictionary, children.map(fieldText)]
+  return [name, nullable, formatType(type), dictionary, children.map(formatField)]
 }
 
 /** A missing time zone is the empty one. */
-function typeText(type: ArrowType): readonly unknown[] {
+function formatType(type: ArrowType): readonly unknown[] {
   return Object.values(type).flatMap((parameter) => parameter ?? '')
 }

@@ -1,7 +1,7 @@
-import { InterfaceError, optionsFor } from '../../interface/errors.ts'
+import { CatalogError, optionsFor } from '../../interface/errors.ts'
 
 /** The body of a request did not arrive in time (408). The connection cannot be used any more. */
-export class BodyTimeout extends InterfaceError {
+export class BodyTimeout extends CatalogError {
   constructor() {
     super('InvalidInput', 'the body of the request did not arrive in time', optionsFor('body_timeout'))
   }

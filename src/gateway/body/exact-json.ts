@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 /** A number that JavaScript cannot hold, such as 2^53 + 1 or 1e400: in JSON, the text that was sent. */
-class SentNumber {
+class ExactNumber {
   readonly #text: string
 
   constructor(text: string) {
@@ -14,33 +14,35 @@ class SentNumber {
 }
 
 /** What a text has somewhere that holds a number with so many digits, or an exponent. */
-const suspicious = /[\d.]{16}|\d[eE]/
-const number = /-?\d[\d.eE+-]*/y
-const maximumDigits = 15
+const possiblyInexact = /[\d.]{16}|\d[eE]/
+const numberPattern = /-?\d[\d.eE+-]*/y
+const maxExactDigits = 15
 
 /** No caller can write it: it marks the numbers that are read as text. */
-const mark = `${randomBytes(16).toString('base64url')}:`
+const marker = `${randomBytes(16).toString('base64url')}:`
 
 /** The value of a JSON text, as JSON.parse reads it, except that no number is rounded: see `SentNumber`. */
 export function parseExactJson(text: string): unknown {
-  if (!suspicious.test(text)) return JSON.parse(text)
-  return JSON.parse(withMarkedNumbers(text), (_name, value: unknown) =>
-    typeof value === 'string' && value.startsWith(mark) ? new SentNumber(value.slice(mark.length)) : value,
+  if (!possiblyInexact.test(text)) return JSON.parse(text)
+  return JSON.parse(markInexactNumbers(text), (_name, value: unknown) =>
+    typeof value === 'string' && value.startsWith(marker)
+      ? new ExactNumber(value.slice(marker.length))
+      : value,
   )
 }
 
-function withMarkedNumbers(text: string): string {
+function markInexactNumbers(text: string): string {
   let marked = ''
   let written = 0
   for (let index = 0; index < text.length;) {
     const character = text[index] ?? ''
     if (character === '"') {
-      index = endOfString(text, index)
+      index = findStringEnd(text, index)
     } else if (character === '-' || (character >= '0' && character <= '9')) {
-      number.lastIndex = index
-      const [sent = character] = number.exec(text) ?? []
+      numberPattern.lastIndex = index
+      const [sent = character] = numberPattern.exec(text) ?? []
       if (!isExact(sent)) {
-        marked += `${text.slice(written, index)}"${mark}${sent}"`
+        marked += `${text.slice(written, index)}"${marker}${sent}"`
         written = index + sent.length
       }
       index += sent.length
@@ -52,7 +54,7 @@ function withMarkedNumbers(text: string): string {
 }
 
 /** The index behind the quote that ends the string. */
-function endOfString(text: string, start: number): number {
+function findStringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
     while (text[end - 1 - backslashes] === '\\') backslashes += 1
@@ -70,5 +72,5 @@ function isExact(sent: string): boolean {
     .replaceAll(/\D/g, '')
     .replace(/^0+/, '')
   if (digits === '') return true
-  return digits.length <= maximumDigits && Number.isFinite(value) && value !== 0
+  return digits.length <= maxExactDigits && Number.isFinite(value) && value !== 0
 }

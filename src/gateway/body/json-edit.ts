@@ -6,16 +6,16 @@ interface Edit {
 }
 
 /** Returns a text that comes in chunks, with edits. */
-export class JsonEdit {
-  #held: Buffer[] = []
+export class JsonEditor {
+  #chunks: Buffer[] = []
   /** The offset of the first byte that is held. */
-  #at = 0
+  #offset = 0
   /** In the order of their offsets; the last cut may have no end yet. */
   readonly #edits: Edit[] = []
 
   /** Holds the next chunk. */
   push(chunk: Buffer): void {
-    this.#held.push(chunk)
+    this.#chunks.push(chunk)
   }
 
   /** Cuts out a part behind every other edit and every byte that was taken. */
@@ -45,30 +45,30 @@ export class JsonEdit {
   }
 
   /** Returns, once, what is before that offset. */
-  take(to: number): Buffer[] {
+  takeUntil(to: number): Buffer[] {
     const taken: Buffer[] = []
-    let chunk = this.#held[0]
-    while (chunk !== undefined && this.#at < to) {
-      const end = Math.min(to, this.#at + chunk.length)
+    let chunk = this.#chunks[0]
+    while (chunk !== undefined && this.#offset < to) {
+      const end = Math.min(to, this.#offset + chunk.length)
       this.#takeFrom(chunk, end, taken)
-      const rest = chunk.subarray(end - this.#at)
-      if (rest.length === 0) this.#held.shift()
-      else this.#held[0] = rest
-      this.#at = end
-      chunk = this.#held[0]
+      const rest = chunk.subarray(end - this.#offset)
+      if (rest.length === 0) this.#chunks.shift()
+      else this.#chunks[0] = rest
+      this.#offset = end
+      chunk = this.#chunks[0]
     }
     return taken
   }
 
   #takeFrom(chunk: Buffer, end: number, taken: Buffer[]): void {
-    let from = this.#at
+    let from = this.#offset
     for (let edit = this.#edits[0]; edit !== undefined && edit.from < end; edit = this.#edits[0]) {
-      if (edit.from > from) taken.push(chunk.subarray(from - this.#at, edit.from - this.#at))
+      if (edit.from > from) taken.push(chunk.subarray(from - this.#offset, edit.from - this.#offset))
       if (edit.text !== undefined && edit.from >= from) taken.push(edit.text)
       from = Math.max(from, Math.min(edit.to, end))
       if (edit.to > end) break
       this.#edits.shift()
     }
-    if (from < end) taken.push(chunk.subarray(from - this.#at, end - this.#at))
+    if (from < end) taken.push(chunk.subarray(from - this.#offset, end - this.#offset))
   }
 }

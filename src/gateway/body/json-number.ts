@@ -8,7 +8,7 @@ const parts = ['none', 'minus', 'zero', 'integer', 'point', 'fraction', 'e', 'si
 type Part = (typeof parts)[number]
 
 /** For each part what may follow it; a number may end only behind those of `whole`. */
-const grammar: Readonly<Record<Part, Readonly<Record<string, Part>>>> = {
+const nextParts: Readonly<Record<Part, Readonly<Record<string, Part>>>> = {
   none: { '-': 'minus', '0': 'zero', '123456789': 'integer' },
   minus: { '0': 'zero', '123456789': 'integer' },
   zero: { '.': 'point', eE: 'e' },
@@ -20,26 +20,26 @@ const grammar: Readonly<Record<Part, Readonly<Record<string, Part>>>> = {
   exponent: { '0123456789': 'exponent' },
 }
 
-const whole: ReadonlySet<number> = new Set(
+const finalParts: ReadonlySet<number> = new Set(
   (['zero', 'integer', 'fraction', 'exponent'] as const).map((part) => parts.indexOf(part)),
 )
 
 /** Where no number has begun, and where a byte belongs to no number. */
 export const noNumber = 0
 
-const table = new Uint8Array(parts.length * 256)
+const transitions = new Uint8Array(parts.length * 256)
 for (const [index, part] of parts.entries()) {
-  for (const [characters, next] of Object.entries(grammar[part])) {
-    for (const byte of Buffer.from(characters)) table[index * 256 + byte] = parts.indexOf(next)
+  for (const [characters, next] of Object.entries(nextParts[part])) {
+    for (const byte of Buffer.from(characters)) transitions[index * 256 + byte] = parts.indexOf(next)
   }
 }
 
 /** The part of a number that the byte belongs to, behind that part; `noNumber` where it belongs to none. */
 export function continueNumber(part: number, byte: number): number {
-  return table[part * 256 + byte] as number
+  return transitions[part * 256 + byte] as number
 }
 
 /** Whether a number may end with that part. */
-export function isWholeNumber(part: number): boolean {
-  return whole.has(part)
+export function canEndNumber(part: number): boolean {
+  return finalParts.has(part)
 }

@@ -1,25 +1,25 @@
 import { refusal } from '../../interface/errors.ts'
-import { show } from '../../interface/identifiers.ts'
-import { JsonEdit } from './json-edit.ts'
+import { quoteForMessage } from '../../interface/identifiers.ts'
+import { JsonEditor } from './json-edit.ts'
 import { JsonScanner } from './json-scanner.ts'
 
 /**
  * What is wanted of a member. `value`: its text. `members`: the names within. `both`: the two together. `removal`:
  * that the text goes on without it.
  */
-export type Interest = 'nothing' | 'value' | 'members' | 'both' | 'removal'
+export type MemberInterest = 'nothing' | 'value' | 'members' | 'both' | 'removal'
 
 /** Receives the members of a JSON text. Every method may throw to refuse the text. */
-export interface JsonWatcher {
+export interface JsonVisitor {
   /**
    * Receives a name, decoded, and the object that it is a member of; the members of the outermost object have depth 1,
    * and a list is a level, too.
    */
-  readonly name: (name: string, depth: number, object: MemberTarget) => Interest
+  readonly visitName: (name: string, depth: number, object: OpenObjectReference) => MemberInterest
   /** Whether the member of the last name counts as not sent if it is `{}` or `[]`: then the text goes on without it. */
-  readonly emptyIsAbsent?: (name: string, depth: number) => boolean
+  readonly isAbsentIfEmpty?: (name: string, depth: number) => boolean
   /** Receives the text of a value that was wanted; a returned text replaces it. */
-  readonly value?: (text: string, name: string, depth: number) => string | undefined
+  readonly visitValue?: (text: string, name: string, depth: number) => string | undefined
 }
 
 /** Where a member begins: the brace or comma before its name. */
@@ -33,87 +33,87 @@ interface OpenObject {
   /** The offset behind its brace. */
   readonly begin: number
   /** Most objects have few: a list of them is made, and searched, faster than a set. */
-  readonly first: string[]
-  further: Set<string> | undefined
+  readonly firstNames: string[]
+  furtherNames: Set<string> | undefined
   /** What its names take of the room for names. */
-  cost: number
+  nameCost: number
   /** Whether a member of it stays. */
   keepsOne: boolean
 }
 
 /** An object of the text, to add members to. */
-export type MemberTarget = Pick<OpenObject, 'begin' | 'keepsOne'>
+export type OpenObjectReference = Pick<OpenObject, 'begin' | 'keepsOne'>
 
-interface Wanted {
+interface PendingValue {
   readonly name: string
   readonly depth: number
   from: number | undefined
-  readonly begun: Buffer[]
+  readonly chunks: Buffer[]
 }
 
 const nothing = Buffer.alloc(0)
 
 /** The names of all objects that are open, in characters and a share for each. */
-const roomForNames = 4 * 1024 * 1024
-const costOfName = 32
-const fewNames = 8
+const maxNameCost = 4 * 1024 * 1024
+const nameOverhead = 32
+const maxListedNames = 8
 
 /**
  * A JSON text of which every reader must have the same idea, in whatever pieces it comes: what JsonScanner demands,
  * and no name twice in any object. Of what it passes it keeps the names of open objects and the values that are
  * wanted, in bounded memory. Every method throws InvalidInput (400) for a text that cannot be good any more.
  */
-export class WatchedJson {
-  readonly #watcher: JsonWatcher
-  readonly #maximumValueBytes: number
+export class JsonTransformer {
+  readonly #visitor: JsonVisitor
+  readonly #maxValueBytes: number
   readonly #scanner: JsonScanner
-  readonly #edit = new JsonEdit()
-  readonly #open: OpenObject[] = []
+  readonly #editor = new JsonEditor()
+  readonly #openObjects: OpenObject[] = []
   #root: OpenObject | undefined
-  #room = roomForNames
-  #piece: Buffer = nothing
+  #remainingNameCost = maxNameCost
+  #chunk: Buffer = nothing
   /** Where the piece begins in the whole text. */
-  #base = 0
+  #chunkOffset = 0
   /** What stands before the next name, and where. */
   #separator = 0
   #isComma = false
   /** The watcher hears of nothing within the member that is open at this depth; 0 for none. */
-  #quietDepth = 0
+  #skippedDepth = 0
   #isRemoving = false
   /** A member that goes if it turns out to be empty. */
-  #undecided: MemberStart | undefined
+  #possiblyAbsent: MemberStart | undefined
   /** The values that are being read, each within the one before. */
-  readonly #wanted: Wanted[] = []
+  readonly #pendingValues: PendingValue[] = []
 
-  constructor(watcher: JsonWatcher, maximumValueBytes: number) {
-    this.#watcher = watcher
-    this.#maximumValueBytes = maximumValueBytes
+  constructor(watcher: JsonVisitor, maximumValueBytes: number) {
+    this.#visitor = watcher
+    this.#maxValueBytes = maximumValueBytes
     this.#scanner = new JsonScanner({
       openObject: (at) => this.#openObject(at),
-      comma: (at) => this.#separate(at, true),
-      name: (name, depth) => this.#name(name, depth),
+      comma: (at) => this.#setSeparator(at, true),
+      name: (name, depth) => this.#beginMember(name, depth),
       value: (at) => {
-        const wanted = this.#wanted.at(-1)
+        const wanted = this.#pendingValues.at(-1)
         if (wanted !== undefined) wanted.from ??= at
-        if (this.#undecided !== undefined && !this.#opensList(at)) this.#keepUndecided()
+        if (this.#possiblyAbsent !== undefined && !this.#opensContainer(at)) this.#retainPossiblyAbsent()
       },
-      firstItem: () => this.#keepUndecided(),
-      valueEnd: (at, depth, isEmpty) => this.#valueEnd(at, depth, isEmpty),
+      firstItem: () => this.#retainPossiblyAbsent(),
+      valueEnd: (at, depth, isEmpty) => this.#endValue(at, depth, isEmpty),
       closeObject: () => this.#closeObject(),
     })
   }
 
   /** Reads the next piece, and keeps it until it is taken. */
-  push(piece: Buffer): void {
-    this.#piece = piece
-    this.#edit.push(piece)
-    this.#scanner.push(piece)
-    for (const { name, from, begun } of this.#wanted) {
+  push(chunk: Buffer): void {
+    this.#chunk = chunk
+    this.#editor.push(chunk)
+    this.#scanner.push(chunk)
+    for (const { name, from, chunks } of this.#pendingValues) {
       if (from === undefined) continue
-      this.#limitValue(name, this.#base + piece.length - from)
-      begun.push(Buffer.from(piece.subarray(Math.max(0, from - this.#base))))
+      this.#assertValueLength(name, this.#chunkOffset + chunk.length - from)
+      chunks.push(Buffer.from(chunk.subarray(Math.max(0, from - this.#chunkOffset))))
     }
-    this.#base += piece.length
+    this.#chunkOffset += chunk.length
   }
 
   /** The text is at its end. Answers whether it is an object, and not `null` or empty. */
@@ -122,129 +122,130 @@ export class WatchedJson {
   }
 
   /** Gives back, once, what stands before the last piece, without the members that were to be removed. */
-  takeBeforeLast(): Buffer[] {
-    const undecided = this.#undecided?.separator ?? this.#base
+  takeReady(): Buffer[] {
+    const undecided = this.#possiblyAbsent?.separator ?? this.#chunkOffset
     // A value that is being read may still be replaced.
-    const wanted = this.#wanted[0]?.from ?? this.#base
-    const before = this.#base - this.#piece.length
-    return this.#edit.take(Math.min(this.#scanner.settled, undecided, wanted, before))
+    const wanted = this.#pendingValues[0]?.from ?? this.#chunkOffset
+    const before = this.#chunkOffset - this.#chunk.length
+    return this.#editor.takeUntil(Math.min(this.#scanner.safeEnd, undecided, wanted, before))
   }
 
   /** Gives back all that is left, after the end. */
   takeRest(): Buffer[] {
-    return this.#edit.take(this.#base)
+    return this.#editor.takeUntil(this.#chunkOffset)
   }
 
   /** Adds a member in front of all others of an object that was opened, before any of it is taken. */
-  addMember(object: MemberTarget, name: string, value: unknown): void {
+  addMember(object: OpenObjectReference, name: string, value: unknown): void {
     const text = `${JSON.stringify(name)}:${JSON.stringify(value)}`
-    this.#edit.insert(object.begin, object.keepsOne ? `${text},` : text)
+    this.#editor.insert(object.begin, object.keepsOne ? `${text},` : text)
     object.keepsOne = true
   }
 
   /** The outermost object, once it has begun. */
-  get root(): MemberTarget | undefined {
+  get root(): OpenObjectReference | undefined {
     return this.#root
   }
 
   #openObject(at: number): void {
-    const object = { begin: at + 1, first: [], further: undefined, cost: 0, keepsOne: false }
-    this.#open.push(object)
+    const object = { begin: at + 1, firstNames: [], furtherNames: undefined, nameCost: 0, keepsOne: false }
+    this.#openObjects.push(object)
     this.#root ??= object
-    this.#separate(at, false)
+    this.#setSeparator(at, false)
   }
 
   #closeObject(): void {
-    this.#room += this.#open.pop()?.cost ?? 0
+    this.#remainingNameCost += this.#openObjects.pop()?.nameCost ?? 0
   }
 
-  #opensList(at: number): boolean {
-    const byte = this.#piece[at - this.#base]
+  #opensContainer(at: number): boolean {
+    const byte = this.#chunk[at - this.#chunkOffset]
     return byte === 0x5b || byte === 0x7b
   }
 
-  #separate(at: number, isComma: boolean): void {
+  #setSeparator(at: number, isComma: boolean): void {
     this.#separator = at
     this.#isComma = isComma
   }
 
-  #name(name: string, depth: number): void {
-    const object = this.#open.at(-1)
+  #beginMember(name: string, depth: number): void {
+    const object = this.#openObjects.at(-1)
     if (object === undefined) return
-    this.#keepUndecided()
+    this.#retainPossiblyAbsent()
     this.#addName(object, name)
-    if (this.#quietDepth !== 0) return
-    const interest = this.#watcher.name(name, depth, object)
-    if (interest !== 'members' && interest !== 'both') this.#quietDepth = depth
+    if (this.#skippedDepth !== 0) return
+    const interest = this.#visitor.visitName(name, depth, object)
+    if (interest !== 'members' && interest !== 'both') this.#skippedDepth = depth
     if (interest === 'value' || interest === 'both') {
-      this.#wanted.push({ name, depth, from: undefined, begun: [] })
+      this.#pendingValues.push({ name, depth, from: undefined, chunks: [] })
     }
     const start = { object, separator: this.#separator, isComma: this.#isComma }
     if (interest === 'removal') {
       this.#isRemoving = true
-      this.#edit.cut(beginOf(start))
-    } else if (this.#watcher.emptyIsAbsent?.(name, depth) === true) {
-      this.#undecided = start
+      this.#editor.cut(memberStart(start))
+    } else if (this.#visitor.isAbsentIfEmpty?.(name, depth) === true) {
+      this.#possiblyAbsent = start
     } else {
-      this.#keep(start)
+      this.#retainMember(start)
     }
   }
 
-  #keep({ object, separator, isComma }: MemberStart): void {
+  #retainMember({ object, separator, isComma }: MemberStart): void {
     // The members before it were removed, and their comma is left.
-    if (isComma && !object.keepsOne) this.#edit.cut(separator, separator + 1)
+    if (isComma && !object.keepsOne) this.#editor.cut(separator, separator + 1)
     object.keepsOne = true
   }
 
-  #keepUndecided(): void {
-    if (this.#undecided === undefined) return
-    this.#keep(this.#undecided)
-    this.#undecided = undefined
+  #retainPossiblyAbsent(): void {
+    if (this.#possiblyAbsent === undefined) return
+    this.#retainMember(this.#possiblyAbsent)
+    this.#possiblyAbsent = undefined
   }
 
   #addName(object: OpenObject, name: string): void {
-    if (object.first.includes(name) || object.further?.has(name) === true) {
-      throw refusal('repeated_member', `duplicate key ${show(name)} in an object of the body`)
+    if (object.firstNames.includes(name) || object.furtherNames?.has(name) === true) {
+      throw refusal('repeated_member', `duplicate key ${quoteForMessage(name)} in an object of the body`)
     }
-    if (object.first.length < fewNames) object.first.push(name)
-    else (object.further ??= new Set()).add(name)
-    const cost = costOfName + name.length
-    object.cost += cost
-    this.#room -= cost
-    if (this.#room < 0) throw refusal('malformed_body', 'the names in the body take too much memory')
+    if (object.firstNames.length < maxListedNames) object.firstNames.push(name)
+    else (object.furtherNames ??= new Set()).add(name)
+    const cost = nameOverhead + name.length
+    object.nameCost += cost
+    this.#remainingNameCost -= cost
+    if (this.#remainingNameCost < 0)
+      throw refusal('malformed_body', 'the names in the body take too much memory')
   }
 
-  #valueEnd(at: number, depth: number, isEmpty: boolean): void {
-    if (this.#undecided !== undefined && isEmpty) this.#edit.cut(beginOf(this.#undecided), at)
-    const isAbsent = this.#undecided !== undefined && isEmpty
-    this.#undecided = undefined
-    if (depth === this.#quietDepth) {
-      this.#quietDepth = 0
-      if (this.#isRemoving) this.#edit.endCut(at)
+  #endValue(at: number, depth: number, isEmpty: boolean): void {
+    if (this.#possiblyAbsent !== undefined && isEmpty) this.#editor.cut(memberStart(this.#possiblyAbsent), at)
+    const isAbsent = this.#possiblyAbsent !== undefined && isEmpty
+    this.#possiblyAbsent = undefined
+    if (depth === this.#skippedDepth) {
+      this.#skippedDepth = 0
+      if (this.#isRemoving) this.#editor.endCut(at)
       this.#isRemoving = false
     }
-    const wanted = this.#wanted.at(-1)
+    const wanted = this.#pendingValues.at(-1)
     if (wanted?.depth !== depth || wanted.from === undefined) return
-    this.#wanted.pop()
-    const { name, from, begun } = wanted
-    this.#limitValue(name, at - from)
+    this.#pendingValues.pop()
+    const { name, from, chunks } = wanted
+    this.#assertValueLength(name, at - from)
     if (isAbsent) return
-    const last = this.#piece.subarray(Math.max(0, from - this.#base), at - this.#base)
-    const text = (begun.length === 0 ? last : Buffer.concat([...begun, last])).toString()
-    const replacement = this.#watcher.value?.(text, name, depth)
-    if (replacement !== undefined) this.#edit.replace(from, at, replacement)
+    const last = this.#chunk.subarray(Math.max(0, from - this.#chunkOffset), at - this.#chunkOffset)
+    const text = (chunks.length === 0 ? last : Buffer.concat([...chunks, last])).toString()
+    const replacement = this.#visitor.visitValue?.(text, name, depth)
+    if (replacement !== undefined) this.#editor.replace(from, at, replacement)
   }
 
-  #limitValue(name: string, bytes: number): void {
-    if (bytes <= this.#maximumValueBytes) return
+  #assertValueLength(name: string, bytes: number): void {
+    if (bytes <= this.#maxValueBytes) return
     throw refusal(
       'malformed_body',
-      `${show(name)} in the body is longer than ${this.#maximumValueBytes} bytes`,
+      `${quoteForMessage(name)} in the body is longer than ${this.#maxValueBytes} bytes`,
     )
   }
 }
 
 /** Where the text of a member begins that is removed: with its comma, or behind the brace. */
-function beginOf({ separator, isComma }: MemberStart): number {
+function memberStart({ separator, isComma }: MemberStart): number {
   return isComma ? separator : separator + 1
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { WatchedJson } from './json-watch.ts'
+import type { JsonTransformer } from './json-watch.ts'
 
 const highWaterMark = 64 * 1024
 
@@ -8,27 +8,27 @@ const highWaterMark = 64 * 1024
  * last piece is held back until `end` has judged that the whole is an object, or that it is none and need not be one;
  * the stream fails with the first thing that is wrong, so that nobody ever gets a whole body that was not good.
  */
-export function streamedJson(
-  text: WatchedJson,
+export function createJsonStream(
+  text: JsonTransformer,
   rest: AsyncGenerator<Buffer, void>,
-  end: (isObject: boolean) => void,
+  onEnd: (isObject: boolean) => void,
 ): Readable {
-  const stream = Readable.from(judged(text, rest, end), { objectMode: false, highWaterMark })
+  const stream = Readable.from(readCheckedChunks(text, rest, onEnd), { objectMode: false, highWaterMark })
   // An attempt that has ended has no listener any more for what the rest of the body fails with.
   stream.on('error', () => undefined)
   // A generator that was never started ends without a word to the one within.
   return stream.once('close', () => void rest.return())
 }
 
-async function* judged(
-  text: WatchedJson,
+async function* readCheckedChunks(
+  text: JsonTransformer,
   rest: AsyncIterable<Buffer>,
-  end: (isObject: boolean) => void,
+  onEnd: (isObject: boolean) => void,
 ): AsyncGenerator<Buffer, void> {
-  for await (const piece of rest) {
-    text.push(piece)
-    yield* text.takeBeforeLast()
+  for await (const chunk of rest) {
+    text.push(chunk)
+    yield* text.takeReady()
   }
-  end(text.end())
+  onEnd(text.end())
   yield* text.takeRest()
 }

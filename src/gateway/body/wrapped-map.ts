@@ -1,13 +1,13 @@
-import { isDecisive } from '../../interface/decisive-names.ts'
+import { isDecisiveMember } from '../../interface/decisive-names.ts'
 import { refusal } from '../../interface/errors.ts'
-import { show } from '../../interface/identifiers.ts'
+import { quoteForMessage } from '../../interface/identifiers.ts'
 import type { Matched } from '../context.ts'
-import { judgeMember, judgeQuery } from './agreement.ts'
-import type { JsonWatcher } from './json-watch.ts'
-import { assertSpelling, spelled } from './spelling.ts'
+import { checkMember, checkQuery } from './agreement.ts'
+import type { JsonVisitor } from './json-watch.ts'
+import { assertMemberSpelling, foldMemberName } from './spelling.ts'
 
 /** The members of an envelope. */
-const envelope: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
+const envelopeMembers: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
 
 /**
  * Watches a map whose members are the data of the caller: strings, or null to remove a key. Some catalogs take the map
@@ -15,31 +15,37 @@ const envelope: ReadonlySet<string> = new Set(['id', 'identity', 'context'])
  * Members beside such a map are held to the rules of any other body, and the facts among them are `found`. Nothing is
  * cut: without what stands beside it, a wrapped map could be taken for a bare one.
  */
-export function watchMap(request: Matched, found: (name: string, value: unknown) => void): JsonWatcher {
+export function createMapVisitor(
+  request: Matched,
+  onMember: (name: string, value: unknown) => void,
+): JsonVisitor {
   let isWrapped = false
   /** What would decide if the map turned out to be wrapped. */
   const beside: [name: string, value: unknown][] = []
 
   function judge(name: string, value: unknown): void {
-    assertSpelling(name)
-    if (typeof value === 'string' && envelope.has(name)) {
-      throw refusal('invalid_body', `${show(name)} beside "metadata" in the body is text; leave it out`)
+    assertMemberSpelling(name)
+    if (typeof value === 'string' && envelopeMembers.has(name)) {
+      throw refusal(
+        'invalid_body',
+        `${quoteForMessage(name)} beside "metadata" in the body is text; leave it out`,
+      )
     }
     if (name === 'identity' && value !== null) {
       throw refusal('invalid_body', '"identity" is not accepted beside "metadata"; send it as headers')
     }
-    judgeMember(request, name, value)
-    if (name === 'query') judgeQuery(request, value)
-    found(name, value)
+    checkMember(request, name, value)
+    if (name === 'query') checkQuery(request, value)
+    onMember(name, value)
   }
 
   return {
-    name: (name, depth) => (depth === 1 && mayDecide(spelled(name)) ? 'value' : 'nothing'),
-    value(text, name) {
-      if (spelled(name) === 'metadata' && text.startsWith('{')) {
-        assertSpelling(name)
+    visitName: (name, depth) => (depth === 1 && canDecide(foldMemberName(name)) ? 'value' : 'nothing'),
+    visitValue(text, name) {
+      if (foldMemberName(name) === 'metadata' && text.startsWith('{')) {
+        assertMemberSpelling(name)
         isWrapped = true
-        found(name, {})
+        onMember(name, {})
         for (const [other, value] of beside.splice(0)) judge(other, value)
         return undefined
       }
@@ -53,6 +59,6 @@ export function watchMap(request: Matched, found: (name: string, value: unknown)
   }
 }
 
-function mayDecide(name: string): boolean {
-  return envelope.has(name) || name === 'query' || isDecisive(name)
+function canDecide(name: string): boolean {
+  return envelopeMembers.has(name) || name === 'query' || isDecisiveMember(name)
 }

@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client'
 import { addConsole, type ConsoleSource } from '../../console/console.ts'
-import { createAdminServer, listenOn } from '../../telemetry/admin-server.ts'
-import { processMetrics } from '../../telemetry/process-metrics.ts'
-import { observeReadiness, problemsOf, type ReadinessCheck } from '../../telemetry/readiness.ts'
+import { createAdminServer, listen } from '../../telemetry/admin-server.ts'
+import { getProcessMetrics } from '../../telemetry/process-metrics.ts'
+import { registerReadinessMetrics, findProblems, type ReadinessCheck } from '../../telemetry/readiness.ts'
 import type { Bootstrap } from './open-observability.ts'
 import type { WorkerPart } from './start-gateway.ts'
 
@@ -16,14 +16,14 @@ export async function openAdmin(
   console: ConsoleSource | undefined,
   worker: WorkerPart | undefined,
 ): Promise<string> {
-  const registries = (): readonly Registry[] => [processMetrics(), metrics.registry]
-  observeReadiness(metrics.registry, checks)
+  const registries = (): readonly Registry[] => [getProcessMetrics(), metrics.registry]
+  registerReadinessMetrics(metrics.registry, checks)
   if (worker !== undefined) {
     worker.follow(registries, checks)
     return worker.adminUrl
   }
-  const admin = createAdminServer(registries, () => problemsOf(checks))
+  const admin = createAdminServer(registries, () => findProblems(checks))
   closers.push(() => admin.close())
   if (console !== undefined) await addConsole(admin, console)
-  return listenOn(admin, settings.admin)
+  return listen(admin, settings.admin)
 }

@@ -1,11 +1,15 @@
 import { hostname } from 'node:os'
 import { openAuditLog, type AuditLog } from '../../audit/log.ts'
 import type { Retention } from '../../audit/retention.ts'
-import { auditOptions } from '../../audit/settings.ts'
+import { createAuditLogOptions } from '../../audit/settings.ts'
 import { openSinks, type Sinks } from '../../audit/sinks/open-sinks.ts'
 import { version } from '../../version.ts'
-import { logAuditNotes, observeAuditHead, observeAuditState } from '../observe/observe-audit.ts'
-import { observeSinks, sinkObserver } from '../observe/observe-sinks.ts'
+import {
+  createAuditEventLogger,
+  registerAuditHeadMetrics,
+  registerAuditMetrics,
+} from '../observe/observe-audit.ts'
+import { registerSinkMetrics, createSinkObserver } from '../observe/observe-sinks.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** The audit log, and the sinks that its records are delivered to. */
@@ -20,23 +24,27 @@ interface OpenedAudit {
  */
 export async function openAudit(
   { settings: { audit }, closers, metrics, log }: Bootstrap,
-  unresolved: NonNullable<Retention['lookedFor']>,
+  unresolved: NonNullable<Retention['inDoubtIntents']>,
 ): Promise<OpenedAudit> {
   const sinks = await openSinks({
     folder: audit.folder,
     settings: audit.sinks,
     resource: { gateway: hostname(), software: version },
-    observe: sinkObserver(metrics.registry, log),
+    observer: createSinkObserver(metrics.registry, log),
   })
   closers.push(() => sinks.close())
-  observeSinks(metrics.registry, sinks)
-  const options = auditOptions(audit)
+  registerSinkMetrics(metrics.registry, sinks)
+  const options = createAuditLogOptions(audit)
   const auditLog = await openAuditLog({
     ...options,
-    retention: { ...options.retention, oldestNeeded: sinks.oldestNeeded, lookedFor: unresolved },
+    retention: {
+      ...options.retention,
+      oldestNeededSegment: sinks.oldestNeededSegment,
+      inDoubtIntents: unresolved,
+    },
     gateway: hostname(),
     software: version,
-    observe: {
+    observer: {
       flushed: (records, seconds) => {
         metrics.auditRecords.inc(records)
         metrics.auditFlushSeconds.observe(seconds)
@@ -45,11 +53,11 @@ export async function openAudit(
       failed: () => metrics.auditFailures.inc(),
       dropped: () => metrics.auditDropped.inc(),
     },
-    noted: logAuditNotes(log, audit.logSeals),
+    onEvent: createAuditEventLogger(log, audit.logSeals),
   })
   closers.push(() => auditLog.close())
   sinks.start(() => auditLog.durableEnd())
-  observeAuditHead(metrics.registry, auditLog)
-  observeAuditState(metrics.registry, auditLog)
+  registerAuditHeadMetrics(metrics.registry, auditLog)
+  registerAuditMetrics(metrics.registry, auditLog)
   return { auditLog, sinks }
 }

@@ -1,5 +1,5 @@
 import type { AuditLog } from '../../audit/log.ts'
-import { followChanges, type FollowedChanges } from '../changes/follow-changes.ts'
+import { startChangeTracking, type RunningChangeTracking } from '../changes/follow-changes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Bootstrap } from './open-observability.ts'
 
@@ -8,11 +8,11 @@ export async function openChanges(
   { settings, closers, metrics, log }: Bootstrap,
   audit: AuditLog,
   upstreams: readonly Upstream[],
-): Promise<FollowedChanges> {
+): Promise<RunningChangeTracking> {
   const { registry } = metrics
-  const changes = await followChanges({ audit, settings: settings.audit, upstreams, registry, log })
+  const changes = await startChangeTracking({ audit, settings: settings.audit, upstreams, registry, log })
   closers.push(() => changes.close())
   // Only now is it known which segments unresolved changes need.
-  audit.removeOld()
+  audit.prune()
   return changes
 }

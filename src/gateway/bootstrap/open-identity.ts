@@ -2,7 +2,7 @@ import type { AuditLog } from '../../audit/log.ts'
 import type { StaticKey } from '../../identity/api-keys.ts'
 import { createAuthenticator, type Authenticator } from '../../identity/authenticate.ts'
 import { readPepper } from '../../identity/pepper.ts'
-import { observeIdentity } from '../observe/observe-identity.ts'
+import { registerIdentityMetrics } from '../observe/observe-identity.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** Opens the authenticator. Every reload of its keys is counted, logged and recorded in the audit log. */
@@ -32,16 +32,16 @@ export async function openIdentity(
       }
       metrics.identityReloads.inc({ source, result: outcome === 'changed' ? 'success' : 'failure' })
       if (outcome === 'failed') {
-        audit.reload({ what: 'keys', revision: source, details: { result: 'failure' } })
+        audit.recordReload({ what: 'keys', revision: source, details: { result: 'failure' } })
         log.error({ source, error: String(cause) }, 'key reload failed')
       } else {
-        audit.reload({ what: 'keys', revision: source })
+        audit.recordReload({ what: 'keys', revision: source })
         log.info({ source }, 'keys reloaded')
       }
     },
   })
   isOpen = true
   closers.push(() => authenticator.close())
-  observeIdentity(metrics.registry, authenticator)
+  registerIdentityMetrics(metrics.registry, authenticator)
   return authenticator
 }

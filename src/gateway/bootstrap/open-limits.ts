@@ -1,15 +1,15 @@
 import { createBodyMemory, type BodyMemory } from '../../limits/body-memory.ts'
 import { FairCapacity } from '../../limits/fair-capacity.ts'
 import { createLimits, type Limits } from '../../limits/limits.ts'
-import type { Connection } from '../../limits/shared/connection.ts'
-import { shareAmongWorkers } from '../../limits/shared/share-among-workers.ts'
+import type { BucketStore } from '../../limits/shared/connection.ts'
+import { createWorkerSharedLimits } from '../../limits/shared/share-among-workers.ts'
 import type { SharedLimits } from '../../limits/shared/share-limits.ts'
-import { createShedding, type Shedding } from '../../limits/shedding.ts'
+import { createLoadShedder, type LoadShedder } from '../../limits/shedding.ts'
 import { maxServerConnections } from '../../http1/server/max-connections.ts'
 import { RequestQueue } from '../../http1/server/request-queue.ts'
-import { observeBodyMemory } from '../observe/observe-body-memory.ts'
-import { observeSharedLimits } from '../observe/observe-shared-limits.ts'
-import { observeShedding } from '../observe/observe-shedding.ts'
+import { registerBodyMemoryMetrics } from '../observe/observe-body-memory.ts'
+import { registerSharedLimitsMetrics } from '../observe/observe-shared-limits.ts'
+import { registerLoadSheddingMetrics } from '../observe/observe-shedding.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 
@@ -20,7 +20,7 @@ interface OpenedLimits {
   readonly shared: SharedLimits | undefined
   readonly activeRequests: FairCapacity
   readonly bodyMemory: BodyMemory
-  readonly shedding: Shedding
+  readonly shedding: LoadShedder
   /** Requests that were read and not handled yet. */
   readonly requestQueue: RequestQueue
   readonly maxConnections: number
@@ -33,33 +33,33 @@ interface OpenedLimits {
 export async function openLimits(
   { settings, closers, metrics, log }: Bootstrap,
   upstreams: Upstreams,
-  charge: Connection['charge'] | undefined,
+  charge: BucketStore['charge'] | undefined,
 ): Promise<OpenedLimits> {
   const { registry } = metrics
   const shared = await openShared({ settings, closers, metrics, log }, charge)
-  const limits = createLimits(settings.limits, shared?.makeBuckets)
+  const limits = createLimits(settings.limits, shared?.createBuckets)
   await shared?.start()
   const maxConnections = await allowedConnections({ settings, log })
   const bodyMemory = createBodyMemory(settings.limits.maxJsonMemoryBytes)
-  observeBodyMemory(registry, bodyMemory)
+  registerBodyMemoryMetrics(registry, bodyMemory)
   const requestQueue = new RequestQueue()
-  const shedding = createShedding(settings.limits.loadSheddingThresholdMs, requestQueue, upstreams.all)
+  const shedding = createLoadShedder(settings.limits.loadSheddingThresholdMs, requestQueue, upstreams.all)
   closers.push(() => shedding.close())
-  observeShedding(registry, shedding)
+  registerLoadSheddingMetrics(registry, shedding)
   const activeRequests = new FairCapacity(maxConnections, 1)
   return { limits, shared, activeRequests, bodyMemory, shedding, requestQueue, maxConnections }
 }
 
 async function openShared(
   { settings, closers, metrics, log }: Bootstrap,
-  charge: Connection['charge'] | undefined,
+  charge: BucketStore['charge'] | undefined,
 ): Promise<SharedLimits | undefined> {
   const { shared: sharing } = settings.limits
-  const observer = observeSharedLimits(metrics.registry, log, sharing)
-  if (sharing === undefined) return charge && shareAmongWorkers(charge)
+  const observer = registerSharedLimitsMetrics(metrics.registry, log, sharing)
+  if (sharing === undefined) return charge && createWorkerSharedLimits(charge)
   // A gateway that shares nothing does not carry the client of the server in memory.
-  const { shareLimits } = await import('../../limits/shared/share-limits.ts')
-  const shared = await shareLimits(sharing, observer)
+  const { openSharedLimits } = await import('../../limits/shared/share-limits.ts')
+  const shared = await openSharedLimits(sharing, observer)
   closers.push(() => shared.close())
   return shared
 }

@@ -6,8 +6,8 @@ import type { SpanObserver } from '../../telemetry/span-queue.ts'
 import type { Traces } from '../../telemetry/traces.ts'
 import type { TracesSettings } from '../../telemetry/traces-settings.ts'
 import { version } from '../../version.ts'
-import { linesLost } from '../observe/observe-log.ts'
-import { observeTraces } from '../observe/observe-traces.ts'
+import { registerLogMetrics } from '../observe/observe-log.ts'
+import { registerSpanMetrics } from '../observe/observe-traces.ts'
 
 /** Used by every function that opens a part of the gateway. */
 export interface Bootstrap {
@@ -29,10 +29,10 @@ export async function openObservability(
   closers: ClosingStack,
 ): Promise<Observability> {
   const metrics = createMetrics(version, settings.metrics)
-  const gatewayLog = openLog(settings.log.level, linesLost(metrics.registry))
+  const gatewayLog = openLog(settings.log.level, registerLogMetrics(metrics.registry))
   closers.push(() => gatewayLog.close())
   const log = gatewayLog.logger
-  const observer = observeTraces(metrics.registry, log)
+  const observer = registerSpanMetrics(metrics.registry, log)
   const traces = settings.traces && (await openTraces(settings.traces, observer))
   closers.push(() => traces?.close())
   return { settings, closers, metrics, log, gatewayLog, traces }

@@ -1,13 +1,13 @@
 import type { AuditLog } from '../../audit/log.ts'
-import { reasonOf } from '../../policy/condition.ts'
+import { describeConditionError } from '../../policy/condition.ts'
 import { watchPolicies, type PolicySource } from '../../policy/folder.ts'
 import type { PolicyDocument } from '../../policy/policy-document.ts'
-import { policyFolder } from '../../policy/policy-place.ts'
-import type { ConditionFailed } from '../../policy/rule-compiler.ts'
-import { policyPlace, type PolicySettings } from '../../policy/settings.ts'
-import { shadowed, type ShadowDifference } from '../../policy/shadow.ts'
+import { createFolderLocation } from '../../policy/policy-place.ts'
+import type { ReportConditionFailure } from '../../policy/rule-compiler.ts'
+import { openPolicyLocation, type PolicySettings } from '../../policy/settings.ts'
+import { withShadow, type ShadowDifference } from '../../policy/shadow.ts'
 import type { PolicySet } from '../../policy/trie.ts'
-import { limitLines } from '../../telemetry/limit-lines.ts'
+import { createLogThrottle } from '../../telemetry/limit-lines.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** Reports on policies go to these. */
@@ -52,7 +52,7 @@ async function openBoth(settings: PolicySettings, observers: PolicyObservers): P
 async function openLive(
   settings: PolicySettings,
   observers: PolicyObservers,
-  shadowDiffers: (difference: ShadowDifference) => void,
+  onShadowDifference: (difference: ShadowDifference) => void,
 ): Promise<PolicySource> {
   const { metrics, log, audit, follower } = observers
   const announce = (revision: string): void => {
@@ -61,34 +61,38 @@ async function openLive(
     metrics.policyLoaded.setToCurrentTime()
     metrics.policyReloadSuccessful.set(1)
   }
-  const place = await policyPlace(settings)
-  const source: PolicySource = await watchPolicies(place, {
-    conditionFailed: conditionReport(observers),
-    shadowDiffers,
+  const location = await openPolicyLocation(settings)
+  const source: PolicySource = await watchPolicies(location, {
+    onConditionFailure: conditionReport(observers),
+    onShadowDifference,
     ...(follower && { onDocuments: (documents) => follower.loaded(documents) }),
     onReload: ({ revision }) => {
       metrics.policyReloads.inc({ result: 'success' })
       announce(revision)
-      audit.reload({ what: 'policies', revision })
+      audit.recordReload({ what: 'policies', revision })
       log.info({ revision }, 'policies reloaded')
     },
     onError: (error) => {
       follower?.failed()
       metrics.policyReloads.inc({ result: 'failure' })
       metrics.policyReloadSuccessful.set(0)
-      audit.reload({ what: 'policies', revision: source.current().revision, details: { result: 'failure' } })
+      audit.recordReload({
+        what: 'policies',
+        revision: source.current().revision,
+        details: { result: 'failure' },
+      })
       log.error({ error: String(error) }, 'policy reload failed')
     },
   })
   announce(source.current().revision)
   if (source.current().size === 0) {
-    log.warn({ source: place.name }, 'no policies: every request is denied')
+    log.warn({ source: location.name }, 'no policies: every request is denied')
   }
   return source
 }
 
 function openCandidate(folder: string, { log }: PolicyObservers): Promise<PolicySource> {
-  return watchPolicies(policyFolder(folder), {
+  return watchPolicies(createFolderLocation(folder), {
     onReload: ({ revision }) => log.info({ revision }, 'candidate policies reloaded'),
     onError: (error) => {
       log.error({ error: String(error) }, 'candidate policy reload failed')
@@ -109,7 +113,7 @@ function besideCandidate(
       const [now, next] = [live.current(), candidate.current()]
       if (both === undefined || pair?.[0] !== now || pair[1] !== next) {
         pair = [now, next]
-        both = shadowed(now, next, differs)
+        both = withShadow(now, next, differs)
       }
       return both
     },
@@ -120,22 +124,22 @@ function besideCandidate(
   }
 }
 
-function conditionReport({ metrics, log }: PolicyObservers): ConditionFailed {
-  const lines = limitLines(1)
+function conditionReport({ metrics, log }: PolicyObservers): ReportConditionFailure {
+  const lines = createLogThrottle(1)
   return ({ policy, rule, file, line }, effect, error) => {
     metrics.policyConditionFailures.inc({ effect })
     const suppressed = lines.take(effect)
     if (suppressed === undefined) return
     log.warn(
-      { policy, rule, file, line, effect, error: reasonOf(error), suppressed },
+      { policy, rule, file, line, effect, error: describeConditionError(error), suppressed },
       'policy condition failed',
     )
   }
 }
 
 function shadowReport({ metrics, log }: PolicyObservers): (difference: ShadowDifference) => void {
-  const lines = limitLines(10)
-  return ({ question: { principal, permission, id }, live, candidate }) => {
+  const lines = createLogThrottle(10)
+  return ({ request: { principal, permission, id }, live, candidate }) => {
     const change = candidate === undefined ? 'undecided' : live.allowed ? 'allow_to_deny' : 'deny_to_allow'
     metrics.policyShadowDifferences.inc({ operation: permission, change })
     const suppressed = lines.take(change)

@@ -1,26 +1,26 @@
-import type { Assertions } from '../../identity/assertions.ts'
-import type { ObservedCertificates } from '../observe/observe-certificates.ts'
-import { observeUpstreams } from '../observe/observe-upstreams.ts'
-import { callerHeadersFor } from '../upstream/caller-headers.ts'
-import { readUpstreamFiles } from '../upstream/upstream-files.ts'
+import type { AssertionSigner } from '../../identity/assertions.ts'
+import type { CertificateMetrics } from '../observe/observe-certificates.ts'
+import { registerUpstreamMetrics } from '../observe/observe-upstreams.ts'
+import { createCallerHeaders } from '../upstream/caller-headers.ts'
+import { readUpstreamOptions } from '../upstream/upstream-files.ts'
 import { createUpstreams, type Upstreams } from '../upstream/upstreams.ts'
 import type { Bootstrap } from './open-observability.ts'
 
 /** Opens the upstreams, with the files that their settings name. */
 export async function openUpstreams(
   { settings, closers, metrics }: Bootstrap,
-  assertions: Assertions | undefined,
-  certificates: ObservedCertificates,
+  assertions: AssertionSigner | undefined,
+  certificates: CertificateMetrics,
 ): Promise<Upstreams> {
   const options = await Promise.all(
     settings.upstreams.map(async (upstream) => ({
-      ...(await readUpstreamFiles(upstream)),
-      callerHeaders: callerHeadersFor(upstream.name, upstream.identity, assertions),
+      ...(await readUpstreamOptions(upstream)),
+      callerHeaders: createCallerHeaders(upstream.name, upstream.identity, assertions),
     })),
   )
-  for (const { name, tls } of options) certificates.upstream(name, tls.cert)
+  for (const { name, tls } of options) certificates.setUpstream(name, tls.cert)
   const upstreams = createUpstreams(options)
   closers.push(() => upstreams.close())
-  observeUpstreams(metrics.registry, upstreams.all)
+  registerUpstreamMetrics(metrics.registry, upstreams.all)
   return upstreams
 }

@@ -2,24 +2,24 @@ import type { SecureContextOptions } from 'node:tls'
 import type { Registry } from 'prom-client'
 import type { GatewaySettings } from '../../config.ts'
 import type { StaticKey } from '../../identity/api-keys.ts'
-import { openAssertions } from '../../identity/assertions.ts'
+import { openAssertionSigner } from '../../identity/assertions.ts'
 import { reloadFiles } from '../../identity/reload.ts'
 import { ClosingStack } from '../../lib/async/closing-stack.ts'
-import type { Connection } from '../../limits/shared/connection.ts'
+import type { BucketStore } from '../../limits/shared/connection.ts'
 import type { ReadinessCheck } from '../../telemetry/readiness.ts'
-import type { FollowedChanges } from '../changes/follow-changes.ts'
-import { createDocuments } from '../documents.ts'
+import type { RunningChangeTracking } from '../changes/follow-changes.ts'
+import { createDocumentFinder } from '../documents.ts'
 import { readServerCertificates } from '../../lib/tls/server-certificates.ts'
 import { watchCertificates } from '../watch-certificates.ts'
 import { createPageTokens, readPageTokenSecret } from '../listing/page-token.ts'
-import { observeGateway } from '../observe/observe.ts'
-import { observeCertificates } from '../observe/observe-certificates.ts'
-import { recordForConsole } from '../observe/observe-console.ts'
-import { readinessOf } from '../observe/readiness.ts'
-import { recordRefusedCredentials } from '../observe/refused-credentials.ts'
-import { reportRequests } from '../observe/report-requests.ts'
-import { createGatewayServer } from '../server.ts'
-import { cacheRoutes, routesTo } from '../stages/match.ts'
+import { createRequestObserver } from '../observe/observe.ts'
+import { registerCertificateMetrics } from '../observe/observe-certificates.ts'
+import { createConsoleRecorder } from '../observe/observe-console.ts'
+import { createReadinessChecks } from '../observe/readiness.ts'
+import { createCredentialRefusalRecorder } from '../observe/refused-credentials.ts'
+import { createRequestReporter } from '../observe/report-requests.ts'
+import { createHttp1GatewayServer } from '../server.ts'
+import { cacheRoutes, createRouteFinder } from '../stages/match.ts'
 import { openAdmin } from './open-admin.ts'
 import { openAudit } from './open-audit.ts'
 import { openChanges } from './open-changes.ts'
@@ -45,7 +45,7 @@ export interface WorkerPart {
   /** Shared, so that every worker accepts the page tokens of the others. */
   readonly pageTokenSecret: Uint8Array
   /** Counts limits for all workers. */
-  readonly charge: Connection['charge']
+  readonly charge: BucketStore['charge']
   /** Receives what the admin port shows. */
   readonly follow: (registries: () => readonly Registry[], checks: readonly ReadinessCheck[]) => void
 }
@@ -69,38 +69,38 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
   try {
     const bootstrap = await openObservability(settings, closers)
     const { metrics, log, gatewayLog, traces } = bootstrap
-    const recorder = settings.admin.console ? recordForConsole() : undefined
-    let changes: FollowedChanges | undefined
-    const { auditLog, sinks } = await openAudit(bootstrap, () => changes?.lookedFor())
-    const policies = await openPolicies(bootstrap, auditLog, recorder?.policies)
+    const recorder = settings.admin.console ? createConsoleRecorder() : undefined
+    let changes: RunningChangeTracking | undefined
+    const { auditLog, sinks } = await openAudit(bootstrap, () => changes?.listInDoubtIntents())
+    const policies = await openPolicies(bootstrap, auditLog, recorder?.policyFollower)
     const authenticator = await openIdentity(bootstrap, staticKey, auditLog)
     const { assertion } = settings.identity
-    const assertions = assertion && (await openAssertions(assertion, Date.now))
-    const certificates = observeCertificates(metrics.registry)
+    const assertions = assertion && (await openAssertionSigner(assertion, Date.now))
+    const certificates = registerCertificateMetrics(metrics.registry)
     const upstreams = await openUpstreams(bootstrap, assertions, certificates)
-    const { tracking } = (changes = await openChanges(bootstrap, auditLog, upstreams.all))
+    const { tracker: changeTracker } = (changes = await openChanges(bootstrap, auditLog, upstreams.all))
     const limiting = await openLimits(bootstrap, upstreams, worker?.charge)
-    const credentials = recordRefusedCredentials(auditLog)
+    const credentials = createCredentialRefusalRecorder(auditLog)
     closers.push(() => credentials.close())
-    const requests = reportRequests(gatewayLog, settings, traces)
-    const report = recorder?.recording(requests) ?? requests
+    const requests = createRequestReporter(gatewayLog, settings, traces)
+    const report = recorder?.wrapReporter(requests) ?? requests
     const { listen, limits, timeouts, listing } = settings
     const tls = listen.tls && { settings: listen.tls, context: await readServerCertificates(listen.tls) }
-    certificates.listener(tls?.context.cert)
-    const server = createGatewayServer({
+    certificates.setListener(tls?.context.cert)
+    const server = createHttp1GatewayServer({
       pipeline: {
-        findDocument: createDocuments(assertions?.keySet),
-        findRoute: cacheRoutes(routesTo(upstreams)),
+        findDocument: createDocumentFinder(assertions?.jwks),
+        findRoute: cacheRoutes(createRouteFinder(upstreams)),
         dialects: new Set(['catalog', ...settings.dialects]),
-        maximumHeaders: limits.maxHeaderCount,
+        maxHeaders: limits.maxHeaderCount,
         authenticator,
-        failedAuthentications: limiting.limits.authentications,
+        failedAuthentications: limiting.limits.failedAuthentications,
         policies,
         ...limiting,
         bodyLimits: limits,
         upstreams,
         auditLog,
-        tracking,
+        changeTracker,
         pageTokens: createPageTokens(
           listing ? await readPageTokenSecret(listing.tokenKeyFile) : worker?.pageTokenSecret,
         ),
@@ -112,21 +112,34 @@ export async function startGateway({ settings, staticKey, worker }: GatewayOptio
         tls,
       },
       limits,
-      telemetry: observeGateway(metrics, log, auditLog, credentials, report, settings.metrics?.namespaces),
+      observer: createRequestObserver(
+        metrics,
+        log,
+        auditLog,
+        credentials,
+        report,
+        settings.metrics?.namespaces,
+      ),
     })
     const checks = [
-      { name: 'gateway', problem: server.problem },
-      ...readinessOf({ audit: auditLog, policies, authenticator, upstreams, shared: limiting.shared }),
+      { name: 'gateway', problem: server.findProblem },
+      ...createReadinessChecks({
+        audit: auditLog,
+        policies,
+        authenticator,
+        upstreams,
+        shared: limiting.shared,
+      }),
     ]
     const shown = { checks, upstreams: upstreams.all, policies, audit: auditLog, sinks }
-    const console = recorder?.source({ ...shown, auditFolder: settings.audit.folder })
+    const console = recorder?.createSource({ ...shown, auditFolder: settings.audit.folder })
     const adminUrl = await openAdmin(bootstrap, checks, console, worker)
     closers.push(() => server.close())
     const url = await server.listen(listen)
     if (tls !== undefined) {
       const onChange = (context: SecureContextOptions): void => {
         server.setCertificates(context)
-        certificates.listener(context.cert)
+        certificates.setListener(context.cert)
       }
       const followed = await watchCertificates({ ...tls, log, onChange })
       closers.push(() => followed.close())

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import type { Look } from '../../audit/judge-look.ts'
+import type { LookupResult } from '../../audit/judge-look.ts'
 import type { ObjectId } from '../../audit/records.ts'
 import { errorCodes } from '../../interface/errors.ts'
 import { requestIdHeader } from '../../interface/headers.ts'
 import { defaultDelimiter } from '../../interface/identifiers.ts'
-import { operationNamed } from '../../interface/operations.ts'
-import { memberOf } from '../facts/read-facts.ts'
-import { madeVersion } from './made-versions.ts'
+import { getOperation } from '../../interface/operations.ts'
+import { getMember } from '../facts/read-facts.ts'
+import { readCreatedVersion } from './made-versions.ts'
 import { readResponse } from '../../http1/client/read-response.ts'
-import { upstreamTarget } from '../upstream/upstream-target.ts'
+import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** The answer is one version; its metadata may be long. */
-const maximumBytes = 1024 * 1024
-const maximumMs = 30_000
+const maxResponseBytes = 1024 * 1024
+const timeoutMs = 30_000
 
 /** A version of a branch; without a number its newest one. */
 interface VersionQuery {
@@ -24,30 +24,30 @@ interface VersionQuery {
 }
 
 /** Holds slots like a principal. */
-const gatewayItself = Symbol('gateway')
+const gatewayHolder = Symbol('gateway')
 
-const describeVersion = operationNamed('DescribeTableVersion')
+const describeVersion = getOperation('DescribeTableVersion')
 
 /**
  * Asks an upstream for a version, or for the newest one, in the name of the gateway itself. It gives way to clients:
  * it fails at once if no slot is free or the circuit is open. Throws Error if nothing was learnt.
  */
-export async function askVersion(
+export async function fetchVersion(
   upstream: Upstream,
   query: VersionQuery,
   signal: AbortSignal,
-): Promise<Look> {
+): Promise<LookupResult> {
   if (upstream.breaker.state === 'open') throw new Error('the circuit of the upstream is open')
   const slots = upstream.slots.small
-  if (!slots.take(gatewayItself)) throw new Error('the upstream is busy')
+  if (!slots.take(gatewayHolder)) throw new Error('the upstream is busy')
   try {
-    const { status, body } = await send(
+    const { status, body } = await requestVersion(
       upstream,
       query,
-      AbortSignal.any([signal, AbortSignal.timeout(maximumMs)]),
+      AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     )
-    if (status === 200) return { found: versionIn(query, body) }
-    const code = memberOf(body, 'code')
+    if (status === 200) return { found: readVersion(query, body) }
+    const code = getMember(body, 'code')
     if (status === 404 && code === errorCodes.TableVersionNotFound.code) return { found: 'no version' }
     if (status === 404 && code === errorCodes.TableBranchNotFound.code)
       return { found: 'nothing', what: 'the branch' }
@@ -59,12 +59,16 @@ export async function askVersion(
     }
     throw new Error(`the upstream returned status ${status}`)
   } finally {
-    slots.release(gatewayItself)
+    slots.release(gatewayHolder)
   }
 }
 
-async function send(upstream: Upstream, { id, branch, version }: VersionQuery, signal: AbortSignal) {
-  const path = upstreamTarget(upstream, {
+async function requestVersion(
+  upstream: Upstream,
+  { id, branch, version }: VersionQuery,
+  signal: AbortSignal,
+) {
+  const path = buildUpstreamTarget(upstream, {
     operation: describeVersion,
     id,
     delimiter: defaultDelimiter,
@@ -74,15 +78,15 @@ async function send(upstream: Upstream, { id, branch, version }: VersionQuery, s
   const request = {
     method: describeVersion.method,
     path,
-    headers: ['content-type', 'application/json', requestIdHeader, randomUUID(), ...upstream.ownHeaders],
+    headers: ['content-type', 'application/json', requestIdHeader, randomUUID(), ...upstream.fixedHeaders],
     body: Buffer.from(JSON.stringify({ id, branch, version })),
   }
-  const { status, body } = await readResponse(upstream.client, request, maximumBytes, signal)
+  const { status, body } = await readResponse(upstream.client, request, maxResponseBytes, signal)
   return { status, body: JSON.parse(body.toString('utf8')) as unknown }
 }
 
-function versionIn({ id, branch }: VersionQuery, body: unknown) {
-  const made = madeVersion({ id, details: { branch } }, memberOf(body, 'version'))
+function readVersion({ id, branch }: VersionQuery, body: unknown) {
+  const made = readCreatedVersion({ id, details: { branch } }, getMember(body, 'version'))
   if (made === undefined) throw new Error('the response of the upstream has no version')
   return made
 }

@@ -1,23 +1,23 @@
 import type { IntentReceipt } from '../../audit/log.ts'
-import { endOf, lookupsOf, type OpenQuestion } from '../../audit/open-questions.ts'
+import { toChangeEffect, planLookups, type InDoubtChange } from '../../audit/open-questions.ts'
 import type {
   Details,
   IntentEntry,
-  MadeVersion,
+  CreatedVersion,
   ObjectId,
   OutcomeEntry,
-  OutOfBand,
+  OutOfBandVersions,
 } from '../../audit/records.ts'
-import { branchOf, type TableHistory } from '../../audit/table-history.ts'
-import { operationNamed } from '../../interface/operations.ts'
+import { getBranch, type TableHistory } from '../../audit/table-history.ts'
+import { getOperation } from '../../interface/operations.ts'
 import type { Permission } from '../../interface/permissions.ts'
 
 /** Follows changes from their intent to what became of them. */
-export interface ChangeTracking {
+export interface ChangeTracker {
   /** The version that a commit follows, as `IntentEntry.before` has it. */
-  before(operation: Permission, id: ObjectId, details: Details | undefined): number | undefined
+  getPreviousVersion(operation: Permission, id: ObjectId, details: Details | undefined): number | undefined
   /** A change is about to be recorded. Whoever begins one ends it. */
-  begin(entry: IntentEntry): TrackedChange
+  startChange(entry: IntentEntry): TrackedChange
 }
 
 /** A change between its intent and its outcome. */
@@ -28,36 +28,36 @@ export interface TrackedChange {
   /** The outcome with the newest version that the upstream describes now, or without one. Never rejects. */
   addVersion(outcome: OutcomeEntry): Promise<OutcomeEntry>
   /** The outcome, with what it shows of versions that were made past this log. */
-  end(outcome: OutcomeEntry): OutcomeEntry
+  complete(outcome: OutcomeEntry): OutcomeEntry
   /** Has it found out what became of the change, whose outcome is unknown, if its intent was recorded. */
-  ask(receipt: Promise<IntentReceipt>): void
+  resolveLater(receipt: Promise<IntentReceipt>): void
 }
 
-interface TrackingParts {
+interface ChangeTrackerOptions {
   readonly history: TableHistory
   /** The chain that intents are written to. */
   readonly chain: string
   /** Whether versions that were made past the log are recorded. */
   readonly isContinuous: boolean
-  readonly ask: (question: OpenQuestion) => void
+  readonly resolve: (request: InDoubtChange) => void
   /** Asks for the newest version of the branch of a change; undefined if that could not be learnt. Never rejects. */
-  readonly observe: (entry: IntentEntry) => Promise<MadeVersion | undefined>
-  readonly onOutOfBand: (outOfBand: readonly OutOfBand[], request: string) => void
+  readonly observeVersion: (entry: IntentEntry) => Promise<CreatedVersion | undefined>
+  readonly onOutOfBand: (outOfBand: readonly OutOfBandVersions[], request: string) => void
   /** What became of a change, as far as it is known at once. */
   readonly onEnd: (entry: IntentEntry, result: OutcomeEntry['result']) => void
 }
 
 /** Tracks the changes of one log. */
-export function trackChanges(parts: TrackingParts): ChangeTracking {
-  const { history, chain, isContinuous, ask, observe, onOutOfBand, onEnd } = parts
+export function createChangeTracker(options: ChangeTrackerOptions): ChangeTracker {
+  const { history, chain, isContinuous, resolve, observeVersion, onOutOfBand, onEnd } = options
   return {
-    before(operation, id, details) {
+    getPreviousVersion(operation, id, details) {
       const version = details?.['version']
       return operation === 'CreateTableVersion' && typeof version === 'number'
         ? version - 1
-        : history.newest(id, branchOf(details))
+        : history.getNewestVersion(id, getBranch(details))
     },
-    begin(entry) {
+    startChange(entry) {
       const change = history.begin(entry)
       return {
         entry,
@@ -67,27 +67,27 @@ export function trackChanges(parts: TrackingParts): ChangeTracking {
           // It only began: the version comes later.
           status !== 202 &&
           versions === undefined &&
-          operationNamed(entry.operation).versions !== undefined,
+          getOperation(entry.operation).versions !== undefined,
         async addVersion(outcome) {
-          const made = await observe(entry)
+          const made = await observeVersion(entry)
           return made === undefined ? outcome : { ...outcome, version: made.version, versions: [made] }
         },
-        end(outcome) {
+        complete(outcome) {
           onEnd(entry, outcome.result)
           // What became of it is still open, and so is what else it explains.
           if (outcome.result === 'unknown') return outcome
-          const outOfBand = history.end(change, endOf(outcome))
+          const outOfBand = history.end(change, toChangeEffect(outcome))
           if (!isContinuous || outOfBand.length === 0) return outcome
           onOutOfBand(outOfBand, entry.request)
           return { ...outcome, outOfBand }
         },
-        ask(receipt) {
+        resolveLater(receipt) {
           if (entry.effect === 'read') return
           const since = Date.now()
           receipt.then(
             ({ seq, request, tables }) => {
               const intent = { chain, seq, request, tables }
-              ask({ intent, change, upstream: entry.upstream, lookups: lookupsOf(entry), since })
+              resolve({ intent, change, upstream: entry.upstream, lookups: planLookups(entry), since })
             },
             () => history.end(change, 'unclear'),
           )

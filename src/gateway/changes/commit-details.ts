@@ -1,20 +1,20 @@
-import { boundedDetail, detailsOfFacts } from '../../audit/fact-details.ts'
+import { truncateDetail, formatFactDetails } from '../../audit/fact-details.ts'
 import { filterMembers } from '../../audit/redaction.ts'
 import type { Details } from '../../audit/records.ts'
 import type { StatedFacts } from '../../interface/facts.ts'
 import type { Operation } from '../../interface/operations.ts'
-import type { Target } from '../../interface/target.ts'
-import { memberOf, type Members } from '../facts/read-facts.ts'
+import type { RouteMatch } from '../../interface/target.ts'
+import { getMember, type JsonObject } from '../facts/read-facts.ts'
 
-const membersByOperation = new WeakMap<Operation, ReadonlySet<string>>()
+const detailMembersByOperation = new WeakMap<Operation, ReadonlySet<string>>()
 
 /** The members of a body that the intent of a change may hold. */
-export function detailMembers(operation: Operation): ReadonlySet<string> {
-  let members = membersByOperation.get(operation)
+export function listDetailMembers(operation: Operation): ReadonlySet<string> {
+  let members = detailMembersByOperation.get(operation)
   if (members === undefined) {
-    const places = operation.facts.flatMap(([, placesOfFact]) => placesOfFact)
-    const inBody = places.filter(({ in: part }) => part === 'body').map(({ name }) => name)
-    membersByOperation.set(operation, (members = new Set([...inBody, ...operation.recorded])))
+    const locations = operation.facts.flatMap(([, locationsOfFact]) => locationsOfFact)
+    const inBody = locations.filter(({ in: part }) => part === 'body').map(({ name }) => name)
+    detailMembersByOperation.set(operation, (members = new Set([...inBody, ...operation.recorded])))
   }
   return members
 }
@@ -23,33 +23,33 @@ export function detailMembers(operation: Operation): ReadonlySet<string> {
  * What an audit record says of a change: the facts that were judged, under the names of the interface, and what else
  * the operation records. Cut to a bounded size, and never the data itself.
  */
-export function commitDetails(
-  { operation, indexName, parameters }: Target,
+export function createChangeDetails(
+  { operation, indexName, parameters }: RouteMatch,
   stated: StatedFacts,
-  members: Members,
+  members: JsonObject,
 ): Details {
   if (operation.effect === 'read') return {}
-  const details = detailsOf(operation, stated, (name) => parameters.get(name) ?? memberOf(members, name))
+  const details = createDetails(operation, stated, (name) => parameters.get(name) ?? getMember(members, name))
   return indexName === undefined ? details : { ...details, index_name: indexName }
 }
 
 /** The same of an entry of a batch. */
-export function entryDetails(operation: Operation, stated: StatedFacts, entry: Members): Details {
-  return detailsOf(operation, stated, (name) => memberOf(entry, name))
+export function createEntryDetails(operation: Operation, stated: StatedFacts, entry: JsonObject): Details {
+  return createDetails(operation, stated, (name) => getMember(entry, name))
 }
 
-function detailsOf(operation: Operation, stated: StatedFacts, sent: (name: string) => unknown): Details {
-  const details = detailsOfFacts(operation, stated)
+function createDetails(operation: Operation, stated: StatedFacts, sent: (name: string) => unknown): Details {
+  const details = formatFactDetails(operation, stated)
   for (const name of operation.recorded) {
     const value = sent(name)
     // The log hashes filters, unless it is told otherwise: two that begin alike are not the same.
     if (value !== undefined)
-      details[name] = isFilter(name) ? (value as Details[string]) : boundedDetail(value)
+      details[name] = isFilterMember(name) ? (value as Details[string]) : truncateDetail(value)
   }
   return details
 }
 
 /** Whether a member holds SQL, and with it values of rows. */
-export function isFilter(name: string): boolean {
+export function isFilterMember(name: string): boolean {
   return (filterMembers as readonly string[]).includes(name)
 }

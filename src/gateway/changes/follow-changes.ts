@@ -1,27 +1,27 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { AuditLog } from '../../audit/log.ts'
-import { readOpenQuestions } from '../../audit/open-questions.ts'
-import type { IntentPlace, OutOfBand } from '../../audit/records.ts'
+import { readInDoubtChanges } from '../../audit/open-questions.ts'
+import type { IntentReference, OutOfBandVersions } from '../../audit/records.ts'
 import type { AuditSettings } from '../../audit/settings.ts'
 import { TableHistory } from '../../audit/table-history.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import { limitLines } from '../../telemetry/limit-lines.ts'
-import { remember } from '../../telemetry/remember.ts'
-import { trackChanges, type ChangeTracking } from './change-tracking.ts'
-import { observeVersions } from './observe-versions.ts'
-import { resolveOutcomes } from './resolve-outcomes.ts'
+import { createLogThrottle } from '../../telemetry/limit-lines.ts'
+import { memoize } from '../../telemetry/remember.ts'
+import { createChangeTracker, type ChangeTracker } from './change-tracking.ts'
+import { createVersionObserver } from './observe-versions.ts'
+import { createOutcomeResolver } from './resolve-outcomes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** The changes of a gateway, followed until it is closed. */
-export interface FollowedChanges {
-  readonly tracking: ChangeTracking
+export interface RunningChangeTracking {
+  readonly tracker: ChangeTracker
   /** The intents whose outcome is unknown and still looked for. */
-  lookedFor(): IntentPlace[]
+  listInDoubtIntents(): IntentReference[]
   /** Ends the questions to upstreams; what is open then is taken up by the next start. */
   close(): Promise<void>
 }
 
-interface FollowParts {
+interface ChangeTrackingOptions {
   readonly audit: AuditLog
   readonly settings: AuditSettings
   readonly upstreams: readonly Upstream[]
@@ -30,19 +30,19 @@ interface FollowParts {
 }
 
 /** A script that goes past the gateway must not fill the log of the gateway. */
-const maximumLinesPerSecond = 10
+const maxLinesPerSecond = 10
 
 /**
  * Reads what the newest part of the audit log says of tables and of changes with an unknown outcome, begins to resolve
  * these, and follows the changes to come. Rejects when the log cannot be read.
  */
-export async function followChanges(parts: FollowParts): Promise<FollowedChanges> {
-  const { audit, settings, upstreams, log } = parts
+export async function startChangeTracking(options: ChangeTrackingOptions): Promise<RunningChangeTracking> {
+  const { audit, settings, upstreams, log } = options
   const history = new TableHistory()
-  const questions = await readOpenQuestions(settings.folder, history)
-  const metrics = createMetrics(parts.registry, () => resolver.open().length)
-  const lines = limitLines(maximumLinesPerSecond)
-  const onOutOfBand = (outOfBand: readonly OutOfBand[], request: string): void => {
+  const requests = await readInDoubtChanges(settings.folder, history)
+  const metrics = createChangeMetrics(options.registry, () => resolver.listInDoubtIntents().length)
+  const lines = createLogThrottle(maxLinesPerSecond)
+  const onOutOfBand = (outOfBand: readonly OutOfBandVersions[], request: string): void => {
     for (const { id, branch, from, to } of outOfBand) {
       metrics.outOfBand.inc(to - from + 1)
       const suppressed = lines.take('out of band')
@@ -50,14 +50,14 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
       log.warn({ id, branch, from, to, requestId: request, suppressed }, 'out-of-band versions found')
     }
   }
-  const resolver = resolveOutcomes({
+  const resolver = createOutcomeResolver({
     audit,
     history,
     upstreams,
     isContinuous: settings.continuity !== 'off',
     times: {
-      settleMs: settings.resolution.gracePeriodSeconds * 1_000,
-      giveUpMs: settings.resolution.maxAgeHours * 3_600_000,
+      settleTimeMs: settings.resolution.gracePeriodSeconds * 1_000,
+      maxAgeMs: settings.resolution.maxAgeHours * 3_600_000,
     },
     onResolved({ result, evidence, outOfBand = [] }, { intent: { request } }) {
       metrics.resolved.inc({ result })
@@ -65,29 +65,29 @@ export async function followChanges(parts: FollowParts): Promise<FollowedChanges
       log.info({ requestId: request, result, evidence }, 'in-doubt change resolved')
     },
   })
-  for (const question of questions) resolver.add(question)
-  const observer = observeVersions(upstreams)
-  const tracking = trackChanges({
+  for (const question of requests) resolver.add(question)
+  const observer = createVersionObserver(upstreams)
+  const tracker = createChangeTracker({
     history,
     chain: audit.chain,
     isContinuous: settings.continuity !== 'off',
-    ask: (question) => resolver.add(question),
-    observe: (entry) => observer.observe(entry),
+    resolve: (request) => resolver.add(request),
+    observeVersion: (entry) => observer.observe(entry),
     onOutOfBand,
     onEnd({ operation, effect }, result) {
       if (effect !== 'read') metrics.change(operation, effect, result).inc()
     },
   })
   return {
-    tracking,
-    lookedFor: () => resolver.open(),
+    tracker,
+    listInDoubtIntents: () => resolver.listInDoubtIntents(),
     async close() {
       await Promise.all([observer.close(), resolver.close()])
     },
   }
 }
 
-function createMetrics(registry: Registry, open: () => number) {
+function createChangeMetrics(registry: Registry, countInDoubt: () => number) {
   const registers = [registry]
   const changes = new Counter({
     name: 'catalog_gateway_changes_total',
@@ -96,7 +96,7 @@ function createMetrics(registry: Registry, open: () => number) {
     registers,
   })
   return {
-    change: remember((operation: string, effect: string, result: string) =>
+    change: memoize((operation: string, effect: string, result: string) =>
       changes.labels(operation, effect, result),
     ),
     open: new Gauge({
@@ -104,7 +104,7 @@ function createMetrics(registry: Registry, open: () => number) {
       help: 'In-doubt changes: the outcome is unknown and not resolved yet.',
       registers,
       collect() {
-        this.set(open())
+        this.set(countInDoubt())
       },
     }),
     resolved: new Counter({

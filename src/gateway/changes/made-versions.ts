@@ -1,37 +1,39 @@
-import { keysOf } from '../../audit/fact-details.ts'
-import { memberOf } from '../facts/read-facts.ts'
-import type { Details, IntentEntry, MadeVersion } from '../../audit/records.ts'
-import { branchOf } from '../../audit/table-history.ts'
+import { listKeys } from '../../audit/fact-details.ts'
+import { getMember } from '../facts/read-facts.ts'
+import type { Details, IntentEntry, CreatedVersion } from '../../audit/records.ts'
+import { getBranch } from '../../audit/table-history.ts'
 
 /** What a version belongs to. */
-interface Place {
-  readonly id: MadeVersion['id']
+interface ChangedBranch {
+  readonly id: CreatedVersion['id']
   readonly details?: Details | undefined
 }
 
 type ChangeFacts = Pick<IntentEntry, 'operation' | 'id' | 'objects' | 'details' | 'effect'>
 
-const maximumText = 1024
+const maxTextLength = 1024
 
 /**
  * The versions that a change made, as the answer of success says: `{version: 7}`, `{version: {version: 7, ...}}`, or
  * those of a batch in the order of its entries. Empty where the answer says nothing of the kind.
  */
-export function madeVersions(change: ChangeFacts, answer: unknown): MadeVersion[] {
+export function readCreatedVersions(change: ChangeFacts, response: unknown): CreatedVersion[] {
   if (change.effect !== 'commit') return []
   const { operation, id, details, objects = [] } = change
   if (operation !== 'BatchCreateTableVersions' && operation !== 'BatchCommitTables') {
-    return [madeVersion({ id, details }, memberOf(answer, 'version'))].filter((made) => made !== undefined)
+    return [readCreatedVersion({ id, details }, getMember(response, 'version'))].filter(
+      (made) => made !== undefined,
+    )
   }
-  const list = memberOf(answer, operation === 'BatchCommitTables' ? 'results' : 'versions')
+  const list = getMember(response, operation === 'BatchCommitTables' ? 'results' : 'versions')
   if (!Array.isArray(list)) return []
   return objects
     .map((object, index) => {
       const result: unknown = list[index]
-      return madeVersion(
+      return readCreatedVersion(
         object,
         operation === 'BatchCommitTables'
-          ? memberOf(memberOf(result, 'create_table_version'), 'version')
+          ? getMember(getMember(result, 'create_table_version'), 'version')
           : result,
       )
     })
@@ -39,14 +41,17 @@ export function madeVersions(change: ChangeFacts, answer: unknown): MadeVersion[
 }
 
 /** A version as the interface writes it: its number, or an object; undefined for anything else. */
-export function madeVersion({ id, details }: Place, value: unknown): MadeVersion | undefined {
-  const version = typeof value === 'number' ? value : memberOf(value, 'version')
+export function readCreatedVersion(
+  { id, details }: ChangedBranch,
+  value: unknown,
+): CreatedVersion | undefined {
+  const version = typeof value === 'number' ? value : getMember(value, 'version')
   if (typeof version !== 'number' || !Number.isSafeInteger(version)) return undefined
-  const branch = branchOf(details)
-  const manifestPath = textOf(memberOf(value, 'manifest_path'))
-  const manifestSize = memberOf(value, 'manifest_size')
-  const eTag = textOf(memberOf(value, 'e_tag'))
-  const metadataKeys = keysOf(memberOf(value, 'metadata'))
+  const branch = getBranch(details)
+  const manifestPath = readText(getMember(value, 'manifest_path'))
+  const manifestSize = getMember(value, 'manifest_size')
+  const eTag = readText(getMember(value, 'e_tag'))
+  const metadataKeys = listKeys(getMember(value, 'metadata'))
   return {
     id,
     branch,
@@ -58,6 +63,6 @@ export function madeVersion({ id, details }: Place, value: unknown): MadeVersion
   }
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value.slice(0, maximumText) : undefined
+function readText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, maxTextLength) : undefined
 }

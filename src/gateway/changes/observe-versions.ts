@@ -1,7 +1,7 @@
-import type { IntentEntry, MadeVersion } from '../../audit/records.ts'
-import { branchOf } from '../../audit/table-history.ts'
+import type { IntentEntry, CreatedVersion } from '../../audit/records.ts'
+import { getBranch } from '../../audit/table-history.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { askVersion } from './ask-version.ts'
+import { fetchVersion } from './ask-version.ts'
 
 /** Asks upstreams for the versions that responses to changes do not state. */
 export interface VersionObserver {
@@ -9,7 +9,7 @@ export interface VersionObserver {
    * The newest version of the branch that a change names. Undefined if the upstream is busy, unreachable or slow, or
    * does not describe versions.
    */
-  observe(entry: IntentEntry): Promise<MadeVersion | undefined>
+  observe(entry: IntentEntry): Promise<CreatedVersion | undefined>
   /** Aborts the requests, and resolves when all of them have ended. */
   close(): Promise<void>
 }
@@ -18,17 +18,17 @@ export interface VersionObserver {
 const timeoutMs = 5_000
 
 /** Creates an observer that asks these upstreams. */
-export function observeVersions(upstreams: readonly Upstream[]): VersionObserver {
+export function createVersionObserver(upstreams: readonly Upstream[]): VersionObserver {
   const byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]))
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
 
-  async function ask({ upstream: name, id, details }: IntentEntry): Promise<MadeVersion | undefined> {
+  async function ask({ upstream: name, id, details }: IntentEntry): Promise<CreatedVersion | undefined> {
     const upstream = byName.get(name)
     if (upstream === undefined) return undefined
     const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)])
     try {
-      const { found } = await askVersion(upstream, { id, branch: branchOf(details) }, signal)
+      const { found } = await fetchVersion(upstream, { id, branch: getBranch(details) }, signal)
       return typeof found === 'object' ? { ...found, observed: true } : undefined
     } catch {
       return undefined
@@ -37,10 +37,10 @@ export function observeVersions(upstreams: readonly Upstream[]): VersionObserver
 
   return {
     async observe(entry) {
-      const asked = ask(entry)
-      running.add(asked)
-      const made = await asked
-      running.delete(asked)
+      const requested = ask(entry)
+      running.add(requested)
+      const made = await requested
+      running.delete(requested)
       return made
     },
     async close() {

@@ -1,11 +1,11 @@
 import type { OutcomeEntry } from '../../audit/records.ts'
-import { InterfaceError } from '../../interface/errors.ts'
-import { ExchangeFailed, type UpstreamAnswer } from '../upstream/exchange.ts'
-import { madeVersions } from './made-versions.ts'
+import { CatalogError } from '../../interface/errors.ts'
+import { AttemptFailed, type UpstreamResponse } from '../upstream/exchange.ts'
+import { readCreatedVersions } from './made-versions.ts'
 import type { Payload } from '../body/payload.ts'
 import type { Matched } from '../context.ts'
 import type { TrackedChange } from './change-tracking.ts'
-import { reasonOfFailure } from '../upstream/upstream-failure.ts'
+import { getFailureReason } from '../upstream/upstream-failure.ts'
 
 /** A change that was sent upstream. */
 interface SentChange extends Matched {
@@ -14,10 +14,14 @@ interface SentChange extends Matched {
 }
 
 /** What became of a change that the upstream answered. */
-export function outcomeOf(answer: UpstreamAnswer, request: SentChange, startedAt: number): OutcomeEntry {
-  const { status } = answer
+export function createOutcome(
+  response: UpstreamResponse,
+  request: SentChange,
+  startedAt: number,
+): OutcomeEntry {
+  const { status } = response
   const entry = request.intent?.change.entry
-  const versions = entry === undefined ? [] : madeVersions(entry, answerIn(answer))
+  const versions = entry === undefined ? [] : readCreatedVersions(entry, parseResponse(response))
   // The versions of a batch belong to several tables.
   const version = request.route.operation.object === 'none' ? undefined : versions[0]?.version
   return {
@@ -25,18 +29,18 @@ export function outcomeOf(answer: UpstreamAnswer, request: SentChange, startedAt
     status,
     version,
     versions: versions.length > 0 ? versions : undefined,
-    upload: uploadOf(request),
-    durationMs: elapsed(startedAt),
+    upload: getUploadFacts(request),
+    durationMs: elapsedMs(startedAt),
   }
 }
 
 /** What became of a change that was not answered. */
-export function outcomeOfFailure(error: unknown, request: SentChange, startedAt: number): OutcomeEntry {
+export function createFailureOutcome(error: unknown, request: SentChange, startedAt: number): OutcomeEntry {
   return {
-    result: changedNothing(error, request) ? 'failed' : 'unknown',
-    upload: uploadOf(request),
-    durationMs: elapsed(startedAt),
-    details: { reason: reasonOfFailure(error) },
+    result: isUnchanged(error, request) ? 'failed' : 'unknown',
+    upload: getUploadFacts(request),
+    durationMs: elapsedMs(startedAt),
+    details: { reason: getFailureReason(error) },
   }
 }
 
@@ -45,17 +49,17 @@ export function outcomeOfFailure(error: unknown, request: SentChange, startedAt:
  * found in it: without its end it is no JSON. An Arrow stream says inside where it ends, so that a catalog may have
  * taken it for whole before the request was.
  */
-function changedNothing(error: unknown, { route }: SentChange): boolean {
-  if (!(error instanceof ExchangeFailed) || error.progress === 'unsent') return true
-  return error.cause instanceof InterfaceError && route.operation.body !== 'arrow'
+function isUnchanged(error: unknown, { route }: SentChange): boolean {
+  if (!(error instanceof AttemptFailed) || error.progress === 'unsent') return true
+  return error.cause instanceof CatalogError && route.operation.body !== 'arrow'
 }
 
-function elapsed(startedAt: number): number {
+function elapsedMs(startedAt: number): number {
   return Math.round((performance.now() - startedAt) * 100) / 100
 }
 
 /** The answer of success to a change; undefined where it is no JSON. */
-function answerIn({ status, body }: UpstreamAnswer): unknown {
+function parseResponse({ status, body }: UpstreamResponse): unknown {
   if (status >= 300 || body === undefined || body.length === 0) return undefined
   try {
     return JSON.parse(body.toString('utf8'))
@@ -64,6 +68,6 @@ function answerIn({ status, body }: UpstreamAnswer): unknown {
   }
 }
 
-function uploadOf({ payload }: SentChange): OutcomeEntry['upload'] {
-  return payload.form === 'stream' ? payload.meter?.facts() : undefined
+function getUploadFacts({ payload }: SentChange): OutcomeEntry['upload'] {
+  return payload.form === 'stream' ? payload.meter?.getFacts() : undefined
 }

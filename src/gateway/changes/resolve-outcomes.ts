@@ -1,9 +1,9 @@
 import type { AuditLog } from '../../audit/log.ts'
-import { judgeLook, type Judgement } from '../../audit/judge-look.ts'
-import { endOf, type OpenQuestion } from '../../audit/open-questions.ts'
-import type { IntentPlace, MadeVersion, Resolution, ResolvedEntry } from '../../audit/records.ts'
+import { decideResolution, type ResolutionDecision } from '../../audit/judge-look.ts'
+import { toChangeEffect, type InDoubtChange } from '../../audit/open-questions.ts'
+import type { IntentReference, CreatedVersion, Resolution, ResolvedEntry } from '../../audit/records.ts'
 import type { TableHistory } from '../../audit/table-history.ts'
-import { askVersion } from './ask-version.ts'
+import { fetchVersion } from './ask-version.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** When the upstream is asked, in milliseconds. */
@@ -12,53 +12,53 @@ interface ResolutionTimes {
    * How long a request may still be at work in the upstream after its outcome was lost. Absence counts after that
    * time, and when it was seen twice, so long apart.
    */
-  readonly settleMs: number
+  readonly settleTimeMs: number
   /** An outcome that is older stays unknown for good. */
-  readonly giveUpMs: number
+  readonly maxAgeMs: number
 }
 
 /** Finds out in the background what became of changes whose outcome is unknown. */
 export interface OutcomeResolver {
   /** Takes up a question. One too many stays unknown until the next start. */
-  add(question: OpenQuestion): void
+  add(request: InDoubtChange): void
   /** The intents of the questions that are open. */
-  open(): IntentPlace[]
+  listInDoubtIntents(): IntentReference[]
   close(): Promise<void>
 }
 
 /** What the resolver works with. */
-interface ResolverParts {
-  readonly audit: Pick<AuditLog, 'resolved'>
+interface OutcomeResolverOptions {
+  readonly audit: Pick<AuditLog, 'recordResolution'>
   readonly history: TableHistory
   readonly upstreams: readonly Upstream[]
   /** Whether versions that were made past the log are recorded. */
   readonly isContinuous: boolean
   readonly times: ResolutionTimes
-  readonly onResolved: (entry: ResolvedEntry, question: OpenQuestion) => void
+  readonly onResolved: (entry: ResolvedEntry, request: InDoubtChange) => void
 }
 
-interface Pending {
-  readonly question: OpenQuestion
-  looks: number
+interface PendingResolution {
+  readonly change: InDoubtChange
+  lookups: number
   /** Whether the upstream has told something of it. */
-  wasJudged: boolean
+  hasLookupResult: boolean
   /** When the upstream is asked next, and how long it is left alone after that if it says nothing. */
   nextAt: number
-  pauseMs: number
+  retryDelayMs: number
   /** When it was first seen to be absent at a time that counts. */
   absentSince: number | undefined
   /** What is left is to record it. */
-  resolved: ResolvedEntry | undefined
+  resolution: ResolvedEntry | undefined
 }
 
-const maximumOpen = 10_000
-const firstPauseMs = 500
-const maximumPauseMs = 5 * 60_000
+const maxPending = 10_000
+const initialRetryDelayMs = 500
+const maxRetryDelayMs = 5 * 60_000
 
 /** Begins to resolve. Upstreams are asked one question at a time, and only what clients leave them room for. */
-export function resolveOutcomes(parts: ResolverParts): OutcomeResolver {
-  const { audit, history, upstreams, isContinuous, times, onResolved } = parts
-  const pending = new Set<Pending>()
+export function createOutcomeResolver(options: OutcomeResolverOptions): OutcomeResolver {
+  const { audit, history, upstreams, isContinuous, times, onResolved } = options
+  const pending = new Set<PendingResolution>()
   const byName = new Map(upstreams.map((upstream) => [upstream.name, upstream]))
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
@@ -87,102 +87,104 @@ export function resolveOutcomes(parts: ResolverParts): OutcomeResolver {
     }
   }
 
-  async function askOne(each: Pending): Promise<void> {
-    if (each.resolved !== undefined) return conclude(each, each.resolved)
-    const { judgement, versions } = await look(each)
-    each.wasJudged = true
+  async function askOne(each: PendingResolution): Promise<void> {
+    if (each.resolution !== undefined) return conclude(each, each.resolution)
+    const { judgement, versions } = await poll(each)
+    each.hasLookupResult = true
     const { result, evidence } = judgement
-    const settledAt = each.question.since + times.settleMs
+    const resolvedAt = each.change.since + times.settleTimeMs
     // What nobody can tell yet may show when changes of others have come to their ends.
-    const isEarly = Date.now() < settledAt && (result === 'absent' || result === 'undecided')
-    if (isEarly) each.nextAt = settledAt
-    else if (result === 'undecided' && othersMayTell(each)) each.nextAt = Date.now() + firstPauseMs
+    const isEarly = Date.now() < resolvedAt && (result === 'absent' || result === 'undecided')
+    if (isEarly) each.nextAt = resolvedAt
+    else if (result === 'undecided' && othersMayReport(each)) each.nextAt = Date.now() + initialRetryDelayMs
     else if (result !== 'absent') await decide(each, result, evidence, versions)
     else if (each.absentSince === undefined) {
       each.absentSince = Date.now()
-      each.nextAt = each.absentSince + times.settleMs
+      each.nextAt = each.absentSince + times.settleTimeMs
     } else await decide(each, 'not_committed', evidence, versions)
   }
 
   /** Whether another change of the same tables has not been asked about yet: it may have made the version. */
-  function othersMayTell({ question }: Pending): boolean {
-    const keys = new Set(question.change.places.map(({ key }) => key))
+  function othersMayReport({ change }: PendingResolution): boolean {
+    const keys = new Set(change.change.tables.map(({ key }) => key))
     for (const other of pending) {
-      if (!other.wasJudged && other.question.change.places.some(({ key }) => keys.has(key))) return true
+      if (!other.hasLookupResult && other.change.change.tables.some(({ key }) => keys.has(key))) return true
     }
     return false
   }
 
   /** A batch is made as a whole or not at all: the first lookup that decides, decides for all. */
-  async function look(each: Pending): Promise<{ judgement: Judgement; versions: MadeVersion[] }> {
-    const { question } = each
-    const upstream = byName.get(question.upstream)
-    const versions: MadeVersion[] = []
+  async function poll(
+    each: PendingResolution,
+  ): Promise<{ judgement: ResolutionDecision; versions: CreatedVersion[] }> {
+    const { change: request } = each
+    const upstream = byName.get(request.upstream)
+    const versions: CreatedVersion[] = []
     if (upstream === undefined)
-      return { judgement: undecided('its upstream is no longer configured'), versions }
-    let judgement = undecided('the change leaves no trace that identifies it')
-    for (const lookup of question.lookups) {
-      const found = await askVersion(upstream, lookup, closing.signal)
-      each.looks += 1
+      return { judgement: undecidedResolution('its upstream is no longer configured'), versions }
+    let judgement = undecidedResolution('the change leaves no trace that identifies it')
+    for (const lookup of request.lookups) {
+      const found = await fetchVersion(upstream, lookup, closing.signal)
+      each.lookups += 1
       if (typeof found.found === 'object') versions.push(found.found)
       // The further versions of a batch that was made are looked up for the record.
-      if (judgement.result !== 'committed') judgement = judgeLook(question, lookup, found, history)
+      if (judgement.result !== 'committed') judgement = decideResolution(request, lookup, found, history)
       if (judgement.result === 'taken' || judgement.result === 'absent') break
     }
     return { judgement, versions }
   }
 
   function decide(
-    each: Pending,
+    each: PendingResolution,
     result: Resolution,
     evidence: string,
-    versions: MadeVersion[],
+    versions: CreatedVersion[],
   ): Promise<void> {
-    const { question, looks } = each
-    const outOfBand = history.end(question.change, endOf({ result, versions }))
+    const { change, lookups } = each
+    const outOfBand = history.end(change.change, toChangeEffect({ result, versions }))
     const found = versions.length > 0 && { versions }
-    each.resolved = {
+    each.resolution = {
       result,
       evidence,
-      looks,
+      looks: lookups,
       ...found,
       ...(isContinuous && outOfBand.length > 0 && { outOfBand }),
     }
-    return conclude(each, each.resolved)
+    return conclude(each, each.resolution)
   }
 
-  async function conclude(each: Pending, entry: ResolvedEntry): Promise<void> {
-    await audit.resolved(each.question.intent, entry)
+  async function conclude(each: PendingResolution, entry: ResolvedEntry): Promise<void> {
+    await audit.recordResolution(each.change.intent, entry)
     pending.delete(each)
-    onResolved(entry, each.question)
+    onResolved(entry, each.change)
   }
 
   /** Nothing was learnt, or nothing could be recorded. */
-  async function postpone(each: Pending): Promise<void> {
+  async function postpone(each: PendingResolution): Promise<void> {
     const now = Date.now()
-    each.nextAt = now + each.pauseMs * (0.75 + 0.5 * Math.random())
-    each.pauseMs = Math.min(maximumPauseMs, each.pauseMs * 2)
-    if (isClosed || each.resolved !== undefined || now - each.question.since < times.giveUpMs) return
+    each.nextAt = now + each.retryDelayMs * (0.75 + 0.5 * Math.random())
+    each.retryDelayMs = Math.min(maxRetryDelayMs, each.retryDelayMs * 2)
+    if (isClosed || each.resolution !== undefined || now - each.change.since < times.maxAgeMs) return
     const evidence = 'the upstream gave no answer within the maximum age'
     await decide(each, 'undecided', evidence, []).catch(() => undefined)
   }
 
   return {
-    add(question) {
-      if (pending.size >= maximumOpen) return
+    add(change) {
+      if (pending.size >= maxPending) return
       const nextAt = Date.now()
       pending.add({
-        question,
-        looks: 0,
-        wasJudged: false,
+        change,
+        lookups: 0,
+        hasLookupResult: false,
         nextAt,
-        pauseMs: firstPauseMs,
+        retryDelayMs: initialRetryDelayMs,
         absentSince: undefined,
-        resolved: undefined,
+        resolution: undefined,
       })
       schedule()
     },
-    open: () => [...pending].map(({ question }) => question.intent),
+    listInDoubtIntents: () => [...pending].map(({ change }) => change.intent),
     async close() {
       isClosed = true
       clearTimeout(timer)
@@ -192,6 +194,6 @@ export function resolveOutcomes(parts: ResolverParts): OutcomeResolver {
   }
 }
 
-function undecided(evidence: string): Judgement {
+function undecidedResolution(evidence: string): ResolutionDecision {
   return { result: 'undecided', evidence }
 }

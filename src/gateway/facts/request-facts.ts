@@ -1,9 +1,9 @@
-import { dialects } from '../../interface/headers.ts'
+import { headerDialects } from '../../interface/headers.ts'
 import type { RequestFacts } from '../../policy/question.ts'
 import type { ReceivedHead } from '../context.ts'
 
 /** The facts of a request that do not depend on its operation, each found out only if a condition reads it. */
-export function requestFacts(head: ReceivedHead, now: Date): RequestFacts {
+export function createRequestFacts(head: ReceivedHead, now: Date): RequestFacts {
   return new HeadFacts(head, now)
 }
 
@@ -15,20 +15,20 @@ class HeadFacts implements RequestFacts {
   #context: ReadonlyMap<string, string> | undefined
 
   constructor({ client, headers }: ReceivedHead, now: Date) {
-    this.clientAddress = mappedAddress.test(client) ? client.slice('::ffff:'.length) : client
+    this.clientAddress = mappedIpv4.test(client) ? client.slice('::ffff:'.length) : client
     this.now = now
     this.#headers = headers
   }
 
   get context(): ReadonlyMap<string, string> {
-    return (this.#context ??= contextIn(this.#headers))
+    return (this.#context ??= readContext(this.#headers))
   }
 }
 
-const mappedAddress = /^::ffff:\d+\.\d+\.\d+\.\d+$/i
+const mappedIpv4 = /^::ffff:\d+\.\d+\.\d+\.\d+$/i
 
-function contextIn(headers: readonly string[]): ReadonlyMap<string, string> {
-  const { context } = dialects.catalog
+function readContext(headers: readonly string[]): ReadonlyMap<string, string> {
+  const { context } = headerDialects.catalog
   const entries = new Map<string, string>()
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? ''

@@ -1,15 +1,15 @@
 import { refusal } from '../../interface/errors.ts'
-import { dialects } from '../../interface/headers.ts'
-import type { FactPlace } from '../../interface/facts.ts'
-import { show } from '../../interface/identifiers.ts'
-import type { Target } from '../../interface/target.ts'
-import type { BodyJudge } from '../body/body-judge.ts'
-import type { MemberTarget } from '../body/json-watch.ts'
+import { headerDialects } from '../../interface/headers.ts'
+import type { FactSource } from '../../interface/facts.ts'
+import { quoteForMessage } from '../../interface/identifiers.ts'
+import type { RouteMatch } from '../../interface/target.ts'
+import type { BodyChecker } from '../body/body-judge.ts'
+import type { OpenObjectReference } from '../body/json-watch.ts'
 import type { StatedFacts } from '../../interface/facts.ts'
 import type { Operation } from '../../interface/operations.ts'
 import type { Matched } from '../context.ts'
 import type { FactValue } from './fact-values.ts'
-import { headerIn, memberOf, type Members } from './read-facts.ts'
+import { findHeader, getMember, type JsonObject } from './read-facts.ts'
 
 /*
  * Some facts have several places, of old clients or of the interface itself, and a catalog may read any of them. What
@@ -18,20 +18,23 @@ import { headerIn, memberOf, type Members } from './read-facts.ts'
 
 /** The query parameters of a request as the upstream gets them, and headers to add. */
 export interface RestatedHead {
-  readonly parameters: Target['parameters']
+  readonly parameters: RouteMatch['parameters']
   readonly headers: readonly string[]
 }
 
 /** States facts of several places in all places of the head; undefined if it does already. */
 export function restateHead({ route, head }: Matched, stated: StatedFacts): RestatedHead | undefined {
-  if (route.operation.factsOfSeveralPlaces.length === 0) return undefined
+  if (route.operation.factsWithSeveralSources.length === 0) return undefined
   const parameters = new Map(route.parameters)
   const added: string[] = []
-  for (const [value, place] of placesToState(route.operation, stated)) {
-    if (place.in === 'query' && !parameters.has(place.name)) parameters.set(place.name, textOf(value))
-    if (place.in === 'header') {
-      const name = place.name === 'location' ? dialects.catalog.location : dialects.catalog.properties
-      if (headerIn(head.headers, name) === undefined) added.push(name, inAscii(textOf(value)))
+  for (const [value, location] of sourcesToRestate(route.operation, stated)) {
+    if (location.in === 'query' && !parameters.has(location.name))
+      parameters.set(location.name, formatFactText(value))
+    if (location.in === 'header') {
+      const name =
+        location.name === 'location' ? headerDialects.catalog.location : headerDialects.catalog.properties
+      if (findHeader(head.headers, name) === undefined)
+        added.push(name, escapeNonAscii(formatFactText(value)))
     }
   }
   return parameters.size === route.parameters.size && added.length === 0
@@ -43,48 +46,49 @@ export function restateHead({ route, head }: Matched, stated: StatedFacts): Rest
  * States facts of several places in all places of a body that was read whole and not taken yet. Throws InvalidInput
  * (400) for a member that is null and whose fact another place states.
  */
-export function restateBody(operation: Operation, stated: StatedFacts, judge: BodyJudge): void {
-  const { members, text } = judge
+export function restateBody(operation: Operation, stated: StatedFacts, checker: BodyChecker): void {
+  const { members, json } = checker
   // The members of a bare map are data; `metadata` was found if the map is wrapped.
   if (operation.body === 'map' && !Object.hasOwn(members, 'metadata')) return
-  for (const [value, place] of placesToState(operation, stated)) {
-    if (place.in === 'body') add(members, text.root, place, value)
-    if (place.in === 'body.query') add(memberOf(members, 'query'), judge.queryObject(), place, value)
+  for (const [value, location] of sourcesToRestate(operation, stated)) {
+    if (location.in === 'body') add(members, json.root, location, value)
+    if (location.in === 'body.query')
+      add(getMember(members, 'query'), checker.getQueryObject(), location, value)
   }
 
   function add(
     holder: unknown,
-    object: MemberTarget | undefined,
-    { name }: FactPlace,
+    object: OpenObjectReference | undefined,
+    { name }: FactSource,
     value: FactValue,
   ): void {
-    if (object === undefined || holder === undefined || memberOf(holder, name) !== undefined) return
-    if (Object.hasOwn(holder as Members, name)) {
+    if (object === undefined || holder === undefined || getMember(holder, name) !== undefined) return
+    if (Object.hasOwn(holder as JsonObject, name)) {
       throw refusal(
         'conflicting_values',
-        `${show(name)} is null in one place and ${show(textOf(value))} in another; omit the null`,
+        `${quoteForMessage(name)} is null in one place and ${quoteForMessage(formatFactText(value))} in another; omit the null`,
       )
     }
-    text.addMember(object, name, value)
+    json.addMember(object, name, value)
   }
 }
 
-function* placesToState(
-  { factsOfSeveralPlaces }: Operation,
+function* sourcesToRestate(
+  { factsWithSeveralSources }: Operation,
   stated: StatedFacts,
-): Generator<readonly [FactValue, FactPlace]> {
-  for (const [fact, places] of factsOfSeveralPlaces) {
+): Generator<readonly [FactValue, FactSource]> {
+  for (const [fact, locations] of factsWithSeveralSources) {
     const value = stated[fact]
-    if (value !== undefined) for (const place of places) yield [value, place]
+    if (value !== undefined) for (const location of locations) yield [value, location]
   }
 }
 
-function textOf(value: FactValue): string {
+function formatFactText(value: FactValue): string {
   if (typeof value === 'string') return value
   return JSON.stringify(value instanceof Map ? Object.fromEntries(value) : value)
 }
 
 /** JSON that any reader of a header takes for the same text. */
-function inAscii(json: string): string {
+function escapeNonAscii(json: string): string {
   return json.replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -5,30 +5,30 @@ import {
   parseIdentifier,
   type Identifier,
 } from '../../interface/identifiers.ts'
-import type { Target } from '../../interface/target.ts'
-import { principalKey } from '../../limits/selection.ts'
+import type { RouteMatch } from '../../interface/target.ts'
+import { getPrincipalKey } from '../../limits/selection.ts'
 import type { RequestFacts } from '../../policy/question.ts'
 import type { PolicySet } from '../../policy/trie.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import type { DownstreamResponse } from '../downstream.ts'
-import { headersFor } from '../answered-for.ts'
-import type { UpstreamAnswer } from '../upstream/exchange.ts'
-import { readListing, type ListingPosition } from './listing-page.ts'
-import { listingSources } from './listing-sources.ts'
+import { gatewayHeaders } from '../answered-for.ts'
+import type { UpstreamResponse } from '../upstream/exchange.ts'
+import { readListingPage, type ListingPosition } from './listing-page.ts'
+import { createListingSources } from './listing-sources.ts'
 import type { PageTokens } from './page-token.ts'
-import { readJson } from '../upstream/read-json.ts'
-import { requestHeadersFor } from '../upstream/request-headers.ts'
+import { readUpstreamJson } from '../upstream/read-json.ts'
+import { createRequestHeaders } from '../upstream/request-headers.ts'
 import type { Authenticated } from '../context.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 /** A listing that the policies allowed. */
-interface ListRequest extends Authenticated {
+interface PermittedListing extends Authenticated {
   readonly permit: { readonly policies: PolicySet; readonly facts: RequestFacts }
   readonly allowedBy: { readonly revision: string }
 }
 
 /** Used by `list`. */
-interface ListOptions {
+interface ListingOptions {
   readonly upstreams: Upstreams
   readonly pageTokens: PageTokens
   /** Of the request, where traces are on. */
@@ -36,42 +36,42 @@ interface ListOptions {
 }
 
 /** No page holds more names, whatever the limit; without a limit it is this one. */
-const largestPage = 10_000
+const maxPageSize = 10_000
 
 /**
  * Answers a listing of names in the place of the upstream: what the caller may see of it, over all upstreams that
  * have a part in it. Throws InterfaceError (400 for a page token, 502, 503, 504, what an upstream refused with), or
  * ClientGone.
  */
-export async function list(
-  request: ListRequest,
+export async function createListingResponse(
+  request: PermittedListing,
   response: DownstreamResponse,
-  { upstreams, pageTokens, spans }: ListOptions,
-): Promise<UpstreamAnswer> {
+  { upstreams, pageTokens, spans }: ListingOptions,
+): Promise<UpstreamResponse> {
   const { head, route: meaning, principal, permit } = request
   const { policies, facts } = permit
   const kind = meaning.operation.lists === 'namespaces' ? 'namespace' : 'table'
-  const limit = limitOf(meaning)
-  const scope = scopeOf(request)
-  const { position, startAfter } = beginning(meaning, pageTokens, scope)
-  const sources = listingSources(meaning, upstreams, (upstream, target) =>
-    readJson(upstream, target, {
-      holder: principalKey(principal),
+  const limit = getLimit(meaning)
+  const scope = createTokenScope(request)
+  const { position, startAfter } = readPosition(meaning, pageTokens, scope)
+  const sources = createListingSources(meaning, upstreams, (upstream, target) =>
+    readUpstreamJson(upstream, target, {
+      holder: getPrincipalKey(principal),
       response,
       spans,
-      headers: requestHeadersFor(upstream, request),
+      headers: createRequestHeaders(upstream, request),
     }),
   )
-  const view = policies.viewOf({ principal, request: facts })
-  const page = await readListing(sources, {
+  const view = policies.visibilityFor({ principal, request: facts })
+  const page = await readListingPage(sources, {
     limit,
     startAfter,
     position,
-    shows: (id) => view(kind, id),
+    isVisible: (id) => view(kind, id),
   })
   const isMore = page.position !== undefined && limit > 0
   const body = {
-    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => written(id, meaning)),
+    [kind === 'namespace' ? 'namespaces' : 'tables']: page.ids.map((id) => formatListedName(id, meaning)),
     ...(isMore && { page_token: pageTokens.seal(page.position, scope) }),
   }
   return {
@@ -79,7 +79,7 @@ export async function list(
     headers: [
       'content-type',
       'application/json',
-      ...headersFor({
+      ...gatewayHeaders({
         requestId: head.requestId,
         policyRevision: policies.revision,
         isLancedb: head.database !== undefined,
@@ -89,15 +89,15 @@ export async function list(
   }
 }
 
-function limitOf({ parameters }: Target): number {
-  return Math.min(largestPage, Number(parameters.get('limit') ?? largestPage))
+function getLimit({ parameters }: RouteMatch): number {
+  return Math.min(maxPageSize, Number(parameters.get('limit') ?? maxPageSize))
 }
 
 /**
  * Whom and what a page token is for. The policies are no part of it: each page is filtered by those in force, and a
  * position leads nowhere but to a place in the same listing.
  */
-function scopeOf({ principal, route: { operation, id, parameters } }: ListRequest): string {
+function createTokenScope({ principal, route: { operation, id, parameters } }: PermittedListing): string {
   // Whoever is called anonymous is not the caller without a credential.
   const caller = principal.method === 'anonymous' ? null : principal.name
   return JSON.stringify([1, caller, operation.name, id, parameters.get('include_declared') ?? 'true'])
@@ -107,19 +107,19 @@ function scopeOf({ principal, route: { operation, id, parameters } }: ListReques
  * Where the page begins. A page token that is none of ours is a name to start after, as LanceDB sends it: it is
  * compared with what is listed, and never sent to an upstream, which could take it for something else.
  */
-function beginning(
-  meaning: Target,
+function readPosition(
+  route: RouteMatch,
   pageTokens: PageTokens,
   scope: string,
 ): { position?: ListingPosition; startAfter: Identifier | undefined } {
-  const token = meaning.parameters.get('page_token')
+  const token = route.parameters.get('page_token')
   if (typeof token !== 'string') return { startAfter: undefined }
-  if (!pageTokens.isSealed(token)) return { startAfter: named(token, meaning) }
+  if (!pageTokens.isSealed(token)) return { startAfter: parseStartAfter(token, route) }
   const position = pageTokens.open(token, scope) as ListingPosition
   return { position, startAfter: position.startAfter }
 }
 
-function named(token: string, { operation, id, delimiter }: Target): Identifier {
+function parseStartAfter(token: string, { operation, id, delimiter }: RouteMatch): Identifier {
   try {
     return operation.lists === 'all tables'
       ? parseIdentifier(token, delimiter)
@@ -133,6 +133,6 @@ function named(token: string, { operation, id, delimiter }: Target): Identifier 
   }
 }
 
-function written(id: Identifier, { operation, delimiter }: Target): string {
+function formatListedName(id: Identifier, { operation, delimiter }: RouteMatch): string {
   return operation.lists === 'all tables' ? formatIdentifier(id, delimiter) : (id.at(-1) ?? '')
 }

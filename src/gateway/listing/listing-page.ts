@@ -7,7 +7,7 @@ export interface ListingSource {
   /** The page that a token of the source leads to, the first without one, of about that many names. */
   read(token: string | undefined, size: number): Promise<SourcePage>
   /** What a name stands for; undefined where this gateway cannot be asked for it, or not at this source. */
-  identify(name: string): Identifier | undefined
+  toIdentifier(name: string): Identifier | undefined
 }
 
 /** A page of a source; without a token it is the last. */
@@ -38,33 +38,33 @@ export interface ListingPage {
 }
 
 /** What is wanted of a listing. */
-export interface ListingRequest {
+export interface ListingPageRequest {
   readonly limit: number
   readonly startAfter: Identifier | undefined
   /** Undefined for the beginning. */
   readonly position: ListingPosition | undefined
-  readonly shows: (id: Identifier) => boolean
+  readonly isVisible: (id: Identifier) => boolean
 }
 
 /** So many pages of sources are read for one page, besides one of each: then it is answered as it is. */
-const maximumReads = 32
+const maxReads = 32
 /** A page is full with so many characters of names, too. */
-const maximumCharacters = 4 * 1024 * 1024
-const smallestRead = 100
-const largestRead = 1000
+const maxPageCharacters = 4 * 1024 * 1024
+const minReadSize = 100
+const maxReadSize = 1000
 
 /**
  * Reads the next page of what several sources list together: only what is to be shown, in order where every source
  * keeps it, and full up to the limit. Whether there is more is said as if nothing else existed: the page is the last
  * unless another id to show was found behind it, or too much was read without finding one.
  */
-export async function readListing(
+export async function readListingPage(
   sources: readonly ListingSource[],
-  request: ListingRequest,
+  request: ListingPageRequest,
 ): Promise<ListingPage> {
   const { limit, startAfter, position } = request
-  const cursors = startingAt(sources, position).map(([source, at]) => openCursor(source, at, request))
-  const readsAllowed = maximumReads + cursors.length
+  const cursors = selectSources(sources, position).map(([source, at]) => createCursor(source, at, request))
+  const readsAllowed = maxReads + cursors.length
   const ids: Identifier[] = []
   let characters = 0
   let reads = 0
@@ -76,20 +76,20 @@ export async function readListing(
     }),
   })
   for (;;) {
-    for (let spent = spentOf(cursors); spent.length > 0; spent = spentOf(cursors)) {
+    for (let spent = cursorsToRead(cursors); spent.length > 0; spent = cursorsToRead(cursors)) {
       if (reads + spent.length > readsAllowed) return { ids, position: here() }
       // One more than wanted tells whether there is more; where that was not enough, much is hidden.
-      const size = reads === 0 ? Math.min(largestRead, Math.max(smallestRead, limit + 1)) : largestRead
+      const size = reads === 0 ? Math.min(maxReadSize, Math.max(minReadSize, limit + 1)) : maxReadSize
       reads += spent.length
-      await Promise.all(spent.map((cursor) => cursor.fill(size)))
+      await Promise.all(spent.map((cursor) => cursor.readPage(size)))
     }
-    const first = earliest(cursors)
-    const next = first?.head()
+    const first = findEarliest(cursors)
+    const next = first?.peek()
     if (first === undefined || next === undefined) return { ids, position: undefined }
-    if (ids.length >= limit || characters >= maximumCharacters) return { ids, position: here() }
+    if (ids.length >= limit || characters >= maxPageCharacters) return { ids, position: here() }
     ids.push(next)
     for (const part of next) characters += part.length
-    first.take()
+    first.advance()
   }
 }
 
@@ -107,17 +107,17 @@ export function compareIdentifiers(one: Identifier, other: Identifier): number {
 interface Cursor {
   readonly name: string
   /** The next id to show; undefined where the page has none any more. */
-  head(): Identifier | undefined
+  peek(): Identifier | undefined
   /** Whether another page must be read to know what comes next. */
-  isSpent(): boolean
-  fill(size: number): Promise<void>
-  take(): void
+  needsRead(): boolean
+  readPage(size: number): Promise<void>
+  advance(): void
   /** Undefined at the end. */
   position(): SourcePosition | undefined
 }
 
-function openCursor(source: ListingSource, start: SourcePosition, request: ListingRequest): Cursor {
-  const { shows, startAfter } = request
+function createCursor(source: ListingSource, start: SourcePosition, request: ListingPageRequest): Cursor {
+  const { isVisible, startAfter } = request
   let at: SourcePosition | undefined = start
   let page: SourcePage | undefined
   let index = 0
@@ -127,9 +127,9 @@ function openCursor(source: ListingSource, start: SourcePosition, request: Listi
   function advance(): void {
     head = undefined
     for (const names = page?.names ?? []; head === undefined && index < names.length; index += 1) {
-      const id = source.identify(names[index] ?? '')
+      const id = source.toIdentifier(names[index] ?? '')
       if (id === undefined || (behind !== undefined && compareIdentifiers(id, behind) <= 0)) continue
-      if (shows(id)) head = id
+      if (isVisible(id)) head = id
     }
     if (head !== undefined || page === undefined) return
     at = page.next === undefined ? undefined : { token: page.next }
@@ -138,19 +138,19 @@ function openCursor(source: ListingSource, start: SourcePosition, request: Listi
 
   return {
     name: source.name,
-    head: () => head,
-    isSpent: () => at !== undefined && page === undefined,
-    async fill(size) {
+    peek: () => head,
+    needsRead: () => at !== undefined && page === undefined,
+    async readPage(size) {
       const { token, after } = at ?? {}
       at = { token, size: at?.size ?? size, after }
       page = await source.read(token, at.size ?? size)
       const found = after === undefined ? -1 : page.names.indexOf(after)
       index = found + 1
       // The name that was taken last may be gone: what comes behind it is then told by the order.
-      behind = after !== undefined && found === -1 ? (source.identify(after) ?? startAfter) : startAfter
+      behind = after !== undefined && found === -1 ? (source.toIdentifier(after) ?? startAfter) : startAfter
       advance()
     },
-    take() {
+    advance() {
       at = { ...at, after: page?.names[index - 1] }
       advance()
     },
@@ -158,26 +158,26 @@ function openCursor(source: ListingSource, start: SourcePosition, request: Listi
   }
 }
 
-function startingAt(
+function selectSources(
   sources: readonly ListingSource[],
   position: ListingPosition | undefined,
 ): (readonly [ListingSource, SourcePosition])[] {
   if (position === undefined) return sources.map((source) => [source, {}])
-  const places = new Map(position.sources)
+  const locations = new Map(position.sources)
   return sources.flatMap((source) => {
-    const at = places.get(source.name)
+    const at = locations.get(source.name)
     return at === undefined ? [] : [[source, at] as const]
   })
 }
 
-function spentOf(cursors: readonly Cursor[]): Cursor[] {
-  return cursors.filter((cursor) => cursor.isSpent())
+function cursorsToRead(cursors: readonly Cursor[]): Cursor[] {
+  return cursors.filter((cursor) => cursor.needsRead())
 }
 
-function earliest([first, ...others]: readonly Cursor[]): Cursor | undefined {
+function findEarliest([first, ...others]: readonly Cursor[]): Cursor | undefined {
   let found = first
   for (const cursor of others) {
-    const [head, least] = [cursor.head(), found?.head()]
+    const [head, least] = [cursor.peek(), found?.peek()]
     if (head === undefined) continue
     if (least === undefined || compareIdentifiers(head, least) < 0) found = cursor
   }

@@ -1,124 +1,131 @@
-import { InterfaceError, refusal } from '../../interface/errors.ts'
+import { CatalogError, refusal } from '../../interface/errors.ts'
 import {
   assertIdentifier,
   assertSeparable,
   parseIdentifier,
   type Identifier,
 } from '../../interface/identifiers.ts'
-import type { Target } from '../../interface/target.ts'
+import type { RouteMatch } from '../../interface/target.ts'
 import { compareIdentifiers, type ListingSource, type SourcePage } from './listing-page.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 /** Reads what an upstream answers to an operation. */
-export type ReadAnswer = (upstream: Upstream, target: Target) => Promise<Readonly<Record<string, unknown>>>
+export type ReadUpstream = (
+  upstream: Upstream,
+  target: RouteMatch,
+) => Promise<Readonly<Record<string, unknown>>>
 
 /**
  * What a listing is made of: what the upstream of the namespace lists there, less what lies at another one, and the
  * names that lead to where others begin, whether that upstream has such namespaces or not. All tables are what each
  * upstream lists as such, less what lies at another one.
  */
-export function listingSources(
-  meaning: Target,
+export function createListingSources(
+  route: RouteMatch,
   upstreams: Upstreams,
-  read: ReadAnswer,
+  read: ReadUpstream,
 ): readonly ListingSource[] {
-  const { lists } = meaning.operation
+  const { lists } = route.operation
   if (lists === 'all tables') {
-    return upstreams.all.map((upstream) => allTablesOf(upstream, meaning, upstreams, read))
+    return upstreams.all.map((upstream) => createAllTablesSource(upstream, route, upstreams, read))
   }
-  const leadingOn = upstreams.leadingOnFrom(meaning.id)
-  const own = childrenOf(upstreams.of(meaning.id), meaning, upstreams, read)
+  const leadingOn = upstreams.listMountNames(route.id)
+  const own = createChildrenSource(upstreams.forId(route.id), route, upstreams, read)
   if (leadingOn.length === 0) return [own]
   const elsewhere = new Set(leadingOn)
   const rest: ListingSource = {
     name: own.name,
     // What other upstreams hold beneath is there, also where this one has no such namespace.
-    read: (token, size) => own.read(token, size).catch(emptyWhereMissing),
-    identify: (name) => (elsewhere.has(name) ? undefined : own.identify(name)),
+    read: (token, size) => own.read(token, size).catch(emptyIfNamespaceMissing),
+    toIdentifier: (name) => (elsewhere.has(name) ? undefined : own.toIdentifier(name)),
   }
-  return lists === 'namespaces' ? [rest, fixedNames(meaning.id, leadingOn)] : [rest]
+  return lists === 'namespaces' ? [rest, createMountSource(route.id, leadingOn)] : [rest]
 }
 
-function allTablesOf(
+function createAllTablesSource(
   upstream: Upstream,
-  meaning: Target,
+  route: RouteMatch,
   upstreams: Upstreams,
-  read: ReadAnswer,
+  read: ReadUpstream,
 ): ListingSource {
   const { delimiter } = upstream
   return {
     name: upstream.name,
     // No id that can be written there has a part that holds its delimiter: no name can pass for the id of another.
-    read: (token, size) => readPage(read, upstream, { ...meaning, delimiter }, token, size),
-    identify: (name) => idAt(upstream, upstreams, () => parseIdentifier(name, delimiter)),
+    read: (token, size) => readPage(read, upstream, { ...route, delimiter }, token, size),
+    toIdentifier: (name) => toIdentifierAt(upstream, upstreams, () => parseIdentifier(name, delimiter)),
   }
 }
 
-function childrenOf(
+function createChildrenSource(
   upstream: Upstream,
-  meaning: Target,
+  route: RouteMatch,
   upstreams: Upstreams,
-  read: ReadAnswer,
+  read: ReadUpstream,
 ): ListingSource {
   return {
     name: upstream.name,
-    read: (token, size) => readPage(read, upstream, meaning, token, size),
-    identify: (name) => idAt(upstream, upstreams, () => assertIdentifier([...meaning.id, name])),
+    read: (token, size) => readPage(read, upstream, route, token, size),
+    toIdentifier: (name) => toIdentifierAt(upstream, upstreams, () => assertIdentifier([...route.id, name])),
   }
 }
 
 /** The name of an upstream begins with no dash. */
-const fixedName = '-'
+const mountSourceName = '-'
 
-function fixedNames(namespace: Identifier, names: readonly string[]): ListingSource {
+function createMountSource(namespace: Identifier, names: readonly string[]): ListingSource {
   const sorted = names.toSorted((one, other) => compareIdentifiers([one], [other]))
   return {
-    name: fixedName,
+    name: mountSourceName,
     read: () => Promise.resolve({ names: sorted, next: undefined }),
-    identify: (name) => [...namespace, name],
+    toIdentifier: (name) => [...namespace, name],
   }
 }
 
 /** The id, where a request for it could be written and would come to that upstream. */
-function idAt(upstream: Upstream, upstreams: Upstreams, identify: () => Identifier): Identifier | undefined {
+function toIdentifierAt(
+  upstream: Upstream,
+  upstreams: Upstreams,
+  identify: () => Identifier,
+): Identifier | undefined {
   try {
     const id = identify()
     assertSeparable(id, upstream.separators)
-    return id.length > 0 && upstreams.of(id) === upstream ? id : undefined
+    return id.length > 0 && upstreams.forId(id) === upstream ? id : undefined
   } catch (error) {
-    if (error instanceof InterfaceError) return undefined
+    if (error instanceof CatalogError) return undefined
     throw error
   }
 }
 
 async function readPage(
-  read: ReadAnswer,
+  read: ReadUpstream,
   upstream: Upstream,
-  meaning: Target,
+  route: RouteMatch,
   token: string | undefined,
   size: number,
 ): Promise<SourcePage> {
-  const parameters = new Map(meaning.parameters).set('limit', String(size))
+  const parameters = new Map(route.parameters).set('limit', String(size))
   parameters.delete('page_token')
   if (token !== undefined) parameters.set('page_token', token)
-  const answer = await read(upstream, { ...meaning, parameters })
-  const names = answer[meaning.operation.lists === 'namespaces' ? 'namespaces' : 'tables']
+  const answer = await read(upstream, { ...route, parameters })
+  const names = answer[route.operation.lists === 'namespaces' ? 'namespaces' : 'tables']
   const next = answer['page_token'] ?? ''
   if (!Array.isArray(names) || !names.every((name) => typeof name === 'string') || typeof next !== 'string') {
-    throw malformed('invalid response of the upstream: not a listing')
+    throw invalidListingError('invalid response of the upstream: not a listing')
   }
   if (next !== '' && next === token)
-    throw malformed('invalid response of the upstream: the listing repeats a page')
+    throw invalidListingError('invalid response of the upstream: the listing repeats a page')
   return { names, next: next === '' ? undefined : next }
 }
 
-function emptyWhereMissing(error: unknown): SourcePage {
-  if (error instanceof InterfaceError && error.kind === 'NamespaceNotFound')
+function emptyIfNamespaceMissing(error: unknown): SourcePage {
+  if (error instanceof CatalogError && error.kind === 'NamespaceNotFound')
     return { names: [], next: undefined }
   throw error
 }
 
-function malformed(message: string): InterfaceError {
+function invalidListingError(message: string): CatalogError {
   return refusal('upstream_response_invalid', message)
 }

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { type InterfaceError, refusal } from '../../interface/errors.ts'
+import { type CatalogError, refusal } from '../../interface/errors.ts'
 
 /** Turns positions in listings into texts that clients hand back and can neither read nor make. */
 export interface PageTokens {
@@ -21,13 +21,13 @@ const cipherName = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
 /** Lengths are rounded up to this, so that they do not tell how long the names in a position are. */
-const paddedTo = 128
+const paddingBytes = 128
 /** Half of what a request target may have. */
-const maximumLength = 8192
-const minimumSecretBytes = 32
+const maxTokenLength = 8192
+const minSecretBytes = 32
 
 /** Makes tokens under a key that is derived from the secret, which replicas share; without one, from random bytes. */
-export function createPageTokens(secret: Uint8Array = randomBytes(minimumSecretBytes)): PageTokens {
+export function createPageTokens(secret: Uint8Array = randomBytes(minSecretBytes)): PageTokens {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'catalog-gateway page tokens', 32))
   return {
     isSealed: (token) => token.startsWith(marker),
@@ -37,12 +37,12 @@ export function createPageTokens(secret: Uint8Array = randomBytes(minimumSecretB
       cipher.setAAD(Buffer.from(scope))
       const sealed = Buffer.concat([
         nonce,
-        cipher.update(padded(position)),
+        cipher.update(padPosition(position)),
         cipher.final(),
         cipher.getAuthTag(),
       ])
       const token = marker + sealed.toString('base64url')
-      if (token.length > maximumLength) throw tooLong()
+      if (token.length > maxTokenLength) throw tokenTooLongError()
       return token
     },
     open(token, scope) {
@@ -68,20 +68,20 @@ export function createPageTokens(secret: Uint8Array = randomBytes(minimumSecretB
 /** Reads the secret of page tokens; white space around it does not count. Throws if it is shorter than 32 bytes. */
 export async function readPageTokenSecret(file: string): Promise<Buffer> {
   const secret = Buffer.from((await readFile(file, 'utf8')).trim())
-  if (secret.length < minimumSecretBytes) {
+  if (secret.length < minSecretBytes) {
     throw new Error(`the page token key has ${secret.length} bytes; expected at least 32`)
   }
   return secret
 }
 
 /** White space at the end means nothing in JSON. */
-function padded(position: unknown): Buffer {
+function padPosition(position: unknown): Buffer {
   const text = Buffer.from(JSON.stringify(position))
-  const bytes = Buffer.alloc(Math.ceil(text.length / paddedTo) * paddedTo, ' ')
+  const bytes = Buffer.alloc(Math.ceil(text.length / paddingBytes) * paddingBytes, ' ')
   text.copy(bytes)
   return bytes
 }
 
-function tooLong(): InterfaceError {
+function tokenTooLongError(): CatalogError {
   return refusal('upstream_response_invalid', 'invalid response of the upstream: the page token is too long')
 }

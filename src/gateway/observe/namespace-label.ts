@@ -1,18 +1,18 @@
-import type { Target } from '../../interface/target.ts'
+import type { RouteMatch } from '../../interface/target.ts'
 import { otherNamespaces } from '../../telemetry/metrics-settings.ts'
 
 /**
  * Names the namespace of a request for the metrics: one of the list, which operators keep, or `other`. What callers
  * send makes no name of its own. Undefined where there is no list: metrics then have no such label.
  */
-export function namespaceNamer(
+export function createNamespaceLabeler(
   names: readonly string[] | undefined,
-): ((meaning: Target | undefined) => string) | undefined {
+): ((route: RouteMatch | undefined) => string) | undefined {
   if (names === undefined) return undefined
   const known = new Set(names)
-  return (meaning) => {
-    if (meaning === undefined) return otherNamespaces
-    const { operation, id } = meaning
+  return (route) => {
+    if (route === undefined) return otherNamespaces
+    const { operation, id } = route
     const [first] = id
     // The id of a table in the root namespace begins with its own name.
     const isNamespace = operation.object === 'namespace' || id.length > 1

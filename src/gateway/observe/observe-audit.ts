@@ -1,13 +1,13 @@
 import { Gauge, type Aggregator, type Registry } from 'prom-client'
-import type { AuditNote } from '../../audit/audit-note.ts'
+import type { AuditLogEvent } from '../../audit/audit-note.ts'
 import type { AuditLog, AuditStatus } from '../../audit/log.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
 /** The digits of a hash that a number holds exactly. */
-const exactDigits = 12
+const exactHexDigits = 12
 
 /** Shows whether changes can be recorded, and what waits; read when it is asked for. */
-export function observeAuditState(registry: Registry, audit: AuditLog): void {
+export function registerAuditMetrics(registry: Registry, audit: AuditLog): void {
   const gauge = (name: string, aggregator: Aggregator, help: string, read: (status: AuditStatus) => number) =>
     new Gauge({
       name: `catalog_gateway_audit_${name}`,
@@ -37,7 +37,7 @@ export function observeAuditState(registry: Registry, audit: AuditLog): void {
  * Shows the last record of the audit log among the metrics, so that whoever keeps them can tell that the log was
  * cut. The hash is no label: each would be a series of its own.
  */
-export function observeAuditHead(registry: Registry, audit: AuditLog): void {
+export function registerAuditHeadMetrics(registry: Registry, audit: AuditLog): void {
   const sequence = new Gauge({
     name: 'catalog_gateway_audit_head_sequence',
     help: 'Sequence number of the last durable audit record of the current chain.',
@@ -53,7 +53,7 @@ export function observeAuditHead(registry: Registry, audit: AuditLog): void {
     aggregator: 'omit',
     registers: [],
     collect() {
-      this.set(Number.parseInt(audit.status().head.hash.slice(0, exactDigits), 16))
+      this.set(Number.parseInt(audit.status().head.hash.slice(0, exactHexDigits), 16))
     },
   })
   registry.registerMetric(sequence)
@@ -61,11 +61,11 @@ export function observeAuditHead(registry: Registry, audit: AuditLog): void {
 }
 
 /** Tells the log of the gateway what happens to the audit log; of each seal only where that is asked for. */
-export function logAuditNotes(log: Logger, logHeads: boolean): (note: AuditNote) => void {
+export function createAuditEventLogger(log: Logger, logsSeals: boolean): (note: AuditLogEvent) => void {
   return (note) => {
     switch (note.what) {
       case 'sealed':
-        if (logHeads) log.warn({ ...note.head }, 'audit log sealed')
+        if (logsSeals) log.warn({ ...note.head }, 'audit log sealed')
         return
       case 'tampered':
         log.error({ file: note.file, change: note.trouble }, 'audit log tampered with')

@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { BodyMemory } from '../../limits/body-memory.ts'
 
 /** Adds gauges of the memory for JSON bodies. */
-export function observeBodyMemory(registry: Registry, memory: BodyMemory): void {
+export function registerBodyMemoryMetrics(registry: Registry, memory: BodyMemory): void {
   const gauge = (name: string, help: string, value: () => number): void => {
     registry.registerMetric(
       new Gauge({

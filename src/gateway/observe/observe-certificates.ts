@@ -3,20 +3,20 @@ import type { SecureContextOptions } from 'node:tls'
 import { Gauge, type Registry } from 'prom-client'
 
 /** PEM, as it is given to TLS; undefined where there is no certificate. */
-type Certificate = SecureContextOptions['cert']
+type PemCertificates = SecureContextOptions['cert']
 
 /** Tells when the certificates of the gateway end. */
-export interface ObservedCertificates {
+export interface CertificateMetrics {
   /** Takes the certificate that clients of the gateway see. */
-  listener(certificate: Certificate): void
+  setListener(certificate: PemCertificates): void
   /** Takes the certificate that the upstream of that name sees. */
-  upstream(name: string, certificate: Certificate): void
+  setUpstream(name: string, certificate: PemCertificates): void
 }
 
-const blocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const certificateBlocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** Adds a gauge of when certificates end: of several in one file, the first that does. */
-export function observeCertificates(registry: Registry): ObservedCertificates {
+export function registerCertificateMetrics(registry: Registry): CertificateMetrics {
   const gauge = new Gauge({
     name: 'catalog_gateway_certificate_expiry_timestamp_seconds',
     help: 'Unix time at which a certificate of the gateway expires, by side (downstream, upstream).',
@@ -24,13 +24,13 @@ export function observeCertificates(registry: Registry): ObservedCertificates {
     aggregator: 'min',
     registers: [registry],
   })
-  const note = (labels: { side: string; upstream: string }, certificate: Certificate): void => {
-    const found = String(certificate ?? '').match(blocks) ?? []
+  const note = (labels: { side: string; upstream: string }, certificate: PemCertificates): void => {
+    const found = String(certificate ?? '').match(certificateBlocks) ?? []
     const ends = found.map((block) => Date.parse(new X509Certificate(block).validTo))
     if (ends.length > 0) gauge.set(labels, Math.min(...ends) / 1000)
   }
   return {
-    listener: (certificate) => note({ side: 'downstream', upstream: '' }, certificate),
-    upstream: (upstream, certificate) => note({ side: 'upstream', upstream }, certificate),
+    setListener: (certificate) => note({ side: 'downstream', upstream: '' }, certificate),
+    setUpstream: (upstream, certificate) => note({ side: 'upstream', upstream }, certificate),
   }
 }

@@ -2,27 +2,27 @@ import type { AuditLog } from '../../audit/log.ts'
 import type { Sinks } from '../../audit/sinks/open-sinks.ts'
 import type { ConsoleSource } from '../../console/console.ts'
 import type { ConsoleState } from '../../console/console-state.ts'
-import { followNewestChanges } from '../../console/newest-changes.ts'
+import { createNewestChangesReader } from '../../console/newest-changes.ts'
 import { createTraffic } from '../../console/traffic.ts'
 import type { PolicySource } from '../../policy/folder.ts'
 import type { PolicyDocument } from '../../policy/policy-document.ts'
-import { problemsOf, type ReadinessCheck } from '../../telemetry/readiness.ts'
+import { findProblems, type ReadinessCheck } from '../../telemetry/readiness.ts'
 import { version } from '../../version.ts'
 import type { PoliciesFollower } from '../bootstrap/open-policies.ts'
-import type { RequestReport } from './report-requests.ts'
+import type { RequestReporter } from './report-requests.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /** What a gateway keeps for its console, from its start on. */
 export interface ConsoleRecorder {
-  readonly policies: PoliciesFollower
+  readonly policyFollower: PoliciesFollower
   /** The same report, and what the console shows of each request. */
-  recording(report: RequestReport): RequestReport
+  wrapReporter(report: RequestReporter): RequestReporter
   /** What the console reads. */
-  source(parts: ConsoleParts): ConsoleSource
+  createSource(parts: ConsoleSourceOptions): ConsoleSource
 }
 
 /** What the console asks when somebody looks. */
-interface ConsoleParts {
+interface ConsoleSourceOptions {
   readonly checks: readonly ReadinessCheck[]
   readonly upstreams: readonly Upstream[]
   readonly policies: Pick<PolicySource, 'current'>
@@ -32,20 +32,20 @@ interface ConsoleParts {
 }
 
 /** Begins to keep what the console shows: of a request some counts, and of a refused one a line, in bounded memory. */
-export function recordForConsole(): ConsoleRecorder {
+export function createConsoleRecorder(): ConsoleRecorder {
   const startedAt = Date.now()
   const traffic = createTraffic()
-  const inForce = followInForce()
+  const inForce = createPoliciesInForce()
   return {
-    policies: inForce,
-    recording: (report) => ({
-      begun: (trace, request) => report.begun(trace, request),
-      ended(trace, response, end) {
-        report.ended(trace, response, end)
+    policyFollower: inForce,
+    wrapReporter: (report) => ({
+      requestStarted: (trace, request) => report.requestStarted(trace, request),
+      requestEnded(trace, response, end) {
+        report.requestEnded(trace, response, end)
         const { operation, status, decision, refusal, endedAt } = end
-        traffic.ended(operation, status, decision, endedAt - trace.startedAt)
+        traffic.addRequest(operation, status, decision, endedAt - trace.startedAt)
         if (refusal === undefined) return
-        traffic.refused({
+        traffic.addRefusal({
           time: Date.now(),
           stage: trace.stage,
           reason: refusal.reason,
@@ -58,21 +58,21 @@ export function recordForConsole(): ConsoleRecorder {
         })
       },
     }),
-    source(parts) {
+    createSource(parts) {
       const { audit, policies, sinks } = parts
       return {
-        traffic: () => traffic.summary(),
+        traffic: () => traffic.getSummary(),
         documents: () => inForce.documents,
-        changes: followNewestChanges(parts.auditFolder, () => audit.durableEnd()),
+        changes: createNewestChangesReader(parts.auditFolder, () => audit.durableEnd()),
         async state() {
           const { revision, size } = policies.current()
           const { loadedAt, failedAt } = inForce
           return {
             gateway: { version, startedAt, now: Date.now() },
-            problems: await problemsOf(parts.checks),
-            upstreams: parts.upstreams.map(upstreamState),
+            problems: await findProblems(parts.checks),
+            upstreams: parts.upstreams.map(getUpstreamState),
             policies: { revision, documents: size, loadedAt, failedAt },
-            audit: auditState(audit, sinks),
+            audit: getAuditState(audit, sinks),
           }
         },
       }
@@ -87,7 +87,7 @@ interface PoliciesInForce extends PoliciesFollower {
   failedAt: number | undefined
 }
 
-function followInForce(): PoliciesInForce {
+function createPoliciesInForce(): PoliciesInForce {
   return {
     documents: [],
     loadedAt: Date.now(),
@@ -103,13 +103,13 @@ function followInForce(): PoliciesInForce {
   }
 }
 
-function upstreamState(upstream: Upstream): ConsoleState['upstreams'][number] {
+function getUpstreamState(upstream: Upstream): ConsoleState['upstreams'][number] {
   const { name, origin, namespaces, health, breaker, slots, client } = upstream
   return {
     name,
     origin,
     namespaces: namespaces?.map((namespace) => namespace.join('/')),
-    healthy: health.healthy(),
+    healthy: health.isHealthy(),
     breaker: breaker.state,
     active: { small: slots.small.active(), bulk: slots.bulk.active() },
     pending: slots.small.pending() + slots.bulk.pending(),
@@ -118,7 +118,7 @@ function upstreamState(upstream: Upstream): ConsoleState['upstreams'][number] {
   }
 }
 
-function auditState(audit: AuditLog, sinks: Pick<Sinks, 'status'>): ConsoleState['audit'] {
+function getAuditState(audit: AuditLog, sinks: Pick<Sinks, 'status'>): ConsoleState['audit'] {
   const { writable, queued, dropped, unresolved, head } = audit.status()
   return {
     writable,

@@ -1,10 +1,13 @@
 import { Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { Authenticator } from '../../identity/authenticate.ts'
-import type { KeySetStatus } from '../../identity/key-set.ts'
+import type { JwksStatus } from '../../identity/key-set.ts'
 
 /** Adds gauges of the keys that callers are known by; they are read when they are asked for. */
-export function observeIdentity(registry: Registry, authenticator: Pick<Authenticator, 'status'>): void {
-  observeIssuers(registry, authenticator)
+export function registerIdentityMetrics(
+  registry: Registry,
+  authenticator: Pick<Authenticator, 'status'>,
+): void {
+  registerIssuerMetrics(registry, authenticator)
   const gauge = (name: string, aggregator: Aggregator, help: string, read: () => number | undefined) =>
     new Gauge({
       name: `catalog_gateway_${name}`,
@@ -24,31 +27,31 @@ export function observeIdentity(registry: Registry, authenticator: Pick<Authenti
     'api_keys_outdated',
     'max',
     'Whether the last reload of the API key store failed (1); the last valid keys stay in use.',
-    () => (keys().outdated ? 1 : 0),
+    () => (keys().isOutdated ? 1 : 0),
   )
   gauge(
     'api_keys_next_expiry_timestamp_seconds',
     'min',
     'Unix time at which the next principal loses its last API key; absent if there is none.',
     () => {
-      const { nextEnd } = keys()
-      return nextEnd && nextEnd / 1000
+      const { nextExpiryMs } = keys()
+      return nextExpiryMs && nextExpiryMs / 1000
     },
   )
   gauge(
     'token_cache_entries',
     'sum',
     'Verified bearer tokens in the cache.',
-    () => authenticator.status().rememberedTokens,
+    () => authenticator.status().cachedTokens,
   )
 }
 
-function observeIssuers(registry: Registry, authenticator: Pick<Authenticator, 'status'>): void {
+function registerIssuerMetrics(registry: Registry, authenticator: Pick<Authenticator, 'status'>): void {
   const gauge = (
     name: string,
     aggregator: Aggregator,
     help: string,
-    read: (status: KeySetStatus) => number | undefined,
+    read: (status: JwksStatus) => number | undefined,
   ) =>
     new Gauge({
       name: `catalog_gateway_jwks_${name}`,
@@ -63,9 +66,9 @@ function observeIssuers(registry: Registry, authenticator: Pick<Authenticator, '
         }
       },
     })
-  gauge('keys', 'max', 'Keys in the JWKS of the issuer.', ({ keys }) => keys)
-  gauge('usable', 'min', 'Whether tokens of the issuer can be verified (1) or not (0).', ({ usable }) =>
-    usable ? 1 : 0,
+  gauge('keys', 'max', 'Keys in the JWKS of the issuer.', ({ keyCount }) => keyCount)
+  gauge('usable', 'min', 'Whether tokens of the issuer can be verified (1) or not (0).', ({ isUsable }) =>
+    isUsable ? 1 : 0,
   )
   gauge(
     'last_fetch_timestamp_seconds',
@@ -77,6 +80,6 @@ function observeIssuers(registry: Registry, authenticator: Pick<Authenticator, '
     'consecutive_fetch_failures',
     'max',
     'Consecutive failed fetches of the JWKS of the issuer.',
-    ({ failuresInARow }) => failuresInARow,
+    ({ consecutiveFailures }) => consecutiveFailures,
   )
 }

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client'
 
 /** Counts the lines of the log that were lost. */
-export function linesLost(registry: Registry): (lines: number) => void {
+export function registerLogMetrics(registry: Registry): (lines: number) => void {
   const counter = new Counter({
     name: 'catalog_gateway_log_lines_dropped_total',
     help: 'Log lines dropped because standard error failed or was blocked for too long.',

@@ -1,21 +1,21 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { ExchangeObserver } from '../../limits/shared/exchange.ts'
-import type { SharedSettings } from '../../limits/shared/shared-settings.ts'
+import type { SyncObserver } from '../../limits/shared/exchange.ts'
+import type { SharedLimitsSettings } from '../../limits/shared/shared-settings.ts'
 import type { Logger } from '../../telemetry/log.ts'
 
-const exchangeSeconds = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1]
+const syncDurationBuckets = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1]
 
 /** Counts exchanges of shared limits, and logs when they begin and cease to fail. */
-export function observeSharedLimits(
+export function registerSharedLimitsMetrics(
   registry: Registry,
   log: Logger,
-  settings: SharedSettings | undefined,
-): ExchangeObserver {
+  settings: SharedLimitsSettings | undefined,
+): SyncObserver {
   const registers = [registry]
   const durations = new Histogram({
     name: 'catalog_gateway_shared_limits_sync_duration_seconds',
     help: 'Time of one synchronization of shared limits; requests do not wait for it.',
-    buckets: exchangeSeconds,
+    buckets: syncDurationBuckets,
     registers,
   })
   const failures = new Counter({
@@ -39,7 +39,7 @@ export function observeSharedLimits(
       ? 'shared limits unavailable: requests refused'
       : 'shared limits unavailable: counting locally'
   return {
-    exchanged(seconds) {
+    synced(seconds) {
       durations.observe(seconds)
       gauge.set(1)
       if (isFailing) log.info('shared limits connected')

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Shedding } from '../../limits/shedding.ts'
+import type { LoadShedder } from '../../limits/shedding.ts'
 
 /** Adds the gauge of what is refused under overload; it is read when it is asked for. */
-export function observeShedding(registry: Registry, shedding: Shedding): void {
+export function registerLoadSheddingMetrics(registry: Registry, shedding: LoadShedder): void {
   const gauge = new Gauge({
     name: 'catalog_gateway_load_shed_ratio',
     help: 'Ratio of the requests of a class that load shedding refuses (0 to 1), by upstream and class.',
@@ -10,7 +10,7 @@ export function observeShedding(registry: Registry, shedding: Shedding): void {
     aggregator: 'average',
     registers: [],
     collect() {
-      for (const { share, ...labels } of shedding.shares()) this.set(labels, share)
+      for (const { share: capacity, ...labels } of shedding.shedRatios()) this.set(labels, capacity)
     },
   })
   registry.registerMetric(gauge)

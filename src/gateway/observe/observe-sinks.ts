@@ -2,13 +2,13 @@ import { Counter, Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { SinkObserver, SinkStatus } from '../../audit/sinks/deliver.ts'
 import type { Sinks } from '../../audit/sinks/open-sinks.ts'
 import type { Logger } from '../../telemetry/log.ts'
-import { limitLines } from '../../telemetry/limit-lines.ts'
+import { createLogThrottle } from '../../telemetry/limit-lines.ts'
 
 /** A sink that fails does so again and again: so many lines of each are written. */
-const maximumLinesPerSecond = 1
+const maxLinesPerSecond = 1
 
 /** Counts what becomes of deliveries, and logs those that fail. */
-export function sinkObserver(registry: Registry, log: Logger): SinkObserver {
+export function createSinkObserver(registry: Registry, log: Logger): SinkObserver {
   const registers = [registry]
   const labelNames = ['sink'] as const
   const counter = (name: string, help: string) =>
@@ -16,7 +16,7 @@ export function sinkObserver(registry: Registry, log: Logger): SinkObserver {
   const delivered = counter('records_delivered', 'Audit records delivered to the sink.')
   const failures = counter('delivery_failures', 'Failed deliveries of a batch to the sink; they are retried.')
   const rejected = counter('records_rejected', 'Audit records that the sink rejected permanently.')
-  const lines = limitLines(maximumLinesPerSecond)
+  const lines = createLogThrottle(maxLinesPerSecond)
   return {
     delivered: (sink, records) => delivered.inc({ sink }, records),
     failed(sink, error) {
@@ -25,7 +25,8 @@ export function sinkObserver(registry: Registry, log: Logger): SinkObserver {
       if (suppressed !== undefined)
         log.warn({ sink, error: String(error), suppressed }, 'audit delivery failed')
     },
-    unsaved: (sink, error) => log.warn({ sink, error: String(error) }, 'audit sink position not saved'),
+    cursorNotSaved: (sink, error) =>
+      log.warn({ sink, error: String(error) }, 'audit sink position not saved'),
     rejected(sink, records, message) {
       rejected.inc({ sink }, records)
       log.error({ sink, records, message }, 'audit records rejected')
@@ -34,7 +35,7 @@ export function sinkObserver(registry: Registry, log: Logger): SinkObserver {
 }
 
 /** Adds gauges of how far the sinks are behind; they are read when they are asked for. */
-export function observeSinks(registry: Registry, sinks: Sinks): void {
+export function registerSinkMetrics(registry: Registry, sinks: Sinks): void {
   const gauge = (
     name: string,
     aggregator: Aggregator,

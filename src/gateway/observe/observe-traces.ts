@@ -3,7 +3,7 @@ import type { Logger } from '../../telemetry/log.ts'
 import type { SpanObserver } from '../../telemetry/span-queue.ts'
 
 /** Counts the spans that were dropped, and logs when their receiver begins and ceases to fail. */
-export function observeTraces(registry: Registry, log: Logger): SpanObserver {
+export function registerSpanMetrics(registry: Registry, log: Logger): SpanObserver {
   const counter = new Counter({
     name: 'catalog_gateway_trace_spans_dropped_total',
     help: 'Spans that were not exported, by reason (queue_full, export_failed).',
@@ -18,7 +18,7 @@ export function observeTraces(registry: Registry, log: Logger): SpanObserver {
       isFailing = true
       log.warn({ error: String(cause) }, 'span export failed')
     },
-    taken() {
+    exported() {
       if (isFailing) log.info('span export recovered')
       isFailing = false
     },

@@ -1,19 +1,19 @@
 import { Gauge, type Aggregator, type Registry } from 'prom-client'
 import type { CircuitState } from '../upstream/circuit-breaker.ts'
 import type { ConnectionSlots } from '../upstream/connection-slots.ts'
-import { pools, type Upstream } from '../upstream/upstream.ts'
+import { poolNames, type Upstream } from '../upstream/upstream.ts'
 
-const states: readonly CircuitState[] = ['closed', 'open']
+const circuitStates: readonly CircuitState[] = ['closed', 'open']
 
 /** Adds gauges of how the upstreams are; they are read when they are asked for. */
-export function observeUpstreams(registry: Registry, upstreams: readonly Upstream[]): void {
+export function registerUpstreamMetrics(registry: Registry, upstreams: readonly Upstream[]): void {
   const registers = [registry]
   const gauge = <Label extends string>(
     name: string,
     aggregator: Aggregator,
     help: string,
     labelNames: Label[],
-    read: Reading<Label>,
+    read: ReadSamples<Label>,
   ) =>
     new Gauge({
       name: `catalog_gateway_upstream_${name}`,
@@ -31,7 +31,7 @@ export function observeUpstreams(registry: Registry, upstreams: readonly Upstrea
     'min',
     'Whether the health checks of the upstream pass (1) or fail (0).',
     ['upstream'],
-    (upstream) => [[{ upstream: upstream.name }, upstream.health.healthy() ? 1 : 0]],
+    (upstream) => [[{ upstream: upstream.name }, upstream.health.isHealthy() ? 1 : 0]],
   )
   gauge(
     'circuit_breaker_state',
@@ -39,7 +39,7 @@ export function observeUpstreams(registry: Registry, upstreams: readonly Upstrea
     'State of the circuit breaker of the upstream: 1 for the current state.',
     ['upstream', 'state'],
     ({ name, breaker }) =>
-      states.map((state) => [{ upstream: name, state }, breaker.state === state ? 1 : 0]),
+      circuitStates.map((state) => [{ upstream: name, state }, breaker.state === state ? 1 : 0]),
   )
   const poolGauge = (
     name: string,
@@ -48,7 +48,7 @@ export function observeUpstreams(registry: Registry, upstreams: readonly Upstrea
     value: (slots: ConnectionSlots) => number,
   ) =>
     gauge(name, aggregator, help, ['upstream', 'pool'], ({ name: upstream, slots }) =>
-      pools.map((pool) => [{ upstream, pool }, value(slots[pool])]),
+      poolNames.map((pool) => [{ upstream, pool }, value(slots[pool])]),
     )
   poolGauge('active_requests', 'sum', 'Requests that hold a connection slot of the pool.', (slots) =>
     slots.active(),
@@ -68,4 +68,4 @@ export function observeUpstreams(registry: Registry, upstreams: readonly Upstrea
   ])
 }
 
-type Reading<Label extends string> = (upstream: Upstream) => readonly [Record<Label, string>, number][]
+type ReadSamples<Label extends string> = (upstream: Upstream) => readonly [Record<Label, string>, number][]

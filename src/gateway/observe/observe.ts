@@ -1,82 +1,82 @@
 import { Gauge } from 'prom-client'
 import type { AuditLog } from '../../audit/log.ts'
-import { AuthenticationRefused } from '../../identity/refusal.ts'
-import type { InterfaceError } from '../../interface/errors.ts'
+import { AuthenticationError } from '../../identity/refusal.ts'
+import type { CatalogError } from '../../interface/errors.ts'
 import type { Logger } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
-import { limitLines } from '../../telemetry/limit-lines.ts'
-import { remember } from '../../telemetry/remember.ts'
+import { createLogThrottle } from '../../telemetry/limit-lines.ts'
+import { memoize } from '../../telemetry/remember.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import type { ConnectionErrorReason } from '../../http1/server/http1-server.ts'
 import { DeniedError } from '../denied-error.ts'
-import { namespaceNamer } from './namespace-label.ts'
-import { stageTimer } from './observe-stages.ts'
-import type { RefusedCredentials } from './refused-credentials.ts'
-import type { RequestReport } from './report-requests.ts'
+import { createNamespaceLabeler } from './namespace-label.ts'
+import { createStageTimer } from './observe-stages.ts'
+import type { CredentialRefusalRecorder } from './refused-credentials.ts'
+import type { RequestReporter } from './report-requests.ts'
 import type { Trace } from '../trace.ts'
 
 /** What the server tells as requests come and go. */
-export interface GatewayTelemetry {
+export interface RequestObserver {
   /** A request has arrived. */
-  begun(trace: Trace, request: IncomingRequest): void
+  requestStarted(trace: Trace, request: IncomingRequest): void
   /** Its answer is over: now it is counted, and has its line. */
-  ended(trace: Trace, response: OutgoingResponse): void
+  requestEnded(trace: Trace, response: OutgoingResponse): void
   /** A stage refused it. */
-  refused(trace: Trace, error: InterfaceError): void
+  requestRefused(trace: Trace, error: CatalogError): void
   /** What came over a connection was no request, or its connection was closed without an answer. */
-  readonly turnedAway: (
+  readonly connectionRejected: (
     reason: ConnectionErrorReason | 'connect_not_supported',
     client?: string,
     cause?: string,
   ) => void
   /** The gateway closes, and requests that are under way are cut off. */
-  readonly stragglers: () => void
+  readonly requestsAborted: () => void
 }
 
 /** Whoever sends no requests must not fill the disk with lines about it: so many of each reason are written. */
-const maximumLinesPerSecond = 10
+const maxLinesPerSecond = 10
 
 /** Counts and logs every request, and records in the audit log what the policies denied. */
-export function observeGateway(
+export function createRequestObserver(
   metrics: Metrics,
   log: Logger,
   audit: AuditLog,
-  credentials: RefusedCredentials,
-  report: RequestReport,
+  credentials: CredentialRefusalRecorder,
+  reporter: RequestReporter,
   namespaces?: readonly string[],
-): GatewayTelemetry {
-  const lines = limitLines(maximumLinesPerSecond)
-  const nameNamespace = namespaceNamer(namespaces)
-  const counter = remember((operation: string, status: string, decision: string, ...namespace: string[]) =>
+): RequestObserver {
+  const lines = createLogThrottle(maxLinesPerSecond)
+  const nameNamespace = createNamespaceLabeler(namespaces)
+  const counter = memoize((operation: string, status: string, decision: string, ...namespace: string[]) =>
     metrics.requests.labels(operation, status, decision, ...namespace),
   )
-  const countRefusal = remember((stage: string, reason: string) => metrics.refusals.labels(stage, reason))
-  const requestTimer = remember((operation: string) => metrics.requestSeconds.labels(operation))
-  const upstreamTimer = remember((upstream: string, operation: string) =>
+  const countRefusal = memoize((stage: string, reason: string) => metrics.refusals.labels(stage, reason))
+  const requestTimer = memoize((operation: string) => metrics.requestSeconds.labels(operation))
+  const upstreamTimer = memoize((upstream: string, operation: string) =>
     metrics.upstreamSeconds.labels(upstream, operation),
   )
-  const timeStages = stageTimer(metrics.stageSeconds)
+  const timeStages = createStageTimer(metrics.stageSeconds)
   const inProgress = { count: 0 }
-  observeProgress(metrics, inProgress)
+  registerRequestsInProgress(metrics, inProgress)
   return {
-    begun(trace, request) {
+    requestStarted(trace, request) {
       inProgress.count += 1
-      report.begun(trace, request)
+      reporter.requestStarted(trace, request)
     },
-    ended,
-    refused(trace, error) {
+    requestEnded,
+    requestRefused(trace, error) {
       const { reason } = error
       trace.refusal = error
       countRefusal(trace.stage, reason).inc()
       const isUnknown =
-        error instanceof AuthenticationRefused || trace.progress.principal?.method === 'anonymous'
+        error instanceof AuthenticationError || trace.progress.principal?.method === 'anonymous'
       if (error instanceof DeniedError && !isUnknown) recordDenial(audit, trace, error)
-      else if (error instanceof DeniedError || error instanceof AuthenticationRefused) {
-        credentials.note(trace, { status: error.status, reason })
+      else if (error instanceof DeniedError || error instanceof AuthenticationError) {
+        credentials.record(trace, { status: error.status, reason })
       }
     },
-    turnedAway(reason, client, cause) {
+    connectionRejected(reason, client, cause) {
       countRefusal('receive', reason).inc()
       const suppressed = lines.take(reason)
       if (suppressed === undefined) return
@@ -91,10 +91,10 @@ export function observeGateway(
         'connection refused',
       )
     },
-    stragglers: () => log.warn('drain timeout: active requests aborted'),
+    requestsAborted: () => log.warn('drain timeout: active requests aborted'),
   }
 
-  function ended(trace: Trace, response: OutgoingResponse): void {
+  function requestEnded(trace: Trace, response: OutgoingResponse): void {
     const now = performance.now()
     inProgress.count -= 1
     const operation = trace.progress.route?.operation.name ?? trace.document ?? 'unknown'
@@ -110,11 +110,11 @@ export function observeGateway(
     }
     trace.endStage(now)
     timeStages(trace)
-    report.ended(trace, response, { operation, status, decision, refusal, endedAt: now })
+    reporter.requestEnded(trace, response, { operation, status, decision, refusal, endedAt: now })
   }
 }
 
-function observeProgress({ registry }: Metrics, inProgress: { readonly count: number }): void {
+function registerRequestsInProgress({ registry }: Metrics, inProgress: { readonly count: number }): void {
   const gauge = new Gauge({
     name: 'catalog_gateway_active_requests',
     help: 'Requests whose response is not complete.',
@@ -130,7 +130,7 @@ function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
   const { route, principal } = trace.progress
   if (route === undefined || principal === undefined) return
   const { reason, rule, revision } = error.decision
-  audit.refusal({
+  audit.recordRefusal({
     request: trace.requestId,
     status: error.status,
     reason,
@@ -140,6 +140,6 @@ function recordDenial(audit: AuditLog, trace: Trace, error: DeniedError): void {
     ...(rule && { rule }),
     policyRevision: revision,
     client: trace.client,
-    details: { needs: error.needs },
+    details: { needs: error.denialMessage },
   })
 }

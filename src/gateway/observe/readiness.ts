@@ -6,7 +6,7 @@ import type { ReadinessCheck } from '../../telemetry/readiness.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 /** What must be well before requests are sent to a gateway. */
-interface ReadinessParts {
+interface GatewayReadinessOptions {
   readonly audit: Pick<AuditLog, 'status'>
   readonly policies: Pick<PolicySource, 'current'>
   readonly authenticator: Pick<Authenticator, 'status'>
@@ -15,7 +15,7 @@ interface ReadinessParts {
 }
 
 /** The checks of a gateway; each says what is wrong in words for an operator, and none does work of its own. */
-export function readinessOf(parts: ReadinessParts): ReadinessCheck[] {
+export function createReadinessChecks(parts: GatewayReadinessOptions): ReadinessCheck[] {
   const { audit, policies, authenticator, upstreams, shared } = parts
   // Once it had keys, losing them is no reason to leave: the other replicas lose them too, and API keys still work.
   let hadKeys = false
@@ -29,7 +29,7 @@ export function readinessOf(parts: ReadinessParts): ReadinessCheck[] {
       name: 'jwks',
       problem: () => {
         const { issuers } = authenticator.status()
-        hadKeys ||= issuers.length === 0 || issuers.some(({ usable }) => usable)
+        hadKeys ||= issuers.length === 0 || issuers.some(({ isUsable }) => isUsable)
         return hadKeys ? undefined : 'no JWKS loaded yet: tokens cannot be verified'
       },
     },
@@ -48,8 +48,8 @@ export function readinessOf(parts: ReadinessParts): ReadinessCheck[] {
     {
       name: 'upstreams',
       problem: async () => {
-        await Promise.all(upstreams.all.map(({ health }) => health.known))
-        return upstreams.all.some(({ health }) => health.healthy()) ? undefined : 'no healthy upstream'
+        await Promise.all(upstreams.all.map(({ health }) => health.firstCheck))
+        return upstreams.all.some(({ health }) => health.isHealthy()) ? undefined : 'no healthy upstream'
       },
     },
   ]

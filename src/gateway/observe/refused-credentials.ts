@@ -5,7 +5,7 @@ import type { Trace } from '../trace.ts'
 type RefusedRequest = Pick<Trace, 'requestId' | 'client' | 'progress' | 'policyRevision'>
 
 /** A refusal of somebody who is not known. */
-interface UnknownRefused {
+interface CredentialRefusal {
   readonly status: number
   readonly reason: string
 }
@@ -14,44 +14,46 @@ interface UnknownRefused {
  * Records in the audit log who was not let in, or denied something without a credential, so that whoever tries keys or
  * sends none cannot fill the disk with it.
  */
-export interface RefusedCredentials {
-  note(request: RefusedRequest, error: UnknownRefused): void
+export interface CredentialRefusalRecorder {
+  record(request: RefusedRequest, error: CredentialRefusal): void
   /** Records what was counted and not recorded yet. */
   close(): void
 }
 
-interface Repeats {
+interface RepeatedRefusal {
   readonly request: RefusedRequest
-  readonly error: UnknownRefused
+  readonly refusal: CredentialRefusal
   readonly since: string
   count: number
 }
 
 const periodMs = 60_000
-const maximumClients = 1_000
+const maxClients = 1_000
 
 /**
  * The first refusal of a client for a reason is recorded at once; further ones are counted, and recorded as one when
  * the minute is over. When too many clients are counted, those beyond are counted together, by reason.
  */
-export function recordRefusedCredentials(audit: Pick<AuditLog, 'refusal'>): RefusedCredentials {
-  let counted = new Map<string, Repeats>()
+export function createCredentialRefusalRecorder(
+  audit: Pick<AuditLog, 'recordRefusal'>,
+): CredentialRefusalRecorder {
+  let counted = new Map<string, RepeatedRefusal>()
   const timer = setInterval(flush, periodMs).unref()
 
   function flush(): void {
     const over = counted
     counted = new Map()
-    for (const { request, error, since, count } of over.values()) {
-      if (count > 0) record(request, error, { repeats: count, since })
+    for (const { request, refusal, since, count } of over.values()) {
+      if (count > 0) record(request, refusal, { repeats: count, since })
     }
   }
 
   function record(
     { requestId, client, progress: { route, principal }, policyRevision }: RefusedRequest,
-    error: UnknownRefused,
+    error: CredentialRefusal,
     details?: { repeats: number; since: string },
   ): void {
-    audit.refusal({
+    audit.recordRefusal({
       request: requestId,
       status: error.status,
       reason: error.reason,
@@ -64,10 +66,10 @@ export function recordRefusedCredentials(audit: Pick<AuditLog, 'refusal'>): Refu
   }
 
   return {
-    note(request, error) {
-      const own = `${error.reason} ${request.client}`
-      const isFull = counted.size >= maximumClients && !counted.has(own)
-      const key = isFull ? error.reason : own
+    record(request, refusal) {
+      const own = `${refusal.reason} ${request.client}`
+      const isFull = counted.size >= maxClients && !counted.has(own)
+      const key = isFull ? refusal.reason : own
       const known = counted.get(key)
       if (known !== undefined) {
         known.count += 1
@@ -77,8 +79,8 @@ export function recordRefusedCredentials(audit: Pick<AuditLog, 'refusal'>): Refu
       const { requestId, progress, policyRevision } = request
       const client = isFull ? 'several' : request.client
       const noted = { requestId, progress, policyRevision, client }
-      counted.set(key, { request: noted, error, since, count: isFull ? 1 : 0 })
-      if (!isFull) record(request, error)
+      counted.set(key, { request: noted, refusal, since, count: isFull ? 1 : 0 })
+      if (!isFull) record(request, refusal)
     },
     close() {
       clearInterval(timer)

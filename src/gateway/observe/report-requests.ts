@@ -5,36 +5,36 @@ import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import type { Traces } from '../../telemetry/traces.ts'
 import type { RequestEnd } from './request-end.ts'
-import { requestLine } from './request-line.ts'
-import { spanAttributes } from './span-attributes.ts'
+import { formatRequestLogLine } from './request-line.ts'
+import { createSpanAttributes } from './span-attributes.ts'
 import type { Trace } from '../trace.ts'
 
 /** Tells of each request by itself, as metrics do not: its line in the log, and its spans where traces are on. */
-export interface RequestReport {
-  begun(trace: Trace, request: IncomingRequest): void
-  ended(trace: Trace, response: OutgoingResponse, end: RequestEnd): void
+export interface RequestReporter {
+  requestStarted(trace: Trace, request: IncomingRequest): void
+  requestEnded(trace: Trace, response: OutgoingResponse, end: RequestEnd): void
 }
 
 /** The report that the settings ask for; without traces nothing is done for them. */
-export function reportRequests(
+export function createRequestReporter(
   log: Pick<GatewayLog, 'logger' | 'write'>,
   settings: Pick<GatewaySettings, 'log' | 'traces'>,
   traces: Traces | undefined,
-): RequestReport {
+): RequestReporter {
   const rate = settings.log.sample.success
   const include = settings.traces?.include ?? []
   return {
-    begun(trace, request) {
+    requestStarted(trace, request) {
       if (traces === undefined) return
-      trace.spans = traces.begin(request.headersByName(), trace.startedAt)
-      if (trace.spans.isKept) trace.traceId = trace.spans.traceId
-      trace.spans.enter(trace.stage, trace.startedAt)
+      trace.spans = traces.startRequest(request.headersByName(), trace.startedAt)
+      if (trace.spans.isSampled) trace.traceId = trace.spans.traceId
+      trace.spans.startStage(trace.stage, trace.startedAt)
     },
-    ended(trace, response, end) {
-      writeLine(log, rate, trace, response, end)
+    requestEnded(trace, response, end) {
+      writeLogLine(log, rate, trace, response, end)
       if (trace.spans === undefined) return
-      const attributes = trace.spans.isKept
-        ? spanAttributes(trace, end, response.request.head.method, include)
+      const attributes = trace.spans.isSampled
+        ? createSpanAttributes(trace, end, response.request.head.method, include)
         : {}
       const isFailure = end.status >= 500
       trace.spans.end(
@@ -46,7 +46,7 @@ export function reportRequests(
   }
 }
 
-function writeLine(
+function writeLogLine(
   log: Pick<GatewayLog, 'logger' | 'write'>,
   rate: number,
   trace: Trace,
@@ -55,13 +55,17 @@ function writeLine(
 ): void {
   const level = end.refusal ? levelOf(end.refusal.reason) : end.status >= 500 ? 'warn' : 'info'
   if (!log.logger.isLevelEnabled(level)) return
-  const isSampled = rate < 1 && isUnremarkable(trace, response, end)
+  const isSampled = rate < 1 && isSuccessfulRead(trace, response, end)
   if (isSampled && Math.random() >= rate) return
-  log.write(level, requestLine(trace, response, end, isSampled ? rate : undefined), 'request completed')
+  log.write(
+    level,
+    formatRequestLogLine(trace, response, end, isSampled ? rate : undefined),
+    'request completed',
+  )
 }
 
 /** A read of the catalog or of a document that went well. */
-function isUnremarkable(
+function isSuccessfulRead(
   { progress, document }: Trace,
   response: OutgoingResponse,
   { status, refusal }: RequestEnd,

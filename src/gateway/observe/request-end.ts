@@ -1,4 +1,4 @@
-import type { InterfaceError } from '../../interface/errors.ts'
+import type { CatalogError } from '../../interface/errors.ts'
 
 /** How a request ended, for its line in the log, its metrics and its spans. */
 export interface RequestEnd {
@@ -8,7 +8,7 @@ export interface RequestEnd {
   readonly status: number
   /** Of the policies; `none` where they were not asked, or what they allowed failed. */
   readonly decision: 'allow' | 'deny' | 'none'
-  readonly refusal: InterfaceError | undefined
+  readonly refusal: CatalogError | undefined
   /** Milliseconds of performance.now(). */
   readonly endedAt: number
 }

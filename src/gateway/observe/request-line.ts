@@ -1,6 +1,6 @@
-import { idText, member, writtenOnce } from '../../audit/json-text.ts'
-import type { InterfaceError } from '../../interface/errors.ts'
-import { ForeignError } from '../../interface/foreign-text.ts'
+import { idToJson, memberToJson, memoizeText } from '../../audit/json-text.ts'
+import type { CatalogError } from '../../interface/errors.ts'
+import { UpstreamError } from '../../interface/foreign-text.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { takeConnectionBytes } from '../../http1/server/connection-bytes.ts'
 import type { RequestEnd } from './request-end.ts'
@@ -13,7 +13,7 @@ import { stages, type Trace } from '../trace.ts'
  * it. It holds no header, no query and no body: what of them a message quotes is their structure, never a value that
  * could be a secret. Whoever counts lines counts each as one divided by its sample rate.
  */
-export function requestLine(
+export function formatRequestLogLine(
   trace: Trace,
   response: OutgoingResponse,
   end: RequestEnd,
@@ -25,65 +25,67 @@ export function requestLine(
   const decided = allowedBy ?? trace.denial
   const { bytesIn, bytesOut } = takeConnectionBytes(response.request.socket)
   return (
-    member('requestId', trace.requestId) +
-    member('traceId', spans?.traceId) +
-    member('client', trace.client) +
-    (principal === undefined ? '' : principalMembers(principal)) +
+    memberToJson('requestId', trace.requestId) +
+    memberToJson('traceId', spans?.traceId) +
+    memberToJson('client', trace.client) +
+    (principal === undefined ? '' : formatPrincipalMembers(principal)) +
     `,"operation":"${operation}"` +
-    (route === undefined ? '' : `,"id":${idText(route.id)}`) +
+    (route === undefined ? '' : `,"id":${idToJson(route.id)}`) +
     `,"decision":"${decision}"` +
-    (decided?.rule === undefined ? '' : ruleMembers(decided.rule)) +
-    member('policyRevision', decided?.revision) +
-    member('upstream', upstream) +
+    (decided?.rule === undefined ? '' : formatRuleMembers(decided.rule)) +
+    memberToJson('policyRevision', decided?.revision) +
+    memberToJson('upstream', upstream) +
     `,"status":${status},"bytesIn":${bytesIn},"bytesOut":${bytesOut}` +
-    `,"durationMs":${milliseconds(endedAt - trace.startedAt)},"stageMs":{${stageDurations(trace)}}` +
+    `,"durationMs":${formatMilliseconds(endedAt - trace.startedAt)},"stageMs":{${formatStageDurations(trace)}}` +
     `,"complete":${response.isComplete}` +
     (refusal === undefined
       ? ''
-      : member('stage', trace.stage) + member('reason', refusal.reason) + errorMembers(refusal)) +
-    (trace.upstreamError === undefined ? '' : errorMembers(trace.upstreamError)) +
-    member('sampleRate', sampleRate)
+      : memberToJson('stage', trace.stage) +
+        memberToJson('reason', refusal.reason) +
+        formatErrorMembers(refusal)) +
+    (trace.upstreamError === undefined ? '' : formatErrorMembers(trace.upstreamError)) +
+    memberToJson('sampleRate', sampleRate)
   )
 }
 
-function errorMembers(error: InterfaceError): string {
-  return member('error', error.message) + member('cause', causeOf(error))
+function formatErrorMembers(error: CatalogError): string {
+  return memberToJson('error', error.message) + memberToJson('cause', describeCause(error))
 }
 
-const principalMembers = writtenOnce(
-  ({ name, method }: Principal) => member('principal', name) + member('authentication', method),
+const formatPrincipalMembers = memoizeText(
+  ({ name, method }: Principal) => memberToJson('principal', name) + memberToJson('authentication', method),
 )
-const ruleMembers = writtenOnce(
-  ({ policy, rule }: RuleReference) => member('policy', policy) + member('rule', rule),
+const formatRuleMembers = memoizeText(
+  ({ policy, rule }: RuleReference) => memberToJson('policy', policy) + memberToJson('rule', rule),
 )
 
-const stageNames = stages.map((stage, place) => `${place === 0 ? '' : ','}"${stage}":`)
+const stageMemberNames = stages.map((stage, location) => `${location === 0 ? '' : ','}"${stage}":`)
 
 /** Every request has come to the first stage. */
-function stageDurations({ stageMs }: Trace): string {
+function formatStageDurations({ stageMs }: Trace): string {
   let text = ''
-  for (let place = 0; place < stageNames.length; place += 1) {
-    const ms = stageMs[place] ?? NaN
-    if (!Number.isNaN(ms)) text += `${stageNames[place] ?? ''}${milliseconds(ms)}`
+  for (let location = 0; location < stageMemberNames.length; location += 1) {
+    const ms = stageMs[location] ?? NaN
+    if (!Number.isNaN(ms)) text += `${stageMemberNames[location] ?? ''}${formatMilliseconds(ms)}`
   }
   return text
 }
 
 /** Of all durations under a millisecond, by their microseconds. */
-const texts = Array.from({ length: 1000 }, (_, microseconds) => String(microseconds / 1000))
+const millisecondTexts = Array.from({ length: 1000 }, (_, microseconds) => String(microseconds / 1000))
 
 /** To the microsecond, and without the way of all digits of a number, which takes three times as long. */
-function milliseconds(duration: number): string {
+function formatMilliseconds(duration: number): string {
   const microseconds = Math.round(duration * 1000)
-  if (microseconds < 1000) return texts[microseconds] ?? '0'
+  if (microseconds < 1000) return millisecondTexts[microseconds] ?? '0'
   const whole = Math.trunc(microseconds / 1000)
-  return `${whole}${(texts[microseconds - whole * 1000] ?? '').slice(1)}`
+  return `${whole}${(millisecondTexts[microseconds - whole * 1000] ?? '').slice(1)}`
 }
 
 /** Of a failure that is ours, where it happened. What is said of broken JSON quotes it, secrets included. */
-function causeOf({ kind, cause }: InterfaceError): string | undefined {
+function describeCause({ kind, cause }: CatalogError): string | undefined {
   if (!(cause instanceof Error)) return undefined
   if (cause instanceof SyntaxError) return cause.name
-  if (cause instanceof ForeignError) return cause.message
+  if (cause instanceof UpstreamError) return cause.message
   return kind === 'Internal' ? cause.stack : String(cause)
 }

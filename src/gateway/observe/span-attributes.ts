@@ -7,7 +7,7 @@ import type { Trace } from '../trace.ts'
  * What the span of a request says: nothing of who called and on what, unless the settings ask for it, and never a
  * credential. Names are those of the semantic conventions of HTTP, and our own where there are none.
  */
-export function spanAttributes(
+export function createSpanAttributes(
   trace: Trace,
   { operation, decision, status, refusal }: RequestEnd,
   method: string | undefined,

@@ -1,7 +1,12 @@
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
-import { exchange, type Client, type UpstreamAnswer, type UpstreamRequest } from '../upstream/exchange.ts'
+import {
+  runAttempt,
+  type UpstreamCallOptions,
+  type UpstreamResponse,
+  type UpstreamRequest,
+} from '../upstream/exchange.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { reasonOfFailure } from '../upstream/upstream-failure.ts'
+import { getFailureReason } from '../upstream/upstream-failure.ts'
 
 /** The headers that name the span that a request continues (W3C Trace Context). */
 const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
@@ -10,46 +15,51 @@ const traceHeaders: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
  * One exchange with an upstream. Where the request has spans, it is one of them, and what it sends continues that one
  * instead of the span of the client; otherwise the headers of the client pass as they are. Attempts count from 1.
  */
-export function tracedExchange(
+export function runTracedAttempt(
   upstream: Upstream,
   request: UpstreamRequest,
-  client: Client,
+  options: UpstreamCallOptions,
   attempt: number,
-): Promise<UpstreamAnswer> {
-  return client.spans === undefined
-    ? exchange(upstream, request, client, attempt > 1)
-    : exchangeInSpan(upstream, request, client, attempt, client.spans)
+): Promise<UpstreamResponse> {
+  return options.spans === undefined
+    ? runAttempt(upstream, request, options, attempt > 1)
+    : runAttemptInSpan(upstream, request, options, attempt, options.spans)
 }
 
-async function exchangeInSpan(
+async function runAttemptInSpan(
   upstream: Upstream,
   request: UpstreamRequest,
-  client: Client,
+  options: UpstreamCallOptions,
   attempt: number,
   spans: RequestSpans,
-): Promise<UpstreamAnswer> {
-  const span = beginCall(spans, upstream, request, attempt)
-  const headers = [...withoutTraceHeaders(request.headers), ...span.headers]
+): Promise<UpstreamResponse> {
+  const span = startClientSpan(spans, upstream, request, attempt)
+  const headers = [...removeTraceHeaders(request.headers), ...span.headers]
   try {
-    const answer = await exchange(upstream, { ...request, headers }, client, attempt > 1)
-    const isFailure = answer.status >= 400
+    const response = await runAttempt(upstream, { ...request, headers }, options, attempt > 1)
+    const isFailure = response.status >= 400
     span.end({
       attributes: {
-        'http.response.status_code': answer.status,
-        ...(isFailure && { 'error.type': String(answer.status) }),
+        'http.response.status_code': response.status,
+        ...(isFailure && { 'error.type': String(response.status) }),
       },
       isFailure,
     })
-    return answer
+    return response
   } catch (error) {
-    span.end({ attributes: { 'error.type': reasonOfFailure(error) }, isFailure: true })
+    span.end({ attributes: { 'error.type': getFailureReason(error) }, isFailure: true })
     throw error
   }
 }
 
-function beginCall(spans: RequestSpans, upstream: Upstream, { method }: UpstreamRequest, attempt: number) {
+function startClientSpan(
+  spans: RequestSpans,
+  upstream: Upstream,
+  { method }: UpstreamRequest,
+  attempt: number,
+) {
   const { protocol, hostname, port } = new URL(upstream.origin)
-  return spans.call(method, {
+  return spans.startCall(method, {
     'http.request.method': method,
     'server.address': hostname,
     'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
@@ -58,6 +68,6 @@ function beginCall(spans: RequestSpans, upstream: Upstream, { method }: Upstream
   })
 }
 
-function withoutTraceHeaders(headers: readonly string[]): string[] {
+function removeTraceHeaders(headers: readonly string[]): string[] {
   return headers.filter((_, index) => !traceHeaders.has(headers[index - (index % 2)] ?? ''))
 }

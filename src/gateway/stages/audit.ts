@@ -2,10 +2,10 @@ import { factsFormat } from '../../audit/fact-details.ts'
 import type { AuditLog, IntentReceipt } from '../../audit/log.ts'
 import type { AuditedObject, IntentEntry } from '../../audit/records.ts'
 import { refusal } from '../../interface/errors.ts'
-import type { ChangeTracking, TrackedChange } from '../changes/change-tracking.ts'
-import { isOperationName, operationNamed } from '../../interface/operations.ts'
-import { entryDetails } from '../changes/commit-details.ts'
-import { furtherNeeds, type PermissionNeed } from '../needs.ts'
+import type { ChangeTracker, TrackedChange } from '../changes/change-tracking.ts'
+import { isOperationName, getOperation } from '../../interface/operations.ts'
+import { createEntryDetails } from '../changes/commit-details.ts'
+import { listAdditionalPermissions, type RequiredPermission } from '../needs.ts'
 import type { Checked } from './check.ts'
 
 /** A request that may be forwarded: the intent of a change is in the audit log, as its class is audited. */
@@ -26,7 +26,7 @@ export interface WrittenIntent {
 /** Used by `audit`. */
 export interface AuditOptions {
   readonly auditLog: AuditLog
-  readonly tracking: ChangeTracking
+  readonly changeTracker: ChangeTracker
 }
 
 /** A disk that hangs must not hold changes for ever. */
@@ -37,12 +37,12 @@ const writeTimeoutMs = 10_000
  * its operation otherwise (audit/modes.ts). Throws ServiceUnavailable (503) if the log cannot be written in time, and
  * InvalidInput (413) for a batch that is too large for one record.
  */
-export async function audit(request: Checked, { auditLog, tracking }: AuditOptions): Promise<Audited> {
-  const mode = auditLog.modeOf(request.route.operation.name)
+export async function audit(request: Checked, { auditLog, changeTracker }: AuditOptions): Promise<Audited> {
+  const mode = auditLog.modeFor(request.route.operation.name)
   if (mode === 'off') return { ...request, intent: undefined }
-  const change = tracking.begin(intentOf(request, auditLog, tracking))
+  const change = changeTracker.startChange(createIntent(request, auditLog, changeTracker))
   if (mode === 'besteffort') {
-    const receipt = auditLog.intent(change.entry, false)
+    const receipt = auditLog.recordIntent(change.entry, false)
     // The log counts the failure, and the outcome meets it again.
     receipt.catch(() => undefined)
     return { ...request, intent: { receipt, awaitsOutcome: false, change } }
@@ -51,27 +51,27 @@ export async function audit(request: Checked, { auditLog, tracking }: AuditOptio
     const receipt = Promise.resolve(await writeIntent(auditLog, change.entry))
     return { ...request, intent: { receipt, awaitsOutcome: mode === 'strict', change } }
   } catch (error) {
-    change.end({ result: 'failed', durationMs: 0 })
+    change.complete({ result: 'failed', durationMs: 0 })
     throw error
   }
 }
 
 /** In characters of JSON: all callers share the log. */
-const maximumObjects = 1024 * 1024
+const maxObjectsLength = 1024 * 1024
 
 /** Throws InvalidInput (413) if the objects of a batch do not fit into one record. */
 function assertRecordable(objects: readonly AuditedObject[]): void {
-  if (objects.length < 2 || JSON.stringify(objects).length <= maximumObjects) return
+  if (objects.length < 2 || JSON.stringify(objects).length <= maxObjectsLength) return
   throw refusal('batch_too_large', 'the batch is too large for one audit record; send it in parts')
 }
 
-function intentOf(request: Checked, { contextKeys }: AuditLog, tracking: ChangeTracking): IntentEntry {
+function createIntent(request: Checked, { contextKeys }: AuditLog, tracking: ChangeTracker): IntentEntry {
   const { head, permit, details } = request
   const { operation, id } = request.route
-  const further = furtherNeeds(permit.decided)
+  const further = listAdditionalPermissions(permit.decisions)
   const isCommit = operation.effect === 'commit'
   const { rule, revision } = request.allowedBy
-  const objects = further.map((need) => objectOf(need, isCommit, tracking))
+  const objects = further.map((permission) => createAuditedObject(permission, isCommit, tracking))
   assertRecordable(objects)
   return {
     request: head.requestId,
@@ -86,22 +86,22 @@ function intentOf(request: Checked, { contextKeys }: AuditLog, tracking: ChangeT
     context: contextKeys.length > 0 ? Object.fromEntries(permit.facts.context) : undefined,
     upstream: request.upstream.name,
     database: request.upstream.database,
-    before: isCommit ? tracking.before(operation.name, id, details) : undefined,
+    before: isCommit ? tracking.getPreviousVersion(operation.name, id, details) : undefined,
     facts: factsFormat,
     details,
   }
 }
 
-function objectOf(
-  { permission, id, entry }: PermissionNeed,
+function createAuditedObject(
+  { permission, id, entry }: RequiredPermission,
   isCommit: boolean,
-  tracking: ChangeTracking,
+  tracking: ChangeTracker,
 ): AuditedObject {
   const details =
     entry && isOperationName(permission)
-      ? entryDetails(operationNamed(permission), entry.stated, entry.members)
+      ? createEntryDetails(getOperation(permission), entry.stated, entry.members)
       : undefined
-  const before = isCommit ? tracking.before(permission, id, details) : undefined
+  const before = isCommit ? tracking.getPreviousVersion(permission, id, details) : undefined
   return { operation: permission, id, details, before }
 }
 
@@ -115,13 +115,15 @@ function writeIntent(auditLog: AuditLog, entry: IntentEntry): Promise<IntentRece
       const message = 'the change was not made: timeout writing the audit record; retry later'
       reject(refusal('audit_timeout', message))
     }, writeTimeoutMs)
-    auditLog.intent(entry).then(
+    auditLog.recordIntent(entry).then(
       (receipt) => {
         clearTimeout(timer)
         resolve(receipt)
         if (!isLate) return
         const outcome = { result: 'failed', durationMs: performance.now() - startedAt } as const
-        auditLog.outcome(receipt, { ...outcome, details: { reason: 'not sent' } }).catch(() => undefined)
+        auditLog
+          .recordOutcome(receipt, { ...outcome, details: { reason: 'not sent' } })
+          .catch(() => undefined)
       },
       (error: unknown) => {
         clearTimeout(timer)

@@ -1,6 +1,6 @@
 import type { Authenticator } from '../../identity/authenticate.ts'
 import type { Principal } from '../../identity/principal.ts'
-import { AuthenticationRefused } from '../../identity/refusal.ts'
+import { AuthenticationError } from '../../identity/refusal.ts'
 import type { FailedAuthentications } from '../../limits/failed-authentications.ts'
 import type { Authenticated, Matched } from '../context.ts'
 
@@ -19,14 +19,14 @@ export async function authenticate(
   { authenticator, failedAuthentications }: AuthenticateOptions,
 ): Promise<Authenticated> {
   const { client, credentials } = request.head
-  failedAuthentications.assertMayTry(client)
+  failedAuthentications.assertAllowed(client)
   let principal: Principal
   try {
     principal = await authenticator.authenticate(credentials)
   } catch (error) {
     // An issuer that does not respond says nothing about the credential.
-    const isRefused = error instanceof AuthenticationRefused && error.kind !== 'ServiceUnavailable'
-    if (isRefused) failedAuthentications.failed(client)
+    const isRefused = error instanceof AuthenticationError && error.kind !== 'ServiceUnavailable'
+    if (isRefused) failedAuthentications.recordFailure(client)
     throw error
   }
   return { ...request, principal }

@@ -1,13 +1,13 @@
 import type { StatedFacts } from '../../interface/facts.ts'
 import type { Allowed, Decision } from '../../policy/decision.ts'
-import type { Question, RequestFacts } from '../../policy/question.ts'
+import type { AuthorizationRequest, RequestFacts } from '../../policy/question.ts'
 import type { PolicySet } from '../../policy/trie.ts'
 import type { Authenticated } from '../context.ts'
-import { denied } from '../denied-error.ts'
-import { readBodyFacts, readHeadFacts, type Members } from '../facts/read-facts.ts'
-import { requestFacts } from '../facts/request-facts.ts'
-import { permissionsOfHead, permissionsOfRequest } from '../needed-permissions.ts'
-import type { DecidedNeed, PermissionNeed } from '../needs.ts'
+import { createDeniedError } from '../denied-error.ts'
+import { readBodyFacts, readHeadFacts, type JsonObject } from '../facts/read-facts.ts'
+import { createRequestFacts } from '../facts/request-facts.ts'
+import { listHeadPermissions, listRequestPermissions } from '../needed-permissions.ts'
+import type { PermissionDecision, RequiredPermission } from '../needs.ts'
 import { runAtOnce, runInSlices, type Steps } from '../../lib/async/run-in-slices.ts'
 
 /** What the policies decided about a request. */
@@ -19,7 +19,7 @@ interface Decisions {
   /** Facts that the request states, as far as it was read. */
   readonly stated: StatedFacts
   /** All required permissions, that of the operation first. */
-  readonly decided: readonly DecidedNeed[]
+  readonly decisions: readonly PermissionDecision[]
 }
 
 /** Proof that the policies allow the head of a request. The class is private, so only this module creates one. */
@@ -27,15 +27,15 @@ class HeadPermit implements Decisions {
   readonly policies: PolicySet
   readonly facts: RequestFacts
   readonly stated: StatedFacts
-  readonly decided: readonly DecidedNeed[]
+  readonly decisions: readonly PermissionDecision[]
   /** Makes the type nominal: no other object is a permit. */
   declare protected readonly isIssued: true
 
-  constructor({ policies, facts, stated, decided }: Decisions) {
+  constructor({ policies, facts, stated, decisions }: Decisions) {
     this.policies = policies
     this.facts = facts
     this.stated = stated
-    this.decided = decided
+    this.decisions = decisions
   }
 }
 
@@ -48,8 +48,8 @@ class FullPermit extends HeadPermit {
 
   constructor(decisions: Decisions, mayDescribe: boolean) {
     super(decisions)
-    this.withholdsCredentials = this.decided.some(
-      ({ need, result }) => need.otherwise === 'withheld' && result === 'left-out',
+    this.withholdsCredentials = this.decisions.some(
+      ({ requiredPermission, result }) => requiredPermission.fallback === 'withheld' && result === 'left-out',
     )
     this.withholdsDescription = !mayDescribe
   }
@@ -72,22 +72,23 @@ export interface Authorized extends Authenticated {
  * for facts that contradict each other.
  */
 export function authorize(request: Authenticated, policies: PolicySet, now = new Date()): Authorized {
-  const facts = requestFacts(request.head, now)
+  const facts = createRequestFacts(request.head, now)
   const read = readHeadFacts(request)
-  const decided = permissionsOfHead(request, read).map((need): DecidedNeed => {
-    const question = questionOf(need, request, facts)
-    const decision = policies.foresee(question)
+  const decisions = listHeadPermissions(request, read).map((requiredPermission): PermissionDecision => {
+    const question = createAuthorizationRequest(requiredPermission, request, facts)
+    const decision = policies.decidePartially(question)
     return {
-      need,
-      result: decision === undefined ? 'undecided' : resultOf(need, decision, question, policies),
+      requiredPermission,
+      result:
+        decision === undefined ? 'undecided' : toResult(requiredPermission, decision, question, policies),
     }
   })
-  return { ...request, permit: new HeadPermit({ policies, facts, stated: read.stated, decided }) }
+  return { ...request, permit: new HeadPermit({ policies, facts, stated: read.stated, decisions }) }
 }
 
 /** The members of a JSON body that were read, and whether these are all. */
-interface ReadMembers {
-  readonly members: Members
+interface ReadBody {
+  readonly members: JsonObject
   readonly isWhole: boolean
 }
 
@@ -96,114 +97,128 @@ interface ReadMembers {
  * may state count against the caller. Decisions about the head stay, unless they depend on the time. Throws DeniedError
  * (401, 403, 404), or InvalidInput (400).
  */
-export function authorizeBody(request: Authorized, body: ReadMembers | undefined): FullPermit {
-  return body === undefined ? authorizeWithoutBody(request) : runAtOnce(decideBody(request, body))
+export function authorizeBody(request: Authorized, body: ReadBody | undefined): FullPermit {
+  return body === undefined ? authorizeUnreadBody(request) : runAtOnce(decideBody(request, body))
 }
 
 /** Like `authorizeBody`, in slices, so that a large batch does not block other requests. */
-export function authorizeBatch(request: Authorized, body: ReadMembers): Promise<FullPermit> {
+export function authorizeBatch(request: Authorized, body: ReadBody): Promise<FullPermit> {
   return runInSlices(decideBody(request, body))
 }
 
-function authorizeWithoutBody(request: Authorized): FullPermit {
+function authorizeUnreadBody(request: Authorized): FullPermit {
   const { permit } = request
-  const mayDescribe = permit.decided.every(({ need }, index) => describes(need, index, request, permit))
+  const mayDescribe = permit.decisions.every(({ requiredPermission }, index) =>
+    canDescribe(requiredPermission, index, request, permit),
+  )
   return new FullPermit(permit, mayDescribe)
 }
 
-function* decideBody(request: Authorized, body: ReadMembers): Steps<FullPermit> {
+function* decideBody(request: Authorized, body: ReadBody): Steps<FullPermit> {
   const { permit } = request
   const { policies } = permit
-  const facts = requestFacts(request.head, new Date())
+  const facts = createRequestFacts(request.head, new Date())
   const read = readBodyFacts(request, body.members, body.isWhole)
-  const decided: DecidedNeed[] = []
+  const decisions: PermissionDecision[] = []
   let mayDescribe = true
-  for (const need of permissionsOfRequest(request, read, body.members)) {
-    const before = permit.decided.find((one) => isSameNeed(one.need, need))
+  for (const requiredPermission of listRequestPermissions(request, read, body.members)) {
+    const before = permit.decisions.find((one) =>
+      isSamePermission(one.requiredPermission, requiredPermission),
+    )
     const isConclusive =
-      before !== undefined && before.result !== 'undecided' && !policies.isTimed(need.permission)
-    const result = isConclusive ? before.result : decide(need, request, facts, policies)
-    mayDescribe &&= describes(need, decided.length, request, { facts, policies })
-    decided.push({ need, result })
+      before !== undefined &&
+      before.result !== 'undecided' &&
+      !policies.dependsOnTime(requiredPermission.permission)
+    const result = isConclusive
+      ? before.result
+      : decidePermission(requiredPermission, request, facts, policies)
+    mayDescribe &&= canDescribe(requiredPermission, decisions.length, request, { facts, policies })
+    decisions.push({ requiredPermission, result })
     yield
   }
-  return new FullPermit({ policies, facts, stated: read.stated, decided }, mayDescribe)
+  return new FullPermit({ policies, facts, stated: read.stated, decisions }, mayDescribe)
 }
 
 /** Decides again at the end of a body what depends on the time. Throws DeniedError if it is not allowed any more. */
-export function reauthorize(request: Authorized, { policies, decided }: FullPermit, now = new Date()): void {
-  const facts = requestFacts(request.head, now)
-  for (const { need } of decided) {
-    if (policies.isTimed(need.permission)) decide(need, request, facts, policies)
+export function reauthorize(
+  request: Authorized,
+  { policies, decisions }: FullPermit,
+  now = new Date(),
+): void {
+  const facts = createRequestFacts(request.head, now)
+  for (const { requiredPermission } of decisions) {
+    if (policies.dependsOnTime(requiredPermission.permission))
+      decidePermission(requiredPermission, request, facts, policies)
   }
 }
 
 /** Whether any decision depends on the time. */
-export function isTimed({ policies, decided }: FullPermit): boolean {
-  return decided.some(({ need }) => policies.isTimed(need.permission))
+export function dependsOnTime({ policies, decisions }: FullPermit): boolean {
+  return decisions.some(({ requiredPermission }) => policies.dependsOnTime(requiredPermission.permission))
 }
 
 /** The decision that an audit record names; undefined for a batch without entries. */
-export function decisionOf({ decided }: FullPermit): Allowed | undefined {
-  for (const { result } of decided) if (typeof result === 'object') return result
+export function firstAllowed({ decisions }: FullPermit): Allowed | undefined {
+  for (const { result } of decisions) if (typeof result === 'object') return result
   return undefined
 }
 
-function decide(
-  need: PermissionNeed,
+function decidePermission(
+  permission: RequiredPermission,
   request: Authorized,
   facts: RequestFacts,
   policies: PolicySet,
-): DecidedNeed['result'] {
-  const question = questionOf(need, request, facts)
-  const decision = need.beneath === true ? policies.decideBeneath(question) : policies.decide(question)
-  return resultOf(need, decision, question, policies)
+): PermissionDecision['result'] {
+  const question = createAuthorizationRequest(permission, request, facts)
+  const decision =
+    permission.includesSubtree === true ? policies.decideBeneath(question) : policies.decide(question)
+  return toResult(permission, decision, question, policies)
 }
 
 /** Throws DeniedError, unless the request goes on without the permission. */
-function resultOf(
-  need: PermissionNeed,
+function toResult(
+  permission: RequiredPermission,
   decision: Decision,
-  question: Question,
+  request: AuthorizationRequest,
   policies: PolicySet,
 ): Allowed | 'left-out' {
   if (decision.allowed) return decision
-  if (need.otherwise === 'withheld') return 'left-out'
-  if (need.otherwise === 'entries-decide' && decision.reason === 'no_rule') return 'left-out'
-  if (need.otherwise === 'what-is-visible' && decision.reason === 'no_rule') {
-    const visible = policies.showsBeneath(question)
+  if (permission.fallback === 'withheld') return 'left-out'
+  if (permission.fallback === 'entries-decide' && decision.reason === 'no_rule') return 'left-out'
+  if (permission.fallback === 'what-is-visible' && decision.reason === 'no_rule') {
+    const visible = policies.findVisibleBeneath(request)
     if (visible !== undefined) return visible
   }
-  throw denied(need, decision, question, policies)
+  throw createDeniedError(permission, decision, request, policies)
 }
 
 /** Whether the response may describe the object of `need`, if that is an object of the request or of an entry. */
-function describes(
-  need: PermissionNeed,
+function canDescribe(
+  permission: RequiredPermission,
   index: number,
   request: Authenticated,
   { facts, policies }: Pick<Decisions, 'facts' | 'policies'>,
 ): boolean {
   const { operation } = request.route
   if (operation.describes.length === 0) return true
-  const isObject = operation.entries === undefined ? index === 0 : need.entry !== undefined
-  return !isObject || policies.mayDescribe(questionOf(need, request, facts))
+  const isObject = operation.entries === undefined ? index === 0 : permission.entry !== undefined
+  return !isObject || policies.canDescribe(createAuthorizationRequest(permission, request, facts))
 }
 
-function questionOf(
-  { permission, kind, id, facts }: PermissionNeed,
+function createAuthorizationRequest(
+  { permission, kind, id, facts }: RequiredPermission,
   { principal }: Authenticated,
   request: RequestFacts,
-): Question {
+): AuthorizationRequest {
   return { principal, permission, kind, id, request, operation: facts }
 }
 
 /** Entries of batches are decided by nothing but their own facts, which no head states. */
-function isSameNeed(one: PermissionNeed, other: PermissionNeed): boolean {
+function isSamePermission(one: RequiredPermission, other: RequiredPermission): boolean {
   return (
     one.permission === other.permission &&
-    one.because === other.because &&
-    one.otherwise === other.otherwise &&
+    one.requiredBy === other.requiredBy &&
+    one.fallback === other.fallback &&
     other.entry === undefined
   )
 }

@@ -1,36 +1,36 @@
 import { refusal } from '../../interface/errors.ts'
 import { arrowStreamType } from '../../interface/headers.ts'
-import { show } from '../../interface/identifiers.ts'
+import { quoteForMessage } from '../../interface/identifiers.ts'
 import type { Details } from '../../audit/records.ts'
 import type { Limits } from '../../limits/limits.ts'
 import type { Allowed } from '../../policy/decision.ts'
-import { assertEntryCount } from '../batch-needs.ts'
+import { assertBatchSize } from '../batch-needs.ts'
 import { ArrowMeter } from '../body/arrow-meter.ts'
-import { judgeBody, type BodyJudge } from '../body/body-judge.ts'
+import { createBodyChecker, type BodyChecker } from '../body/body-judge.ts'
 import type { Payload } from '../body/payload.ts'
 import {
-  assertLength,
-  countBytes,
-  joined,
-  piecesOf,
-  readBeginning,
-  wholeOf,
-  type Beginning,
+  assertBodyLength,
+  createByteCounter,
+  concatChunks,
+  readChunks,
+  readBodyStart,
+  readWholeBody,
+  type BodyStart,
 } from '../body/read-body.ts'
-import { streamedJson } from '../body/streamed-body.ts'
-import { commitDetails } from '../changes/commit-details.ts'
+import { createJsonStream } from '../body/streamed-body.ts'
+import { createChangeDetails } from '../changes/commit-details.ts'
 import type { Matched } from '../context.ts'
 import type { DownstreamBody } from '../downstream.ts'
-import type { Members } from '../facts/read-facts.ts'
+import type { JsonObject } from '../facts/read-facts.ts'
 import { restateBody, restateHead } from '../facts/restate.ts'
-import { isDecidedByBody, needsBody } from '../needed-permissions.ts'
-import { soleUpstream } from '../upstream/sole-upstream.ts'
+import { isDecidedByBody, requiresBody } from '../needed-permissions.ts'
+import { findSoleUpstream } from '../upstream/sole-upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import {
   authorizeBatch,
   authorizeBody,
-  decisionOf,
-  isTimed,
+  firstAllowed,
+  dependsOnTime,
   reauthorize,
   type FullPermit,
 } from './authorize.ts'
@@ -71,15 +71,15 @@ interface CheckedBody {
   readonly permit: FullPermit
   readonly payload: Payload
   readonly payloadType: string | undefined
-  readonly members: Members
+  readonly members: JsonObject
 }
 
 /** Bytes of a read that are checked before any is sent. Almost all bodies of reads have fewer. */
-const readWindow = 256 * 1024
+const readWindowBytes = 256 * 1024
 
-const jsonTypes = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
-const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i
-const arrowTypes = /^(?:application\/vnd\.apache\.arrow\.stream|application\/octet-stream)\s*(?:;|$)/i
+const jsonContentType = /^(?:application\/json|application\/octet-stream|text\/json)\s*(?:;|$)/i
+const charsetParameter = /;\s*charset\s*=\s*"?([^\s";]*)/i
+const arrowContentType = /^(?:application\/vnd\.apache\.arrow\.stream|application\/octet-stream)\s*(?:;|$)/i
 
 /**
  * Stage 6: compares a JSON body with the route, and authorizes what only the body states. Bodies that affect a decision,
@@ -93,12 +93,12 @@ export async function check(
   { bodyLimits, limits, upstreams }: CheckOptions,
 ): Promise<Checked> {
   const { permit, payload, payloadType, members } = await checkBody(request, body, bodyLimits)
-  const allowedBy = decisionOf(permit)
+  const allowedBy = firstAllowed(permit)
   if (allowedBy === undefined)
     throw refusal('invalid_body', 'the batch is empty; expected at least one operation')
   const restated = restateHead(request, permit.stated)
   const route = restated ? { ...request.route, parameters: restated.parameters } : request.route
-  const located = soleUpstream(request, permit, route, upstreams)
+  const located = findSoleUpstream(request, permit, route, upstreams)
   limitEntries(request, permit, limits)
   return {
     ...request,
@@ -108,7 +108,7 @@ export async function check(
     payloadType,
     restatedHeaders: restated?.headers ?? [],
     allowedBy,
-    details: commitDetails(request.route, permit.stated, members),
+    details: createChangeDetails(request.route, permit.stated, members),
   }
 }
 
@@ -122,52 +122,62 @@ function checkBody(
 }
 
 async function checkJson(request: Admitted, body: DownstreamBody, limits: BodyLimits): Promise<CheckedBody> {
-  assertReadable(request)
+  assertJsonHeaders(request)
   const { route, permit, countReceived, reserveMemory } = request
   const { operation } = route
   const { contentLength } = request.head
-  const isWhole = isDecidedByBody(operation) || permit.decided.some(({ result }) => result === 'undecided')
+  const isWhole = isDecidedByBody(operation) || permit.decisions.some(({ result }) => result === 'undecided')
   const window =
-    isWhole || operation.effect !== 'read' ? limits.maxJsonBytes : Math.min(readWindow, limits.maxJsonBytes)
+    isWhole || operation.effect !== 'read'
+      ? limits.maxJsonBytes
+      : Math.min(readWindowBytes, limits.maxJsonBytes)
   const maxBytes = isWhole ? limits.maxJsonBytes : limits.maxStreamedJsonBytes
-  assertLength(contentLength, maxBytes)
+  assertBodyLength(contentLength, maxBytes)
   const isShort = contentLength !== undefined && contentLength <= window
   if (isShort) reserveMemory(contentLength)
-  const { bytes, rest }: Beginning = isShort
-    ? { bytes: await wholeOf(body, countReceived) }
-    : await readBeginning(piecesOf(body.stream, maxBytes, countReceived), window, reserveMemory)
-  const keepsFilters = rest === undefined && operation.effect !== 'read'
-  const judge = judgeBody(request, { keepsAll: isWhole, keepsFilters, maximumValueBytes: window })
+  const { bytes, rest }: BodyStart = isShort
+    ? { bytes: await readWholeBody(body, countReceived) }
+    : await readBodyStart(readChunks(body.stream, maxBytes, countReceived), window, reserveMemory)
+  const retainsFilters = rest === undefined && operation.effect !== 'read'
+  const judge = createBodyChecker(request, { retainsAll: isWhole, retainsFilters, maxValueBytes: window })
   try {
-    judge.text.push(bytes)
-    if (rest !== undefined) return checkStream(request, judge, rest)
-    return await checkWhole(request, judge, limits)
+    judge.json.push(bytes)
+    if (rest !== undefined) return checkStreamedJson(request, judge, rest)
+    return await checkWholeJson(request, judge, limits)
   } catch (error) {
     await rest?.return()
     throw error
   }
 }
 
-async function checkWhole(request: Admitted, judge: BodyJudge, limits: BodyLimits): Promise<CheckedBody> {
-  const { text, members } = judge
+async function checkWholeJson(
+  request: Admitted,
+  judge: BodyChecker,
+  limits: BodyLimits,
+): Promise<CheckedBody> {
+  const { json, members } = judge
   const { operation } = request.route
-  const isObject = text.end()
-  if (!isObject) assertNoObject(request)
-  assertEntryCount(operation, members, limits.maxBatchEntries)
+  const isObject = json.end()
+  if (!isObject) assertBodyNotRequired(request)
+  assertBatchSize(operation, members, limits.maxBatchEntries)
   const body = { members: isObject ? members : {}, isWhole: true }
   const isBatch = operation.entries !== undefined
   const permit = isBatch ? await authorizeBatch(request, body) : authorizeBody(request, body)
   if (isObject) restateBody(operation, permit.stated, judge)
-  const payload: Payload = { form: 'bytes', bytes: joined(text.takeRest()) }
+  const payload: Payload = { form: 'bytes', bytes: concatChunks(json.takeRest()) }
   return { permit, payload, payloadType: 'application/json', members }
 }
 
-function checkStream(request: Admitted, judge: BodyJudge, rest: AsyncGenerator<Buffer, void>): CheckedBody {
+function checkStreamedJson(
+  request: Admitted,
+  judge: BodyChecker,
+  rest: AsyncGenerator<Buffer, void>,
+): CheckedBody {
   const { members } = judge
-  judge.closeIntent()
+  judge.freezeIntent()
   const permit = authorizeBody(request, { members, isWhole: false })
-  const body = streamedJson(judge.text, rest, (isObject) => {
-    if (!isObject) assertNoObject(request)
+  const body = createJsonStream(judge.json, rest, (isObject) => {
+    if (!isObject) assertBodyNotRequired(request)
     reauthorize(request, permit)
   })
   // Members may be removed on the way, so the length is unknown.
@@ -177,38 +187,38 @@ function checkStream(request: Admitted, judge: BodyJudge, rest: AsyncGenerator<B
 
 function checkArrow(request: Admitted, body: DownstreamBody, { maxArrowBytes }: BodyLimits): CheckedBody {
   const { contentType, contentEncoding, contentLength, hasBody } = request.head
-  if (contentType !== undefined && !arrowTypes.test(contentType)) {
+  if (contentType !== undefined && !arrowContentType.test(contentType)) {
     throw refusal(
       'unsupported_content_type',
-      `the content-type is ${show(contentType)}; expected ${arrowStreamType}`,
+      `the content-type is ${quoteForMessage(contentType)}; expected ${arrowStreamType}`,
     )
   }
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
     throw refusal(
       'unsupported_content_encoding',
-      `the content-encoding is ${show(contentEncoding)}; send the Arrow stream uncompressed`,
+      `the content-encoding is ${quoteForMessage(contentEncoding)}; send the Arrow stream uncompressed`,
     )
   }
   const permit = authorizeBody(request, undefined)
   const checked = { permit, payloadType: arrowStreamType, members: {} }
   if (!hasBody) return { ...checked, payload: { form: 'none' } }
-  assertLength(contentLength, maxArrowBytes)
+  assertBodyLength(contentLength, maxArrowBytes)
   const meter = new ArrowMeter()
-  const count = countBytes(maxArrowBytes, request.countReceived)
+  const count = createByteCounter(maxArrowBytes, request.countReceived)
   body.watch({
     chunk(bytes) {
       count(bytes)
       meter.push(bytes)
     },
-    ...(isTimed(permit) && { end: () => reauthorize(request, permit) }),
+    ...(dependsOnTime(permit) && { end: () => reauthorize(request, permit) }),
   })
   return { ...checked, payload: { form: 'stream', body: body.stream, length: contentLength, meter } }
 }
 
 /** Operations that state something only in a body have stated nothing. */
 function checkNoBody(request: Admitted): CheckedBody {
-  assertNoObject(request)
-  const body = needsBody(request.route.operation) ? { members: {}, isWhole: true } : undefined
+  assertBodyNotRequired(request)
+  const body = requiresBody(request.route.operation) ? { members: {}, isWhole: true } : undefined
   return {
     permit: authorizeBody(request, body),
     payload: { form: 'none' },
@@ -218,24 +228,24 @@ function checkNoBody(request: Admitted): CheckedBody {
 }
 
 /** Throws InvalidInput (400) if the operation requires an object as body. */
-function assertNoObject({ route }: Matched): void {
+function assertBodyNotRequired({ route }: Matched): void {
   if (route.operation.body === 'map')
     throw refusal('invalid_body', 'the body is empty; expected a JSON object')
 }
 
-function assertReadable({ head: { contentType, contentEncoding } }: Matched): void {
+function assertJsonHeaders({ head: { contentType, contentEncoding } }: Matched): void {
   if (contentEncoding !== undefined && contentEncoding !== 'identity') {
     throw refusal(
       'unsupported_content_encoding',
-      `the content-encoding is ${show(contentEncoding)}; send the JSON body uncompressed`,
+      `the content-encoding is ${quoteForMessage(contentEncoding)}; send the JSON body uncompressed`,
     )
   }
   if (contentType === undefined) return
-  const encoding = charset.exec(contentType)?.[1] ?? 'utf-8'
-  if (!jsonTypes.test(contentType) || !/^utf-?8$/i.test(encoding)) {
+  const encoding = charsetParameter.exec(contentType)?.[1] ?? 'utf-8'
+  if (!jsonContentType.test(contentType) || !/^utf-?8$/i.test(encoding)) {
     throw refusal(
       'unsupported_content_type',
-      `the content-type is ${show(contentType)}; expected application/json in UTF-8`,
+      `the content-type is ${quoteForMessage(contentType)}; expected application/json in UTF-8`,
     )
   }
 }

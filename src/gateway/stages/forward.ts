@@ -1,24 +1,24 @@
 import type { AuditLog } from '../../audit/log.ts'
 import type { OutcomeEntry } from '../../audit/records.ts'
 import { AuditUnavailable } from '../../audit/unavailable.ts'
-import type { InterfaceError } from '../../interface/errors.ts'
-import { principalKey } from '../../limits/selection.ts'
-import { shedClassOf } from '../../limits/shed-class.ts'
+import type { CatalogError } from '../../interface/errors.ts'
+import { getPrincipalKey } from '../../limits/selection.ts'
+import { getShedClass } from '../../limits/shed-class.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
-import { headersFor, type AnsweredFor } from '../answered-for.ts'
-import { outcomeOf, outcomeOfFailure } from '../changes/outcome.ts'
+import { gatewayHeaders, type ResponseContext } from '../answered-for.ts'
+import { createOutcome, createFailureOutcome } from '../changes/outcome.ts'
 import type { DownstreamBody, DownstreamResponse } from '../downstream.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
-import { withoutReferences } from '../hidden-references.ts'
-import { list } from '../listing/list.ts'
+import { hideReferences } from '../hidden-references.ts'
+import { createListingResponse } from '../listing/list.ts'
 import type { PageTokens } from '../listing/page-token.ts'
-import { errorAnswer } from '../refuse.ts'
-import { assertReachable, callUpstream } from '../upstream/call-upstream.ts'
-import type { Client, UpstreamAnswer, UpstreamRequest } from '../upstream/exchange.ts'
-import { requestHeadersFor } from '../upstream/request-headers.ts'
-import { credentialMembers, errorOf, withoutMembers } from '../upstream/upstream-answer.ts'
-import { answerToFailure } from '../upstream/upstream-failure.ts'
-import type { Pool } from '../upstream/upstream.ts'
+import { formatErrorResponse } from '../refuse.ts'
+import { assertCircuitClosed, callUpstream } from '../upstream/call-upstream.ts'
+import type { UpstreamCallOptions, UpstreamResponse, UpstreamRequest } from '../upstream/exchange.ts'
+import { createRequestHeaders } from '../upstream/request-headers.ts'
+import { credentialMembers, createUpstreamError, removeMembers } from '../upstream/upstream-answer.ts'
+import { toDownstreamError } from '../upstream/upstream-failure.ts'
+import type { PoolName } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Audited, WrittenIntent } from './audit.ts'
 import type { Checked } from './check.ts'
@@ -35,8 +35,8 @@ export interface ForwardOptions {
  * streams, so that a client that sends none holds no connection to the upstream. Throws ServiceUnavailable (503), or
  * what reading the body fails with.
  */
-export async function prepareForward({ upstream, payload }: Checked, body: DownstreamBody): Promise<void> {
-  assertReachable(upstream)
+export async function prepareForwarding({ upstream, payload }: Checked, body: DownstreamBody): Promise<void> {
+  assertCircuitClosed(upstream)
   if (payload.form === 'stream') await body.started()
 }
 
@@ -51,51 +51,51 @@ export async function forward(
   response: DownstreamResponse,
   { auditLog, upstreams, pageTokens }: ForwardOptions,
   spans: RequestSpans | undefined,
-): Promise<InterfaceError | undefined> {
+): Promise<CatalogError | undefined> {
   const startedAt = performance.now()
   const { route, payload, intent, permit } = request
   const isRead = route.operation.effect === 'read'
-  const client: Client = {
+  const client: UpstreamCallOptions = {
     response,
-    headers: headersFor(answeredFor(request)),
+    headers: gatewayHeaders(responseContext(request)),
     spans,
-    endsWithClient: isRead,
-    pool: poolOf(request),
-    holder: principalKey(request.principal),
-    holdsBack: !isRead || permit.withholdsCredentials,
+    abortsWithClient: isRead,
+    pool: choosePool(request),
+    holder: getPrincipalKey(request.principal),
+    buffersResponse: !isRead || permit.withholdsCredentials,
   }
-  let answer: UpstreamAnswer
+  let answer: UpstreamResponse
   let outgoing: UpstreamRequest | undefined
   try {
     const mayRepeat = isRead && payload.form !== 'stream'
     answer =
       route.operation.lists === undefined
-        ? await callUpstream(request.upstream, (outgoing = toUpstream(request)), client, mayRepeat)
-        : await list(request, response, { upstreams, pageTokens, spans })
+        ? await callUpstream(request.upstream, (outgoing = createUpstreamRequest(request)), client, mayRepeat)
+        : await createListingResponse(request, response, { upstreams, pageTokens, spans })
   } catch (error) {
     if (intent !== undefined) {
-      await recordOutcome(intent, auditLog, outcomeOfFailure(error, request, startedAt))
+      await recordOutcome(intent, auditLog, createFailureOutcome(error, request, startedAt))
     }
-    throw answerToFailure(error)
+    throw toDownstreamError(error)
   }
-  if (intent !== undefined) await recordOutcome(intent, auditLog, outcomeOf(answer, request, startedAt))
+  if (intent !== undefined) await recordOutcome(intent, auditLog, createOutcome(answer, request, startedAt))
   if (answer.body === undefined) return undefined
   if (answer.status < 300) {
-    send(answer, answer.body, request, response)
+    sendHeldResponse(answer, answer.body, request, response)
     return undefined
   }
-  const error = errorOf(answer, request.upstream, outgoing?.headers ?? [])
-  const { headers, body } = errorAnswer(withoutReferences(error, request), answeredFor(request))
+  const error = createUpstreamError(answer, request.upstream, outgoing?.headers ?? [])
+  const { headers, body } = formatErrorResponse(hideReferences(error, request), responseContext(request))
   response.writeHead(error.status, headers)
   scheduleAtTickEnd(() => response.end(body))
   return error
 }
 
-function poolOf({ route, payload }: Audited): Pool {
-  return payload.form === 'stream' || shedClassOf(route.operation.name) === 'bulk' ? 'bulk' : 'small'
+function choosePool({ route, payload }: Audited): PoolName {
+  return payload.form === 'stream' || getShedClass(route.operation.name) === 'bulk' ? 'bulk' : 'small'
 }
 
-function answeredFor({ head, allowedBy }: Audited): AnsweredFor {
+function responseContext({ head, allowedBy }: Audited): ResponseContext {
   return {
     requestId: head.requestId,
     policyRevision: allowedBy.revision,
@@ -103,9 +103,9 @@ function answeredFor({ head, allowedBy }: Audited): AnsweredFor {
   }
 }
 
-function toUpstream(request: Audited): UpstreamRequest {
+function createUpstreamRequest(request: Audited): UpstreamRequest {
   const { payload, payloadType, upstream } = request
-  const headers = requestHeadersFor(upstream, request)
+  const headers = createRequestHeaders(upstream, request)
   headers.push(...request.restatedHeaders)
   if (payloadType !== undefined) headers.push('content-type', payloadType)
   if (payload.form === 'stream' && payload.length !== undefined) {
@@ -128,38 +128,43 @@ function toUpstream(request: Audited): UpstreamRequest {
 async function recordOutcome(intent: WrittenIntent, audit: AuditLog, outcome: OutcomeEntry): Promise<void> {
   const { awaitsOutcome, change } = intent
   const written = change.lacksVersion(outcome)
-    ? change.addVersion(outcome).then((versioned) => endChange(intent, audit, versioned))
-    : endChange(intent, audit, outcome)
+    ? change.addVersion(outcome).then((versioned) => writeOutcome(intent, audit, versioned))
+    : writeOutcome(intent, audit, outcome)
   if (awaitsOutcome) await written
   else written.catch(() => undefined)
 }
 
-function endChange(
+function writeOutcome(
   { receipt, awaitsOutcome, change }: WrittenIntent,
   audit: AuditLog,
   outcome: OutcomeEntry,
 ): Promise<void> {
-  const complete = change.end(outcome)
-  if (complete.result === 'unknown') change.ask(receipt)
+  const complete = change.complete(outcome)
+  if (complete.result === 'unknown') change.resolveLater(receipt)
   return receipt
-    .then((intent) => audit.outcome(intent, complete, awaitsOutcome))
+    .then((intent) => audit.recordOutcome(intent, complete, awaitsOutcome))
     .catch((error: unknown) => {
       if (!(error instanceof AuditUnavailable)) throw error
     })
 }
 
-function send(answer: UpstreamAnswer, held: Buffer, request: Audited, response: DownstreamResponse): void {
-  const { status } = answer
-  const body = withoutWithheld(held, request)
-  const headers = answer.headers.filter(
-    (_, index) => answer.headers[index - (index % 2)] !== 'content-length',
+function sendHeldResponse(
+  upstreamResponse: UpstreamResponse,
+  heldBody: Buffer,
+  request: Audited,
+  response: DownstreamResponse,
+): void {
+  const { status } = upstreamResponse
+  const body = removeWithheldMembers(heldBody, request)
+  const headers = upstreamResponse.headers.filter(
+    (_, index) => upstreamResponse.headers[index - (index % 2)] !== 'content-length',
   )
   response.writeHead(status, [...headers, 'content-length', String(body.length)])
   scheduleAtTickEnd(() => response.end(body))
 }
 
 /** Removes what the caller may not see. */
-function withoutWithheld(body: Buffer, request: Audited): Buffer {
+function removeWithheldMembers(body: Buffer, request: Audited): Buffer {
   const { operation } = request.route
   const hidden = [
     ...(request.permit.withholdsCredentials ? credentialMembers : []),
@@ -168,5 +173,5 @@ function withoutWithheld(body: Buffer, request: Audited): Buffer {
   if (hidden.length === 0) return body
   // The map is the whole response.
   if (operation.body === 'map') return Buffer.from('{}')
-  return withoutMembers(body, new Set(hidden))
+  return removeMembers(body, new Set(hidden))
 }

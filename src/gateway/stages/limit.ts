@@ -1,10 +1,10 @@
-import { isOperationName, operationNamed } from '../../interface/operations.ts'
+import { isOperationName, getOperation } from '../../interface/operations.ts'
 import type { BodyMemory } from '../../limits/body-memory.ts'
 import type { FairCapacity } from '../../limits/fair-capacity.ts'
-import type { Share } from '../../limits/limit.ts'
+import type { LimitLease } from '../../limits/limit.ts'
 import type { Limits } from '../../limits/limits.ts'
-import { principalKey, type LimitedRequest } from '../../limits/selection.ts'
-import { Overloaded, type Shedding } from '../../limits/shedding.ts'
+import { getPrincipalKey, type LimitedRequest } from '../../limits/selection.ts'
+import { Overloaded, type LoadShedder } from '../../limits/shedding.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 import type { DownstreamResponse } from '../downstream.ts'
 import type { Authorized, FullPermit } from './authorize.ts'
@@ -14,7 +14,7 @@ export interface LimitOptions {
   readonly limits: Limits
   /** Requests under way, which principals share: as many as there may be connections. */
   readonly activeRequests: FairCapacity
-  readonly shedding: Shedding
+  readonly shedding: LoadShedder
   readonly bodyMemory: BodyMemory
 }
 
@@ -26,7 +26,7 @@ export interface Admitted extends Authorized {
   readonly reserveMemory: (bytes: number) => void
 }
 
-const countSentEveryMs = 250
+const countSentIntervalMs = 250
 
 /**
  * Stage 5: takes capacity of every limit that applies to the request, and releases it when the response is over. It
@@ -41,50 +41,50 @@ export function limit(
   if (response.isDestroyed)
     throw new ClientDisconnected('the client closed the connection before it was admitted')
   const { upstream, route, principal } = request
-  const holder = principalKey(principal)
+  const holder = getPrincipalKey(principal)
   shedding.admit(upstream.name, route.operation.name, holder)
-  if (!activeRequests.mayTake(holder)) throw new Overloaded()
-  const share = limits.admit(limitedRequest(request))
+  if (!activeRequests.canTake(holder)) throw new Overloaded()
+  const capacity = limits.admit(limitedRequest(request))
   activeRequests.take(holder)
-  const stopCounting = share?.sent && countSent(response, share.sent)
+  const stopCounting = capacity?.countSent && countSent(response, capacity.countSent)
   response.onClose.add(() => {
     activeRequests.release(holder)
     stopCounting?.()
-    share?.end()
+    capacity?.release()
   })
-  const reserveMemory = bodyMemory.reservation(holder, (release) => {
+  const reserveMemory = bodyMemory.createReservation(holder, (release) => {
     if (response.isDestroyed) release()
     else response.onClose.add(release)
   })
-  return { ...request, countReceived: share?.arrived, reserveMemory }
+  return { ...request, countReceived: capacity?.countReceived, reserveMemory }
 }
 
 /**
  * Counts each entry of a batch as a request: a batch is no way around a rate. Throws LimitReached (429) or
  * LimitsUnavailable (503).
  */
-export function limitEntries(request: Authorized, { decided }: FullPermit, limits: Limits): void {
+export function limitEntries(request: Authorized, { decisions }: FullPermit, limits: Limits): void {
   if (request.route.operation.entries === undefined) return
-  const entries = decided.flatMap(({ need: { entry, permission, id } }) =>
-    entry !== undefined && isOperationName(permission) ? [{ operation: operationNamed(permission), id }] : [],
+  const entries = decisions.flatMap(({ requiredPermission: { entry, permission, id } }) =>
+    entry !== undefined && isOperationName(permission) ? [{ operation: getOperation(permission), id }] : [],
   )
   limits.admitEntries(limitedRequest(request), entries)
 }
 
 function limitedRequest({ head, route, principal }: Authorized): LimitedRequest {
   const { client, hasBody, contentLength } = head
-  return { principal, meaning: route, client, hasBody, contentLength }
+  return { principal, route: route, client, hasBody, contentLength }
 }
 
 /** Reports the bytes that are sent downstream while a response is long. Returns what reports the rest and stops. */
-function countSent(response: DownstreamResponse, report: NonNullable<Share['sent']>): () => void {
+function countSent(response: DownstreamResponse, report: NonNullable<LimitLease['countSent']>): () => void {
   let reported = response.request.socket.bytesWritten
   const count = (): void => {
     const sent = response.request.socket.bytesWritten
     if (sent > reported) report(sent - reported)
     reported = sent
   }
-  const timer = setInterval(count, countSentEveryMs).unref()
+  const timer = setInterval(count, countSentIntervalMs).unref()
   return () => {
     clearInterval(timer)
     count()

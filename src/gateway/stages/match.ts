@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { assertPlaced } from '../../interface/decisive-names.ts'
+import { assertFactSource } from '../../interface/decisive-names.ts'
 import { refusal } from '../../interface/errors.ts'
 import { parseTarget } from '../../interface/target.ts'
 import type { Matched, Received } from '../context.ts'
-import { upstreamTarget } from '../upstream/upstream-target.ts'
+import { buildUpstreamTarget } from '../upstream/upstream-target.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 
 /** A route, and the upstream that serves it. */
@@ -12,9 +12,9 @@ type UpstreamRoute = Pick<Matched, 'route' | 'upstream' | 'upstreamTarget'>
 /** Finds the route of a method and a request target. Throws InterfaceError (400, 404, 405). */
 export type FindRoute = (method: string, target: string) => UpstreamRoute
 
-const maximumCached = 4_096
+const maxCachedRoutes = 4_096
 /** In characters. Longer targets are rare, and would let callers fill the memory. */
-const maximumCachedLength = 512
+const maxCachedTargetLength = 512
 
 /**
  * Stage 2: finds the operation and the id by the operations table alone, and the upstream by the id. Throws
@@ -27,29 +27,29 @@ export function match(request: Received, findRoute: FindRoute): Matched {
   if (hasBody && method === 'GET') {
     throw refusal('unexpected_body', `unexpected body in a GET request for ${operation.name}`)
   }
-  for (const name of tableHeaders) assertPlaced(operation, 'header', name)
+  for (const name of tableHeaders) assertFactSource(operation, 'header', name)
   return { ...request, ...found }
 }
 
 /** Parses each target. */
-export function routesTo(upstreams: Upstreams): FindRoute {
+export function createRouteFinder(upstreams: Upstreams): FindRoute {
   return (method, target) => {
     const route = parseTarget(method, target)
-    const upstream = upstreams.of(route.id)
-    return { route, upstream, upstreamTarget: upstreamTarget(upstream, route) }
+    const upstream = upstreams.forId(route.id)
+    return { route, upstream, upstreamTarget: buildUpstreamTarget(upstream, route) }
   }
 }
 
 /** Caches the routes that were found: clients repeat targets, and parsing one takes 2 us. */
 export function cacheRoutes(find: FindRoute): FindRoute {
   const caches = new Map(
-    ['GET', 'POST'].map((method) => [method, new LRUCache<string, UpstreamRoute>({ max: maximumCached })]),
+    ['GET', 'POST'].map((method) => [method, new LRUCache<string, UpstreamRoute>({ max: maxCachedRoutes })]),
   )
   return (method, target) => {
     const cache = caches.get(method)
     const cached = cache?.get(target)
     if (cached !== undefined) return cached
-    if (cache === undefined || target.length > maximumCachedLength) return find(method, target)
+    if (cache === undefined || target.length > maxCachedTargetLength) return find(method, target)
     // A substring retains the whole head in memory, secrets included; a copy does not.
     const copy = Buffer.from(target, 'latin1').toString('latin1')
     const found = find(method, copy)

@@ -1,21 +1,21 @@
 import type { IncomingRequest } from '../../http1/server/incoming-request.ts'
 import {
   apiKeyHeader,
-  dialectOf,
-  dialects,
-  inCatalogDialect,
+  headerDialectOf,
+  headerDialects,
+  toCatalogHeader,
   lancedbDatabaseHeader,
   lancedbPrefixHeader,
   requestIdHeader,
 } from '../../interface/headers.ts'
-import type { Dialect } from '../../interface/headers.ts'
-import { InterfaceError, refusal } from '../../interface/errors.ts'
-import { show } from '../../interface/identifiers.ts'
-import { headerOfContextKey } from '../context-keys.ts'
+import type { HeaderDialect } from '../../interface/headers.ts'
+import { CatalogError, refusal } from '../../interface/errors.ts'
+import { quoteForMessage } from '../../interface/identifiers.ts'
+import { contextKeyToHeader } from '../context-keys.ts'
 import type { Received, ReceivedHead } from '../context.ts'
 
 /** Headers that say what a request is or who sends it: never twice, never listed in `Connection`. */
-const guarded: ReadonlySet<string> = new Set([
+const guardedHeaders: ReadonlySet<string> = new Set([
   apiKeyHeader,
   requestIdHeader,
   lancedbDatabaseHeader,
@@ -31,8 +31,8 @@ const guarded: ReadonlySet<string> = new Set([
 
 /** What `receive` accepts. */
 export interface ReceiveOptions {
-  readonly dialects: ReadonlySet<Dialect>
-  readonly maximumHeaders: number
+  readonly dialects: ReadonlySet<HeaderDialect>
+  readonly maxHeaders: number
 }
 
 /**
@@ -42,29 +42,29 @@ export interface ReceiveOptions {
  */
 export function receive(
   request: IncomingRequest,
-  { dialects: accepted, maximumHeaders }: ReceiveOptions,
+  { dialects: accepted, maxHeaders }: ReceiveOptions,
   requestId: string,
 ): Received {
   const single = new Map<string, string>()
   const headers: string[] = []
   const connectionTokens: string[] = []
   const { method, target, version, headers: raw } = request.head
-  if (raw.length / 2 > maximumHeaders) {
-    throw refusal('too_many_headers', `the request has more than ${maximumHeaders} headers`)
+  if (raw.length / 2 > maxHeaders) {
+    throw refusal('too_many_headers', `the request has more than ${maxHeaders} headers`)
   }
   for (let index = 0; index < raw.length; index += 2) {
     const name = raw[index] ?? ''
     const value = raw[index + 1] ?? ''
     if (name === 'connection') connectionTokens.push(...value.toLowerCase().split(','))
-    const dialect = dialectOf(name)
+    const dialect = headerDialectOf(name)
     if (dialect !== undefined) {
-      const canonical = canonicalName(name, dialect, accepted)
+      const canonical = canonicalHeaderName(name, dialect, accepted)
       addOnce(single, canonical, value)
       headers.push(canonical, value)
-    } else if (guarded.has(name)) {
+    } else if (guardedHeaders.has(name)) {
       addOnce(single, name, value)
     } else {
-      refuseLookalike(name)
+      assertNoLookalike(name)
       headers.push(name, value)
     }
   }
@@ -79,7 +79,7 @@ export function receive(
   if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== 'chunked') {
     throw refusal(
       'unsupported_transfer_encoding',
-      `unsupported transfer-encoding ${show(transferEncoding)}; expected chunked`,
+      `unsupported transfer-encoding ${quoteForMessage(transferEncoding)}; expected chunked`,
     )
   }
   if (!single.has('host') && version === '1.1') {
@@ -89,7 +89,7 @@ export function receive(
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') {
     throw refusal(
       'unsupported_expectation',
-      `unsupported expectation ${show(expectation)}; expected 100-continue`,
+      `unsupported expectation ${quoteForMessage(expectation)}; expected 100-continue`,
     )
   }
   const contentLength = single.has('content-length') ? Number(single.get('content-length')) : undefined
@@ -103,77 +103,85 @@ export function receive(
       authorization: single.get('authorization'),
       connection: request.socket,
     },
-    headers: connectionTokens.length === 0 ? headers : withoutConnectionListed(headers, connectionTokens),
-    database: databaseIn(single),
+    headers: connectionTokens.length === 0 ? headers : removeConnectionListed(headers, connectionTokens),
+    database: readDatabase(single),
     contentType: single.get('content-type'),
     contentEncoding: single.get('content-encoding'),
     contentLength,
     hasBody: transferEncoding !== undefined || (contentLength ?? 0) > 0,
-    tableHeaders: tableHeadersIn(single),
+    tableHeaders: findTableHeaders(single),
   }
   return { head }
 }
 
 /** A remote client of LanceDB names a database with every request: that tells its dialect. */
-function databaseIn(single: ReadonlyMap<string, string>): string | undefined {
+function readDatabase(single: ReadonlyMap<string, string>): string | undefined {
   const database = single.get(lancedbDatabaseHeader)
   const prefix = single.get(lancedbPrefixHeader)
   return database === undefined || prefix === undefined ? database : `${database}/${prefix}`
 }
 
-const noHeaders: readonly ('location' | 'properties')[] = []
+const noTableHeaders: readonly ('location' | 'properties')[] = []
 
-function tableHeadersIn(single: ReadonlyMap<string, string>): ReceivedHead['tableHeaders'] {
-  const { location, properties } = dialects.catalog
-  if (!single.has(location) && !single.has(properties)) return noHeaders
-  return (['location', 'properties'] as const).filter((name) => single.has(dialects.catalog[name]))
+function findTableHeaders(single: ReadonlyMap<string, string>): ReceivedHead['tableHeaders'] {
+  const { location, properties } = headerDialects.catalog
+  if (!single.has(location) && !single.has(properties)) return noTableHeaders
+  return (['location', 'properties'] as const).filter((name) => single.has(headerDialects.catalog[name]))
 }
 
-function canonicalName(name: string, dialect: Dialect, accepted: ReadonlySet<Dialect>): string {
+function canonicalHeaderName(
+  name: string,
+  dialect: HeaderDialect,
+  accepted: ReadonlySet<HeaderDialect>,
+): string {
   if (!accepted.has(dialect)) {
     throw refusal(
       'unknown_dialect',
-      `the header ${show(name)} belongs to the dialect ${show(dialect)}, which is not enabled; ` +
-        `use ${show(inCatalogDialect(name, dialect))}`,
+      `the header ${quoteForMessage(name)} belongs to the dialect ${quoteForMessage(dialect)}, which is not enabled; ` +
+        `use ${quoteForMessage(toCatalogHeader(name, dialect))}`,
     )
   }
-  const canonical = inCatalogDialect(name, dialect)
-  const key = canonical.startsWith(dialects.catalog.context)
-    ? canonical.slice(dialects.catalog.context.length)
+  const canonical = toCatalogHeader(name, dialect)
+  const key = canonical.startsWith(headerDialects.catalog.context)
+    ? canonical.slice(headerDialects.catalog.context.length)
     : undefined
-  if (key === '') throw refusal('invalid_context_key', `the header ${show(name)} has no context key`)
-  const meant = key === undefined ? canonical : headerOfContextKey(key)
-  if (meant instanceof InterfaceError) throw meant
+  if (key === '')
+    throw refusal('invalid_context_key', `the header ${quoteForMessage(name)} has no context key`)
+  const meant = key === undefined ? canonical : contextKeyToHeader(key)
+  if (meant instanceof CatalogError) throw meant
   if (meant !== canonical) {
     throw refusal(
       'invalid_context_key',
-      `the header ${show(name)} contains the name of another header, which some catalogs read as that header`,
+      `the header ${quoteForMessage(name)} contains the name of another header, which some catalogs read as that header`,
     )
   }
   return canonical
 }
 
 function addOnce(single: Map<string, string>, name: string, value: string): void {
-  if (single.has(name)) throw refusal('repeated_header', `the header ${show(name)} is repeated`)
+  if (single.has(name)) throw refusal('repeated_header', `the header ${quoteForMessage(name)} is repeated`)
   single.set(name, value)
 }
 
 /** Some servers read `x_api_key` as `x-api-key`; a proxy in front may be one of them. */
-function refuseLookalike(name: string): void {
+function assertNoLookalike(name: string): void {
   if (!name.includes('_')) return
   const dashed = name.replaceAll('_', '-')
-  if (guarded.has(dashed) || dialectOf(dashed) !== undefined) {
-    throw refusal('ambiguous_header', `the header ${show(name)} is ambiguous with ${show(dashed)}`)
+  if (guardedHeaders.has(dashed) || headerDialectOf(dashed) !== undefined) {
+    throw refusal(
+      'ambiguous_header',
+      `the header ${quoteForMessage(name)} is ambiguous with ${quoteForMessage(dashed)}`,
+    )
   }
 }
 
-function withoutConnectionListed(headers: readonly string[], tokens: readonly string[]): readonly string[] {
+function removeConnectionListed(headers: readonly string[], tokens: readonly string[]): readonly string[] {
   const listed = new Set(tokens.map((token) => token.trim()))
   for (const name of listed) {
-    if (guarded.has(name) || dialectOf(name) !== undefined) {
+    if (guardedHeaders.has(name) || headerDialectOf(name) !== undefined) {
       throw refusal(
         'ambiguous_header',
-        `the connection header lists ${show(name)}, which the gateway must check`,
+        `the connection header lists ${quoteForMessage(name)}, which the gateway must check`,
       )
     }
   }

@@ -29,9 +29,9 @@ export const allowedResponseHeaders: ReadonlySet<string> = new Set([
 ])
 
 /** Names that no setting can allow, and what to do instead. */
-type Reasons = readonly (readonly [names: RegExp, reason: string])[]
+type ForbiddenHeaders = readonly (readonly [names: RegExp, reason: string])[]
 
-const reserved: Reasons = [
+const reservedHeaders: ForbiddenHeaders = [
   [/_/, 'some servers read _ as -; expected a name without _'],
   [
     /^(connection|expect|host|http2-settings|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/,
@@ -42,8 +42,8 @@ const reserved: Reasons = [
   [/^x-(catalog|lance)-/, 'the gateway sets the headers of the catalog API and forwards the context'],
 ]
 
-const notOfCallers: Reasons = [
-  ...reserved,
+const forbiddenRequestHeaders: ForbiddenHeaders = [
+  ...reservedHeaders,
   [/^x-lancedb-(database|database-prefix|user-id)$/, 'expected the setting `database` of the upstream'],
   [/^accept-encoding$/, 'the gateway reads responses and requests them uncompressed'],
   [/^(if-.*|range)$/, 'the catalog API has no conditional requests and no partial responses'],
@@ -65,8 +65,8 @@ const notOfCallers: Reasons = [
   ],
 ]
 
-const notOfUpstreams: Reasons = [
-  ...reserved,
+const forbiddenResponseHeaders: ForbiddenHeaders = [
+  ...reservedHeaders,
   [
     /^(set-cookie2?|www-authenticate|authentication-info|authorization|x-api-key)$/,
     'callers authenticate to the gateway, not to the upstream',
@@ -74,30 +74,34 @@ const notOfUpstreams: Reasons = [
   [/^location$/, 'redirects are not followed'],
 ]
 
-const allowedList = (always: ReadonlySet<string>, reasons: Reasons) =>
+const allowedHeadersSchema = (always: ReadonlySet<string>, reasons: ForbiddenHeaders) =>
   z
     .array(z.string().toLowerCase())
     .default([])
     .superRefine((names, context) => {
       for (const [index, name] of names.entries()) {
-        const mistake = mistakeIn(name, always, reasons)
-        if (mistake !== undefined) {
-          context.addIssue({ code: 'custom', path: [index], message: `${JSON.stringify(name)}: ${mistake}` })
+        const error = findHeaderProblem(name, always, reasons)
+        if (error !== undefined) {
+          context.addIssue({ code: 'custom', path: [index], message: `${JSON.stringify(name)}: ${error}` })
         }
       }
     })
 
 /** The settings of an upstream that allow more of either. */
 export const allowedHeadersSettings = {
-  allowedRequestHeaders: allowedList(allowedRequestHeaders, notOfCallers).describe(
+  allowedRequestHeaders: allowedHeadersSchema(allowedRequestHeaders, forbiddenRequestHeaders).describe(
     'Request headers forwarded in addition to those of the catalog API. Headers that identify the caller are refused: any caller could send them.',
   ),
-  allowedResponseHeaders: allowedList(allowedResponseHeaders, notOfUpstreams).describe(
+  allowedResponseHeaders: allowedHeadersSchema(allowedResponseHeaders, forbiddenResponseHeaders).describe(
     'Response headers forwarded in addition to those of the catalog API.',
   ),
 }
 
-function mistakeIn(name: string, always: ReadonlySet<string>, reasons: Reasons): string | undefined {
+function findHeaderProblem(
+  name: string,
+  always: ReadonlySet<string>,
+  reasons: ForbiddenHeaders,
+): string | undefined {
   if (!fieldNameGrammar.test(name)) return 'expected the name of a header'
   if (always.has(name)) return 'it is always forwarded; remove it'
   return reasons.find(([names]) => names.test(name))?.[1]

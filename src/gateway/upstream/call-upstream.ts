@@ -1,13 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { refusal } from '../../interface/errors.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
-import { ExchangeFailed, type Client, type UpstreamAnswer, type UpstreamRequest } from './exchange.ts'
-import { tracedExchange } from '../observe/traced-exchange.ts'
-import { isTransportFailure, isUnavailable } from './upstream-failure.ts'
+import {
+  AttemptFailed,
+  type UpstreamCallOptions,
+  type UpstreamResponse,
+  type UpstreamRequest,
+} from './exchange.ts'
+import { runTracedAttempt } from '../observe/traced-exchange.ts'
+import { isTransportFailure, isUnavailableResponse } from './upstream-failure.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Between the repeats of a read, after the first, which is at once. */
-const pauseMs = 50
+const retryDelayMs = 50
 
 /**
  * Sends a request to an upstream when a slot of its pool is free and the circuit is closed. A request that `mayRepeat`
@@ -19,31 +24,31 @@ const pauseMs = 50
 export async function callUpstream(
   upstream: Upstream,
   request: UpstreamRequest,
-  client: Client,
-  mayRepeat: boolean,
-): Promise<UpstreamAnswer> {
-  assertReachable(upstream)
+  options: UpstreamCallOptions,
+  canRetry: boolean,
+): Promise<UpstreamResponse> {
+  assertCircuitClosed(upstream)
   const { breaker, retryBudget } = upstream
-  const slots = upstream.slots[client.pool]
-  const { holder } = client
-  if (!slots.take(holder)) await slots.wait(holder, client.response)
+  const slots = upstream.slots[options.pool]
+  const { holder } = options
+  if (!slots.take(holder)) await slots.wait(holder, options.response)
   try {
-    if (client.response.isDestroyed)
+    if (options.response.isDestroyed)
       throw new ClientDisconnected('the client closed the connection while its request was pending')
-    retryBudget.earn()
+    retryBudget.deposit()
     for (let attempt = 1; ; attempt += 1) {
-      assertReachable(upstream)
+      assertCircuitClosed(upstream)
       try {
-        const answer = await tracedExchange(upstream, request, client, attempt)
-        if (isUnavailable(answer)) breaker.failed()
-        else breaker.succeeded()
-        return answer
+        const response = await runTracedAttempt(upstream, request, options, attempt)
+        if (isUnavailableResponse(response)) breaker.recordFailure()
+        else breaker.recordSuccess()
+        return response
       } catch (error) {
-        if (isFailureOfUpstream(error, request)) breaker.failed()
-        const isLast = !mayRepeat || attempt > upstream.retries.maxRetries || !isRepeatable(error)
-        if (isLast || breaker.state === 'open' || !retryBudget.spend()) throw error
+        if (isUpstreamFailure(error, request)) breaker.recordFailure()
+        const isLast = !canRetry || attempt > upstream.retries.maxRetries || !isRetryable(error)
+        if (isLast || breaker.state === 'open' || !retryBudget.tryWithdraw()) throw error
       }
-      if (attempt > 1) await pause(Math.random() * pauseMs * 2 ** attempt)
+      if (attempt > 1) await pause(Math.random() * retryDelayMs * 2 ** attempt)
     }
   } finally {
     slots.release(holder)
@@ -51,7 +56,7 @@ export async function callUpstream(
 }
 
 /** Throws ServiceUnavailable (503) with `retry-after` if the circuit of the upstream is open. */
-export function assertReachable({ breaker }: Upstream): void {
+export function assertCircuitClosed({ breaker }: Upstream): void {
   if (breaker.state === 'closed') return
   const seconds = Math.max(1, Math.ceil(breaker.settings.probeIntervalMs / 1000))
   throw refusal('circuit_open', 'upstream unavailable (circuit open); retry later', {
@@ -63,13 +68,13 @@ export function assertReachable({ breaker }: Upstream): void {
  * Whether a failed attempt speaks against the upstream. A client that went away, an upload that was cut off before it
  * was complete, and a timeout, which may be due to one large request, do not.
  */
-function isFailureOfUpstream(error: unknown, { body }: UpstreamRequest): boolean {
-  if (!(error instanceof ExchangeFailed) || !isTransportFailure(error.cause)) return false
+function isUpstreamFailure(error: unknown, { body }: UpstreamRequest): boolean {
+  if (!(error instanceof AttemptFailed) || !isTransportFailure(error.cause)) return false
   const isCutOff =
     body !== null && 'readableEnded' in body && !body.readableEnded && error.progress !== 'unsent'
   return !isCutOff
 }
 
-function isRepeatable(error: unknown): boolean {
-  return error instanceof ExchangeFailed && error.progress !== 'answered' && isTransportFailure(error.cause)
+function isRetryable(error: unknown): boolean {
+  return error instanceof AttemptFailed && error.progress !== 'answered' && isTransportFailure(error.cause)
 }

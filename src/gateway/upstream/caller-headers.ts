@@ -1,5 +1,5 @@
 import type { AssertionSettings } from '../../identity/assertion-settings.ts'
-import type { Assertions } from '../../identity/assertions.ts'
+import type { AssertionSigner } from '../../identity/assertions.ts'
 import { apiKeyHeader } from '../../interface/headers.ts'
 import type { Authenticated } from '../context.ts'
 
@@ -10,26 +10,26 @@ export const callerIdentities = ['none', 'original', 'assertion'] as const
 export type CallerIdentity = (typeof callerIdentities)[number]
 
 /** What is known of a request that goes upstream. */
-export interface CalledRequest extends Authenticated {
+export interface ForwardedRequest extends Authenticated {
   readonly allowedBy: { readonly revision: string }
 }
 
 /** The headers that tell an upstream who calls: names and values in turn. */
-export type CallerHeaders = (request: CalledRequest) => readonly string[]
+export type CallerHeaders = (request: ForwardedRequest) => readonly string[]
 
 /** Makes them for one upstream. Throws for `assertion` without keys to sign with. */
-export function callerHeadersFor(
+export function createCallerHeaders(
   upstream: string,
   identity: CallerIdentity,
-  assertions: Assertions | undefined,
+  assertions: AssertionSigner | undefined,
 ): CallerHeaders {
   if (identity === 'none') return () => []
-  if (identity === 'original') return verifiedCredential
+  if (identity === 'original') return createVerifiedCredentialHeaders
   if (assertions === undefined) throw new Error('no key to sign assertions')
   return ({ principal, route, allowedBy, head }) => {
     // Nobody vouches for whoever sends no credential.
     if (principal.method === 'anonymous') return []
-    const assertion = assertions.headerFor({
+    const assertion = assertions.createHeader({
       principal,
       upstream,
       operation: route.operation.name,
@@ -42,7 +42,7 @@ export function callerHeadersFor(
 }
 
 /** What is wrong with the settings of an upstream that is told of the caller in this way. */
-export function callerIdentityMistake(
+export function findCallerIdentityProblem(
   upstream: {
     readonly identity: CallerIdentity
     readonly credential?: { readonly header: string } | undefined
@@ -60,7 +60,7 @@ export function callerIdentityMistake(
 }
 
 /** Only what names the principal: another credential that was sent along may not have been verified. */
-function verifiedCredential({ principal, head }: CalledRequest): readonly string[] {
+function createVerifiedCredentialHeaders({ principal, head }: ForwardedRequest): readonly string[] {
   const { apiKey, authorization } = head.credentials
   if (principal.method === 'api-key' && apiKey !== undefined) return [apiKeyHeader, apiKey]
   if (principal.method === 'token' && authorization !== undefined) return ['authorization', authorization]

@@ -34,16 +34,16 @@ export class CircuitBreaker {
     return this.#state
   }
 
-  succeeded(): void {
+  recordSuccess(): void {
     this.#failedRequests = 0
   }
 
-  failed(): void {
+  recordFailure(): void {
     this.#failedRequests += 1
     if (this.#isSuspected()) this.#probeNow()
   }
 
-  probed(isUp: boolean): void {
+  recordProbe(isUp: boolean): void {
     this.#failedProbes = isUp ? 0 : this.#failedProbes + 1
     if (isUp) {
       this.#failedRequests = 0

@@ -1,5 +1,5 @@
-import { type InterfaceError, refusal } from '../../interface/errors.ts'
-import { FairCapacity, type Holder } from '../../limits/fair-capacity.ts'
+import { type CatalogError, refusal } from '../../interface/errors.ts'
+import { FairCapacity, type CapacityHolder } from '../../limits/fair-capacity.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
 
@@ -7,7 +7,7 @@ import { ClientDisconnected } from '../client-disconnected.ts'
 export interface ConnectionSlotsOptions {
   readonly maxActive: number
   /** How many times as many slots as are free one principal may hold. */
-  readonly heldToFree: number
+  readonly maxHeldToFree: number
   readonly maxPending: number
   /** Milliseconds that a request waits before it is refused. */
   readonly queueTimeoutMs: number
@@ -26,15 +26,15 @@ export interface ConnectionSlots {
   /** Milliseconds since the oldest pending request came; 0 if there is none. */
   oldestPendingMs(): number
   /** Whether a request of the principal would get a slot without waiting. */
-  isFreeFor(holder: Holder): boolean
+  isFreeFor(holder: CapacityHolder): boolean
   /** Takes a slot if one is free for the principal. Each slot is released once. */
-  take(holder: Holder): boolean
+  take(holder: CapacityHolder): boolean
   /**
    * Resolves when a slot has been taken. Throws ServiceUnavailable (503 with `retry-after`) if the queue is full or
    * the request has waited for too long, and ClientDisconnected if the client closes the connection.
    */
-  wait(holder: Holder, response: OutgoingResponse): Promise<void>
-  release(holder: Holder): void
+  wait(holder: CapacityHolder, response: OutgoingResponse): Promise<void>
+  release(holder: CapacityHolder): void
 }
 
 interface PendingRequest {
@@ -44,26 +44,26 @@ interface PendingRequest {
 
 /** Slots that are all free. */
 export function createConnectionSlots(options: ConnectionSlotsOptions): ConnectionSlots {
-  const slots = new FairCapacity(options.maxActive, options.heldToFree)
+  const slots = new FairCapacity(options.maxActive, options.maxHeldToFree)
   const queue = new FairCapacity(options.maxPending, 1)
   /** By principal, the one first that has not been served for longest. */
-  const pending = new Map<Holder, Set<PendingRequest>>()
+  const pending = new Map<CapacityHolder, Set<PendingRequest>>()
 
-  function enqueue(holder: Holder, request: PendingRequest): void {
+  function enqueue(holder: CapacityHolder, request: PendingRequest): void {
     const requests = pending.get(holder)
     if (requests === undefined) pending.set(holder, new Set([request]))
     else requests.add(request)
   }
 
-  function dequeue(holder: Holder, request: PendingRequest): void {
+  function dequeue(holder: CapacityHolder, request: PendingRequest): void {
     queue.release(holder)
     const requests = pending.get(holder)
     requests?.delete(request)
     if (requests?.size === 0) pending.delete(holder)
   }
 
-  function next(): Holder | undefined {
-    let found: Holder | undefined
+  function next(): CapacityHolder | undefined {
+    let found: CapacityHolder | undefined
     let fewest = Infinity
     for (const holder of pending.keys()) {
       const held = slots.held(holder)
@@ -92,19 +92,19 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
   return {
     maxActive: options.maxActive,
     maxPending: options.maxPending,
-    active: () => slots.taken,
-    pending: () => queue.taken,
+    active: () => slots.used,
+    pending: () => queue.used,
     oldestPendingMs() {
       const now = performance.now()
       let oldest = now
       for (const [first] of pending.values()) oldest = Math.min(oldest, first?.since ?? now)
       return now - oldest
     },
-    isFreeFor: (holder) => slots.mayTake(holder),
+    isFreeFor: (holder) => slots.canTake(holder),
     take: (holder) => slots.take(holder),
     async wait(holder, response) {
-      if (response.isDestroyed) throw clientGone()
-      if (!queue.take(holder)) throw busy()
+      if (response.isDestroyed) throw createClientClosed()
+      if (!queue.take(holder)) throw queueFullError()
       await new Promise<void>((resolve, reject) => {
         const leave = (): void => {
           dequeue(holder, request)
@@ -113,7 +113,7 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
         }
         const closed = (): void => {
           leave()
-          reject(clientGone())
+          reject(createClientClosed())
         }
         const request: PendingRequest = {
           since: performance.now(),
@@ -124,7 +124,7 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
         }
         const timer = setTimeout(() => {
           leave()
-          reject(busy())
+          reject(queueFullError())
         }, options.queueTimeoutMs)
         response.onClose.add(closed)
         enqueue(holder, request)
@@ -137,10 +137,10 @@ export function createConnectionSlots(options: ConnectionSlotsOptions): Connecti
   }
 }
 
-function clientGone(): ClientDisconnected {
+function createClientClosed(): ClientDisconnected {
   return new ClientDisconnected('the client closed the connection while its request was pending')
 }
 
-function busy(): InterfaceError {
+function queueFullError(): CatalogError {
   return refusal('upstream_queue_full', 'upstream overloaded: too many pending requests; retry later')
 }

@@ -1,5 +1,5 @@
 import { lancedbServerHeader } from '../../interface/headers.ts'
-import type { Holder } from '../../limits/fair-capacity.ts'
+import type { CapacityHolder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import { scheduleAtTickEnd } from '../../lib/async/schedule-at-tick-end.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
@@ -8,13 +8,13 @@ import type { ResponseHead } from '../../http1/client/response-head.ts'
 import type { RequestController, ResponseHandler } from '../../http1/client/request-controller.ts'
 import type { OutgoingRequest } from '../../http1/client/outgoing-request.ts'
 import type { Http1Client } from '../../http1/client/http1-client.ts'
-import type { Pool } from './upstream.ts'
+import type { PoolName } from './upstream.ts'
 
 /** What goes to the upstream. */
 export type UpstreamRequest = OutgoingRequest
 
 /** How an exchange with the upstream ended. */
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   readonly status: number
   /** Names and values in turn: what may go on to the client. */
   readonly headers: readonly string[]
@@ -26,48 +26,48 @@ export interface UpstreamAnswer {
 }
 
 /** How the client takes part while the exchange runs. */
-export interface Client {
+export interface UpstreamCallOptions {
   readonly response: OutgoingResponse
   /** Names and values in turn: what the gateway itself says in the head of the answer. */
   readonly headers: readonly string[]
   /** Whether an answer of success is held back until it is complete, for the gateway to read first. Errors always are. */
-  readonly holdsBack: boolean
+  readonly buffersResponse: boolean
   /** Whether the exchange ends when the client goes away. A change goes on, so that its outcome is known. */
-  readonly endsWithClient: boolean
+  readonly abortsWithClient: boolean
   /** The connection pool that the request belongs to, and who holds the slot. */
-  readonly pool: Pool
-  readonly holder: Holder
+  readonly pool: PoolName
+  readonly holder: CapacityHolder
   /** Where traces are on: each exchange is a span of its own. */
   readonly spans: RequestSpans | undefined
 }
 
 /** Where an exchange takes place, and how long it may stand still. */
-export interface ExchangeBounds {
+export interface AttemptUpstream {
   readonly client: Http1Client
   /** The headers of the answer that the client gets. */
-  readonly responseHeaders: ReadonlySet<string>
+  readonly allowedResponseHeaders: ReadonlySet<string>
   /** Milliseconds for a client to take something of an answer that streams to it. */
   readonly timeouts: { readonly sendTimeoutMs: number }
 }
 
 /** The most bytes of an answer that is held back; of an error, the rest is not read. */
-const maximumHeldBytes = 16 * 1024 * 1024
-const maximumErrorBytes = 64 * 1024
+const maxBufferedBytes = 16 * 1024 * 1024
+const maxErrorBytes = 64 * 1024
 
 /** An exchange that did not end with an answer; the cause says why. */
-export class ExchangeFailed extends Error {
+export class AttemptFailed extends Error {
   override readonly name = 'ExchangeFailed'
   /** `unsent`: no byte went upstream. `sent`: some may have. `answered`: the answer had begun. */
   readonly progress: 'unsent' | 'sent' | 'answered'
 
-  constructor(progress: ExchangeFailed['progress'], cause: unknown) {
+  constructor(progress: AttemptFailed['progress'], cause: unknown) {
     super(`the upstream request failed (${progress})`, { cause })
     this.progress = progress
   }
 }
 
 /** The upstream sent more of an answer than the gateway reads into memory. */
-export class AnswerTooLarge extends Error {
+export class ResponseTooLarge extends Error {
   override readonly name = 'AnswerTooLarge'
 }
 
@@ -76,46 +76,46 @@ export class AnswerTooLarge extends Error {
  * client reads, unless the client holds it back. Rejects with ExchangeFailed; once an answer has begun to stream,
  * with the connection to the client cut, so that a broken answer never looks whole.
  */
-export function exchange(
-  bounds: ExchangeBounds,
+export function runAttempt(
+  upstream: AttemptUpstream,
   request: UpstreamRequest,
-  client: Client,
-  isRepeat: boolean,
-): Promise<UpstreamAnswer> {
+  options: UpstreamCallOptions,
+  isRetry: boolean,
+): Promise<UpstreamResponse> {
   return new Promise((resolve, reject) => {
-    const relay = new Relay(client, bounds, resolve, reject)
-    relay.start(bounds.client, request, isRepeat)
+    const relay = new ResponseRelay(options, upstream, resolve, reject)
+    relay.start(upstream.client, request, isRetry)
   })
 }
 
 /** Takes the answer of the upstream piece by piece. */
-class Relay implements ResponseHandler {
-  readonly #client: Client
+class ResponseRelay implements ResponseHandler {
+  readonly #options: UpstreamCallOptions
   readonly #sendTimeoutMs: number
-  readonly #responseHeaders: ReadonlySet<string>
-  readonly #resolve: (answer: UpstreamAnswer) => void
-  readonly #reject: (error: ExchangeFailed) => void
-  #stall: NodeJS.Timeout | undefined
+  readonly #allowedHeaders: ReadonlySet<string>
+  readonly #resolve: (response: UpstreamResponse) => void
+  readonly #reject: (error: AttemptFailed) => void
+  #sendTimer: NodeJS.Timeout | undefined
   #controller: RequestController | undefined
   #isSent = false
   #status = 0
   #headers: string[] = []
-  #isPassing = false
-  #held: Buffer[] | undefined
-  #heldBytes = 0
+  #isStreaming = false
+  #buffered: Buffer[] | undefined
+  #bufferedBytes = 0
 
   constructor(
-    client: Client,
-    { timeouts, responseHeaders }: ExchangeBounds,
-    resolve: (answer: UpstreamAnswer) => void,
-    reject: (error: ExchangeFailed) => void,
+    client: UpstreamCallOptions,
+    { timeouts, allowedResponseHeaders }: AttemptUpstream,
+    resolve: (response: UpstreamResponse) => void,
+    reject: (error: AttemptFailed) => void,
   ) {
-    this.#client = client
+    this.#options = client
     this.#sendTimeoutMs = timeouts.sendTimeoutMs
-    this.#responseHeaders = responseHeaders
+    this.#allowedHeaders = allowedResponseHeaders
     this.#resolve = resolve
     this.#reject = reject
-    if (client.endsWithClient) client.response.onClose.add(this.#clientClosed)
+    if (client.abortsWithClient) client.response.onClose.add(this.#clientClosed)
   }
 
   /** A repeat does not go over a connection that may have ended unnoticed, like that of the attempt before it. */
@@ -129,29 +129,29 @@ class Relay implements ResponseHandler {
 
   onResponseStart({ status, headers }: ResponseHead): void {
     this.#status = status
-    this.#headers = allowed(headers, this.#responseHeaders, this.#client.headers)
-    const { response, holdsBack } = this.#client
-    if (holdsBack || !isSuccess(status)) this.#held = []
+    this.#headers = filterHeaders(headers, this.#allowedHeaders, this.#options.headers)
+    const { response, buffersResponse } = this.#options
+    if (buffersResponse || !isSuccess(status)) this.#buffered = []
     else response.writeHead(status, this.#headers)
   }
 
-  onResponseData(piece: Buffer, release: (() => void) | undefined): void {
-    if (this.#held === undefined) {
-      this.#pass(piece, release)
+  onResponseData(chunk: Buffer, release: (() => void) | undefined): void {
+    if (this.#buffered === undefined) {
+      this.#forward(chunk, release)
       return
     }
-    if (!this.#hold(release === undefined ? piece : Buffer.from(piece))) this.#giveUp(this.#tooLarge())
+    if (!this.#buffer(release === undefined ? chunk : Buffer.from(chunk))) this.#abort(this.#createTooLarge())
     release?.()
   }
 
   onResponseEnd(last: Buffer | undefined): void {
-    if (this.#held !== undefined && last !== undefined && !this.#hold(Buffer.from(last))) {
-      this.onResponseError(this.#tooLarge())
+    if (this.#buffered !== undefined && last !== undefined && !this.#buffer(Buffer.from(last))) {
+      this.onResponseError(this.#createTooLarge())
       return
     }
     this.#detach()
-    if (this.#held !== undefined) this.#answer()
-    else this.#endAnswer(last)
+    if (this.#buffered !== undefined) this.#resolveResponse()
+    else this.#endResponse(last)
   }
 
   onResponseError(error: Error): void {
@@ -159,78 +159,77 @@ class Relay implements ResponseHandler {
     // Whatever cut the body of an error short, the upstream has said how the request ended.
     const isRefusal = this.#status !== 0 && !isSuccess(this.#status)
     if (isRefusal && !(error instanceof ClientDisconnected)) {
-      this.#answer()
+      this.#resolveResponse()
       return
     }
-    if (this.#client.response.hasHead) this.#client.response.destroy()
-    this.#reject(new ExchangeFailed(this.#progress(), error))
+    if (this.#options.response.hasHead) this.#options.response.destroy()
+    this.#reject(new AttemptFailed(this.#progress(), error))
   }
 
   /** Whether there is room for it. */
-  #hold(piece: Buffer): boolean {
-    this.#heldBytes += piece.length
-    const isHeld = this.#heldBytes <= (isSuccess(this.#status) ? maximumHeldBytes : maximumErrorBytes)
-    if (isHeld) this.#held?.push(piece)
+  #buffer(chunk: Buffer): boolean {
+    this.#bufferedBytes += chunk.length
+    const isHeld = this.#bufferedBytes <= (isSuccess(this.#status) ? maxBufferedBytes : maxErrorBytes)
+    if (isHeld) this.#buffered?.push(chunk)
     return isHeld
   }
 
-  #tooLarge(): AnswerTooLarge {
-    return new AnswerTooLarge(`response larger than ${this.#heldBytes} bytes`)
+  #createTooLarge(): ResponseTooLarge {
+    return new ResponseTooLarge(`response larger than ${this.#bufferedBytes} bytes`)
   }
 
-  #endAnswer(last: Buffer | undefined): void {
-    const { response } = this.#client
+  #endResponse(last: Buffer | undefined): void {
+    const { response } = this.#options
     // As text of one byte a character it goes into one write with the head of a short answer.
     const text = last?.toString('latin1')
     scheduleAtTickEnd(() => response.end(text))
-    this.#answer()
+    this.#resolveResponse()
   }
 
-  #answer(): void {
-    const body = this.#held === undefined ? undefined : Buffer.concat(this.#held)
+  #resolveResponse(): void {
+    const body = this.#buffered === undefined ? undefined : Buffer.concat(this.#buffered)
     this.#resolve({ status: this.#status, headers: this.#headers, body })
   }
 
-  #progress(): ExchangeFailed['progress'] {
+  #progress(): AttemptFailed['progress'] {
     if (this.#status !== 0) return 'answered'
     return this.#isSent ? 'sent' : 'unsent'
   }
 
   /** A piece that is lent is given back when the client has it; where the client went away, nobody may reuse it. */
-  #pass(piece: Buffer, release: (() => void) | undefined): void {
-    if (!this.#isPassing) this.#client.response.onDrain.add(this.#resume)
-    this.#isPassing = true
-    const isTaken = this.#client.response.write(piece, release && ((error) => !error && release()))
+  #forward(chunk: Buffer, release: (() => void) | undefined): void {
+    if (!this.#isStreaming) this.#options.response.onDrain.add(this.#resume)
+    this.#isStreaming = true
+    const isTaken = this.#options.response.write(chunk, release && ((error) => !error && release()))
     if (!isTaken) this.#controller?.pause()
-    if (!isTaken || release !== undefined) this.#watchTaking()
+    if (!isTaken || release !== undefined) this.#startSendTimer()
   }
 
   /** An upstream that waits for a slow client is not slow itself: that wait has a bound of its own. */
-  #watchTaking(): void {
-    if (this.#stall !== undefined) {
-      this.#stall.refresh()
+  #startSendTimer(): void {
+    if (this.#sendTimer !== undefined) {
+      this.#sendTimer.refresh()
       return
     }
-    this.#stall = setTimeout(() => {
+    this.#sendTimer = setTimeout(() => {
       if (this.#controller?.isBlocked === true)
-        this.#giveUp(new ClientDisconnected('send timeout: the client does not read the response'))
+        this.#abort(new ClientDisconnected('send timeout: the client does not read the response'))
     }, this.#sendTimeoutMs)
   }
 
-  #giveUp(reason: Error): void {
+  #abort(reason: Error): void {
     this.#controller?.abort(reason)
   }
 
   #detach(): void {
-    clearTimeout(this.#stall)
-    if (this.#client.endsWithClient) this.#client.response.onClose.delete(this.#clientClosed)
-    if (this.#isPassing) this.#client.response.onDrain.delete(this.#resume)
+    clearTimeout(this.#sendTimer)
+    if (this.#options.abortsWithClient) this.#options.response.onClose.delete(this.#clientClosed)
+    if (this.#isStreaming) this.#options.response.onDrain.delete(this.#resume)
   }
 
   readonly #resume = (): void => this.#controller?.resume()
 
-  readonly #clientClosed = (): void =>
-    this.#giveUp(new ClientDisconnected('the client closed the connection'))
+  readonly #clientClosed = (): void => this.#abort(new ClientDisconnected('the client closed the connection'))
 }
 
 function isSuccess(status: number): boolean {
@@ -238,7 +237,11 @@ function isSuccess(status: number): boolean {
 }
 
 /** The headers of the upstream that its settings let pass and its connection does not keep, and those of the gateway. */
-function allowed(sent: readonly string[], names: ReadonlySet<string>, own: readonly string[]): string[] {
+function filterHeaders(
+  sent: readonly string[],
+  names: ReadonlySet<string>,
+  own: readonly string[],
+): string[] {
   const headers: string[] = []
   let listed: Set<string> | undefined
   for (let index = 0; index < sent.length; index += 2) {

@@ -1,19 +1,19 @@
-import { type InterfaceError, refusal } from '../../interface/errors.ts'
-import type { Target } from '../../interface/target.ts'
-import type { Holder } from '../../limits/fair-capacity.ts'
+import { type CatalogError, refusal } from '../../interface/errors.ts'
+import type { RouteMatch } from '../../interface/target.ts'
+import type { CapacityHolder } from '../../limits/fair-capacity.ts'
 import type { RequestSpans } from '../../telemetry/request-spans.ts'
 import type { OutgoingResponse } from '../../http1/server/outgoing-response.ts'
 import { callUpstream } from './call-upstream.ts'
-import type { UpstreamAnswer } from './exchange.ts'
-import { errorOf } from './upstream-answer.ts'
-import { answerToFailure } from './upstream-failure.ts'
-import { upstreamTarget } from './upstream-target.ts'
+import type { UpstreamResponse } from './exchange.ts'
+import { createUpstreamError } from './upstream-answer.ts'
+import { toDownstreamError } from './upstream-failure.ts'
+import { buildUpstreamTarget } from './upstream-target.ts'
 import type { Upstream } from './upstream.ts'
 
 /** For whom the gateway reads. */
-export interface ReadFor {
+export interface ReadUpstreamOptions {
   /** Who holds the slot. */
-  readonly holder: Holder
+  readonly holder: CapacityHolder
   /** Names and values in turn. */
   readonly headers: readonly string[]
   /** The answer that the reading is for; when its client goes away, the reading ends. */
@@ -27,39 +27,40 @@ export interface ReadFor {
  * composes itself. It takes a slot like any other request, and is repeated like any other read.
  * Throws what the client would be answered: InterfaceError, or ClientDisconnected.
  */
-export async function readJson(
+export async function readUpstreamJson(
   upstream: Upstream,
-  target: Target,
-  { holder, headers, response, spans }: ReadFor,
+  target: RouteMatch,
+  { holder, headers, response, spans }: ReadUpstreamOptions,
 ): Promise<Readonly<Record<string, unknown>>> {
   const answer = await callUpstream(
     upstream,
     {
       method: target.operation.method,
-      path: upstreamTarget(upstream, target),
+      path: buildUpstreamTarget(upstream, target),
       headers,
       body: null,
     },
-    { response, headers: [], spans, endsWithClient: true, holdsBack: true, pool: 'small', holder },
+    { response, headers: [], spans, abortsWithClient: true, buffersResponse: true, pool: 'small', holder },
     true,
   ).catch((error: unknown) => {
-    throw answerToFailure(error)
+    throw toDownstreamError(error)
   })
-  if (answer.status >= 300) throw errorOf(answer, upstream, headers)
-  return objectIn(answer)
+  if (answer.status >= 300) throw createUpstreamError(answer, upstream, headers)
+  return parseJsonObject(answer)
 }
 
-function objectIn({ body }: UpstreamAnswer): Readonly<Record<string, unknown>> {
+function parseJsonObject({ body }: UpstreamResponse): Readonly<Record<string, unknown>> {
   let value: unknown
   try {
     value = JSON.parse(String(body))
   } catch (error) {
-    throw notJson(error)
+    throw invalidResponseError(error)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw notJson(undefined)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidResponseError(undefined)
   return value as Readonly<Record<string, unknown>>
 }
 
-function notJson(cause: unknown): InterfaceError {
+function invalidResponseError(cause: unknown): CatalogError {
   return refusal('upstream_response_invalid', 'the response of the catalog is not a JSON object', { cause })
 }

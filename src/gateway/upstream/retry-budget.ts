@@ -9,24 +9,24 @@ export interface RetrySettings {
 /** Keeps repeats a small share of all requests, so that they never multiply the load of an upstream in trouble. */
 export interface RetryBudget {
   /** A request has been sent for the first time. */
-  earn(): void
+  deposit(): void
   /** Whether a request may be sent again now. */
-  spend(): boolean
+  tryWithdraw(): boolean
 }
 
 /** So many repeats are allowed at once after a quiet time. */
-const maximumSaved = 50
+const maxSavedRetries = 50
 
 /** A full budget. */
 export function createRetryBudget({ budgetPercent }: RetrySettings): RetryBudget {
   // In hundredths of a repeat: sums of fractions would not come out even.
-  const most = budgetPercent === 0 ? 0 : maximumSaved * 100
+  const most = budgetPercent === 0 ? 0 : maxSavedRetries * 100
   let saved = most
   return {
-    earn() {
+    deposit() {
       saved = Math.min(most, saved + budgetPercent)
     },
-    spend() {
+    tryWithdraw() {
       if (saved < 100) return false
       saved -= 100
       return true

@@ -1,14 +1,14 @@
-import { InterfaceError, refusal } from '../../interface/errors.ts'
+import { CatalogError, refusal } from '../../interface/errors.ts'
 import { challenge } from '../../identity/refusal.ts'
-import { readForeignError } from '../../interface/foreign-errors.ts'
+import { parseErrorResponse } from '../../interface/foreign-errors.ts'
 import { lancedbServerHeader } from '../../interface/headers.ts'
 import type { Upstream } from './upstream.ts'
-import type { UpstreamAnswer } from './exchange.ts'
-import { WatchedJson } from '../body/json-watch.ts'
-import { joined } from '../body/read-body.ts'
+import type { UpstreamResponse } from './exchange.ts'
+import { JsonTransformer } from '../body/json-watch.ts'
+import { concatChunks } from '../body/read-body.ts'
 
 /** Of an error response, what the gateway may pass on with an error of its own. */
-const keptHeaders = ['retry-after', lancedbServerHeader]
+const forwardedErrorHeaders = ['retry-after', lancedbServerHeader]
 
 /**
  * A response of the upstream that is no success, in the shape of the interface, whatever shape it came in: HTML, cut
@@ -16,12 +16,12 @@ const keptHeaders = ['retry-after', lancedbServerHeader]
  * kept; what else it says is the `cause`, for the log. That the upstream refuses the credential of the gateway is no
  * fault of the caller (502), but that of the caller it is (401).
  */
-export function errorOf(
-  { status, headers, body }: UpstreamAnswer,
+export function createUpstreamError(
+  { status, headers, body }: UpstreamResponse,
   upstream: Pick<Upstream, 'forwardsCredential'>,
   sent: readonly string[],
-): InterfaceError {
-  const { kind, message, cause } = readForeignError(status, body, sent)
+): CatalogError {
+  const { kind, message, cause } = parseErrorResponse(status, body, sent)
   if (status === 407 || (status === 401 && !upstream.forwardsCredential))
     return refusal('upstream_credential_rejected', 'the upstream rejected the credential of the gateway', {
       cause,
@@ -30,26 +30,26 @@ export function errorOf(
     return refusal('upstream_redirect', 'the catalog responded with a redirect, which is not followed', {
       cause,
     })
-  const kept = keptHeaders.flatMap((name) => {
-    const value = valueOf(headers, name)
+  const retained = forwardedErrorHeaders.flatMap((name) => {
+    const value = getHeaderValue(headers, name)
     return value === undefined ? [] : [[name, value]]
   })
-  return new InterfaceError(kind, messageOf(status, message), {
+  return new CatalogError(kind, createErrorMessage(status, message), {
     status,
     headers: {
-      ...(Object.fromEntries(kept) as Record<string, string>),
+      ...(Object.fromEntries(retained) as Record<string, string>),
       ...(status === 401 && challenge),
     },
     cause,
   })
 }
 
-function messageOf(status: number, sent: string | undefined): string {
+function createErrorMessage(status: number, sent: string | undefined): string {
   if (status >= 500) return 'the upstream failed to process the request'
   return sent ?? `the upstream refused the request with status ${status}`
 }
 
-function valueOf(headers: readonly string[], name: string): string | undefined {
+function getHeaderValue(headers: readonly string[], name: string): string | undefined {
   const index = headers.findIndex((header, position) => position % 2 === 0 && header === name)
   return index === -1 ? undefined : headers[index + 1]
 }
@@ -61,13 +61,13 @@ export const credentialMembers = ['storage_options', 'expires_at_millis'] as con
  * The body of a response without the members of those names, at any depth.
  * Throws ServiceUnavailable (502) for a body that is not JSON, since nothing can be said of what it holds.
  */
-export function withoutMembers(body: Buffer, names: ReadonlySet<string>): Buffer {
+export function removeMembers(body: Buffer, names: ReadonlySet<string>): Buffer {
   if (body.length === 0) return body
-  const text = new WatchedJson({ name: (name) => (names.has(name) ? 'removal' : 'members') }, 0)
+  const text = new JsonTransformer({ visitName: (name) => (names.has(name) ? 'removal' : 'members') }, 0)
   try {
     text.push(body)
     text.end()
-    return joined(text.takeRest())
+    return concatChunks(text.takeRest())
   } catch (error) {
     throw refusal('upstream_response_invalid', 'the response of the catalog is not JSON', { cause: error })
   }

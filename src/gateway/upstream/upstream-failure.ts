@@ -1,7 +1,7 @@
-import { InterfaceError, refusal } from '../../interface/errors.ts'
-import { isCatalogError } from '../../interface/foreign-errors.ts'
+import { CatalogError, refusal } from '../../interface/errors.ts'
+import { isErrorResponse } from '../../interface/foreign-errors.ts'
 import { ClientDisconnected } from '../client-disconnected.ts'
-import { AnswerTooLarge, ExchangeFailed, type UpstreamAnswer } from './exchange.ts'
+import { ResponseTooLarge, AttemptFailed, type UpstreamResponse } from './exchange.ts'
 import {
   RequestTimeout,
   TransportError,
@@ -9,7 +9,7 @@ import {
 } from '../../http1/client/transport-error.ts'
 
 /** Why an attempt failed: the connection to the client, or the refusal that the client gets. */
-type Failure =
+type FailureKind =
   | 'downstream'
   | 'upstream_response_too_large'
   | 'upstream_timeout'
@@ -18,7 +18,7 @@ type Failure =
   | 'upstream_request_invalid'
   | 'upstream_unreachable'
 
-const messages: Readonly<Record<Exclude<Failure, 'downstream'>, string>> = {
+const failureMessages: Readonly<Record<Exclude<FailureKind, 'downstream'>, string>> = {
   upstream_response_too_large: 'the response of the catalog is too large',
   upstream_timeout: 'the catalog did not respond in time',
   upstream_connect_timeout: 'upstream connect timeout',
@@ -27,7 +27,7 @@ const messages: Readonly<Record<Exclude<Failure, 'downstream'>, string>> = {
   upstream_unreachable: 'the catalog could not be reached, or closed the connection',
 }
 
-const failures: Readonly<Partial<Record<TransportErrorCode, Failure>>> = {
+const failureByTransportCode: Readonly<Partial<Record<TransportErrorCode, FailureKind>>> = {
   HEADERS_TIMEOUT: 'upstream_timeout',
   BODY_TIMEOUT: 'upstream_timeout',
   CONNECT_TIMEOUT: 'upstream_connect_timeout',
@@ -44,13 +44,13 @@ export function isUnavailableStatus(status: number): boolean {
  * Whether a response says that the upstream cannot serve requests now. An error of the catalog itself, with a code of
  * the interface, does not: the catalog is there, and a caller may have provoked it.
  */
-export function isUnavailable({ status, body }: UpstreamAnswer): boolean {
-  return isUnavailableStatus(status) && !isCatalogError(body)
+export function isUnavailableResponse({ status, body }: UpstreamResponse): boolean {
+  return isUnavailableStatus(status) && !isErrorResponse(body)
 }
 
 /** Whether it was the connection to the upstream that failed: not the client, nor the patience of the gateway. */
 export function isTransportFailure(cause: unknown): boolean {
-  const failure = failureOf(cause)
+  const failure = classifyFailure(cause)
   return failure === 'upstream_unreachable' || failure === 'upstream_connect_timeout'
 }
 
@@ -58,24 +58,27 @@ export function isTransportFailure(cause: unknown): boolean {
  * What a client is answered for a failed exchange: 502, 503 or 504, or what was found wrong with the body that it was
  * sending. ClientDisconnected stays as it is, and so does what is no failed exchange.
  */
-export function answerToFailure(error: unknown): unknown {
-  if (!(error instanceof ExchangeFailed)) return error
+export function toDownstreamError(error: unknown): unknown {
+  if (!(error instanceof AttemptFailed)) return error
   const { cause } = error
-  const failure = failureOf(cause)
-  return failure === 'downstream' ? cause : refusal(failure, messages[failure], { cause })
+  const failure = classifyFailure(cause)
+  return failure === 'downstream' ? cause : refusal(failure, failureMessages[failure], { cause })
 }
 
 /** Why an exchange failed, in one word for the audit record: the code of a transport error, where there is one. */
-export function reasonOfFailure(error: unknown): string {
-  const cause = error instanceof ExchangeFailed ? error.cause : error
-  if (cause instanceof InterfaceError) return cause.reason
+export function getFailureReason(error: unknown): string {
+  const cause = error instanceof AttemptFailed ? error.cause : error
+  if (cause instanceof CatalogError) return cause.reason
   if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.name
   return 'broken off'
 }
 
-function failureOf(cause: unknown): Failure {
-  if (cause instanceof ClientDisconnected || cause instanceof InterfaceError) return 'downstream'
-  if (cause instanceof AnswerTooLarge) return 'upstream_response_too_large'
+function classifyFailure(cause: unknown): FailureKind {
+  if (cause instanceof ClientDisconnected || cause instanceof CatalogError) return 'downstream'
+  if (cause instanceof ResponseTooLarge) return 'upstream_response_too_large'
   if (cause instanceof RequestTimeout) return 'upstream_timeout'
-  return (cause instanceof TransportError ? failures[cause.code] : undefined) ?? 'upstream_unreachable'
+  return (
+    (cause instanceof TransportError ? failureByTransportCode[cause.code] : undefined) ??
+    'upstream_unreachable'
+  )
 }

@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises'
-import { withAbsoluteAddressFiles } from '../../interface/catalog-address.ts'
+import { resolveAddressFiles } from '../../interface/catalog-address.ts'
 import { absoluteTlsFiles, readTlsFiles } from '../../lib/tls/tls-files.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
 /** The settings with every path of a file made absolute. */
-export function withAbsoluteFiles(
+export function resolveUpstreamPaths(
   settings: UpstreamSettings,
   absolute: (path: string) => string,
 ): UpstreamSettings {
-  return { ...withAbsoluteAddressFiles(settings, absolute), ...absoluteTlsFiles(settings, absolute) }
+  return { ...resolveAddressFiles(settings, absolute), ...absoluteTlsFiles(settings, absolute) }
 }
 
 /** The files that the settings name. */
-export function filesOf({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
+export function listUpstreamFiles({ caFile, clientCertificate, credential }: UpstreamSettings): string[] {
   const files = [caFile, clientCertificate?.certFile, clientCertificate?.keyFile, credential?.file]
   return files.filter((file) => file !== undefined)
 }
@@ -22,7 +22,7 @@ export function filesOf({ caFile, clientCertificate, credential }: UpstreamSetti
  * Reads the files that the settings name. Throws what reading throws, and for a certificate, an authority or a key
  * that cannot be used.
  */
-export async function readUpstreamFiles(settings: UpstreamSettings): Promise<UpstreamOptions> {
+export async function readUpstreamOptions(settings: UpstreamSettings): Promise<UpstreamOptions> {
   const { serverName, credential } = settings
   const tls = { ...(await readTlsFiles(settings, 'for the upstream')), servername: serverName }
   const value = credential?.file === undefined ? credential?.value : await readFile(credential.file, 'utf8')

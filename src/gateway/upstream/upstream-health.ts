@@ -1,4 +1,4 @@
-import { operationNamed } from '../../interface/operations.ts'
+import { getOperation } from '../../interface/operations.ts'
 import { buildTarget } from '../../interface/target.ts'
 import type { ConnectorOptions } from '../../http1/client/connector.ts'
 import { readResponse } from '../../http1/client/read-response.ts'
@@ -6,7 +6,7 @@ import { createHttp1Client } from '../../http1/client/http1-client.ts'
 import { isUnavailableStatus } from './upstream-failure.ts'
 
 /** What is asked how often, and whom. */
-export interface HealthOptions extends ConnectorOptions {
+export interface HealthCheckerOptions extends ConnectorOptions {
   readonly connectTimeoutMs: number
   readonly basePath: string
   readonly delimiter: string
@@ -22,26 +22,26 @@ export interface HealthOptions extends ConnectorOptions {
 }
 
 /** How an upstream is, as far as the last checks tell. */
-export interface Health {
+export interface HealthChecker {
   /** Resolves when the first check is over. */
-  readonly known: Promise<void>
-  healthy(): boolean
+  readonly firstCheck: Promise<void>
+  isHealthy(): boolean
   /** Checks at once, unless a check is under way. */
   checkNow(): void
   close(): void
 }
 
 /** One failure may be an accident; the first check of all has no better one before it to be held against. */
-const failuresOfTheSick = 2
+const failuresToUnhealthy = 2
 /** Of an answer to a check; nothing of it is read but its status. */
-const maximumBytes = 16 * 1024 * 1024
+const maxResponseBytes = 16 * 1024 * 1024
 
 /**
  * Asks the upstream again and again, over a connection of its own: one that has no free connection is not sick for
  * that. Any response but 502, 503 and 504 comes from a server that is there; that its own work fails, or that it does
  * not know the path or the credential, is no reason to send it nothing.
  */
-export function watchHealth(options: HealthOptions): Health {
+export function startHealthChecker(options: HealthCheckerOptions): HealthChecker {
   const { connectTimeoutMs, timeoutMs, intervalMs, failingIntervalMs } = options
   const client = createHttp1Client({
     ...options,
@@ -52,7 +52,7 @@ export function watchHealth(options: HealthOptions): Health {
       totalTimeoutMs: timeoutMs,
     },
   })
-  const path = options.path ?? options.basePath + listingTarget(options.delimiter)
+  const path = options.path ?? options.basePath + buildProbeTarget(options.delimiter)
   let failures = 0
   let everWell = false
   let isClosed = false
@@ -63,7 +63,7 @@ export function watchHealth(options: HealthOptions): Health {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const request = { method: 'GET', path, headers: options.headers, body: null } as const
-      const { status } = await readResponse(client, request, maximumBytes, signal)
+      const { status } = await readResponse(client, request, maxResponseBytes, signal)
       return !isUnavailableStatus(status)
     } catch {
       return false
@@ -84,8 +84,8 @@ export function watchHealth(options: HealthOptions): Health {
   }
 
   return {
-    known: check(),
-    healthy: () => failures === 0 || (everWell && failures < failuresOfTheSick),
+    firstCheck: check(),
+    isHealthy: () => failures === 0 || (everWell && failures < failuresToUnhealthy),
     checkNow() {
       if (!isChecking && !isClosed) void check()
     },
@@ -98,8 +98,8 @@ export function watchHealth(options: HealthOptions): Health {
 }
 
 /** The cheapest read that every catalog of the interface has, and that needs its store. */
-function listingTarget(delimiter: string): string {
-  const operation = operationNamed('ListNamespaces')
+function buildProbeTarget(delimiter: string): string {
+  const operation = getOperation('ListNamespaces')
   const parameters = new Map([['limit', '1']])
   return buildTarget({ operation, id: [], delimiter, indexName: undefined, parameters }, delimiter)
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { catalogAddress } from '../../interface/catalog-address.ts'
+import { catalogAddressSettings } from '../../interface/catalog-address.ts'
 import { tlsFiles } from '../../lib/tls/tls-files.ts'
 import {
   assertIdentifier,
   assertSeparable,
   defaultDelimiter,
-  show,
+  quoteForMessage,
   type Identifier,
 } from '../../interface/identifiers.ts'
 import { allowedHeadersSettings } from './allowed-headers.ts'
@@ -56,15 +56,15 @@ const retriesSchema = z.strictObject({
 })
 
 /** Parts that a header can hold, joined by slashes. */
-const databaseGrammar = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
+const databasePattern = /^[\x21-\x2e\x30-\x7e]+(\/[\x21-\x2e\x30-\x7e]+)*$/
 
-const upstreamObject = z.strictObject({
+const upstreamFieldsSchema = z.strictObject({
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
     .default('catalog')
     .describe('Name in metrics, the log and audit records.'),
-  ...catalogAddress,
+  ...catalogAddressSettings,
   reservedInNames: z
     .array(z.string().min(1).max(16))
     .default([defaultDelimiter])
@@ -78,7 +78,7 @@ const upstreamObject = z.strictObject({
     .min(1)
     .optional()
     .describe('Expected name in the certificate, if it is not the host of the URL.'),
-  credential: catalogAddress.credential.describe('Credential of the gateway.'),
+  credential: catalogAddressSettings.credential.describe('Credential of the gateway.'),
   identity: z
     .enum(callerIdentities)
     .default('none')
@@ -87,14 +87,14 @@ const upstreamObject = z.strictObject({
     ),
   database: z
     .string()
-    .regex(databaseGrammar, 'expected the name of a database, and its prefix if it has one: "sales/eu"')
+    .regex(databasePattern, 'expected the name of a database, and its prefix if it has one: "sales/eu"')
     .optional()
     .describe(
       'Database of a LanceDB server, as in db://DATABASE/PREFIX, for all requests. A caller that ' +
         'names another one is refused. Without it, no database is sent, and callers may name any.',
     ),
   ...allowedHeadersSettings,
-  maxConnections: catalogAddress.maxConnections.describe('Maximum connections for small requests.'),
+  maxConnections: catalogAddressSettings.maxConnections.describe('Maximum connections for small requests.'),
   maxBulkConnections: z
     .int()
     .positive()
@@ -114,15 +114,15 @@ const upstreamObject = z.strictObject({
   retries: retriesSchema.prefault({}),
 })
 
-const tlsForHttp = 'expected an https URL, because TLS files or serverName are set'
+const tlsRequiresHttps = 'expected an https URL, because TLS files or serverName are set'
 
 /** The one catalog behind the gateway, as it stands in the settings. */
-export const upstreamSchema = upstreamObject.refine(isTlsWhereTold, tlsForHttp)
+export const upstreamSchema = upstreamFieldsSchema.refine(hasHttpsIfTlsFiles, tlsRequiresHttps)
 
 /** The catalogs behind the gateway: each but one serves what lies beneath its namespaces, that one the rest. */
 export const upstreamsSchema = z
   .array(
-    upstreamObject
+    upstreamFieldsSchema
       .extend({
         namespaces: z
           .array(z.array(z.string()).min(1).refine(isIdentifier, 'expected a list of names'))
@@ -130,34 +130,34 @@ export const upstreamsSchema = z
           .optional()
           .describe('Namespaces of this upstream, each as a list of names.'),
       })
-      .refine(isTlsWhereTold, tlsForHttp),
+      .refine(hasHttpsIfTlsFiles, tlsRequiresHttps),
   )
   .min(1)
   .superRefine((upstreams, context) => {
-    const mistake = (path: (string | number)[], message: string): void =>
+    const error = (path: (string | number)[], message: string): void =>
       context.addIssue({ code: 'custom', path, message })
     const names = new Set<string>()
     const prefixes = new Set<string>()
     for (const [index, { name, namespaces = [], delimiter, reservedInNames }] of upstreams.entries()) {
-      if (names.has(name)) mistake([index, 'name'], `duplicate upstream name "${name}"`)
+      if (names.has(name)) error([index, 'name'], `duplicate upstream name "${name}"`)
       names.add(name)
       for (const [position, namespace] of namespaces.entries()) {
         const prefix = JSON.stringify(namespace)
         if (prefixes.has(prefix))
-          mistake([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
+          error([index, 'namespaces', position], `${prefix} is assigned to two upstreams`)
         prefixes.add(prefix)
         const separators = [delimiter, ...reservedInNames]
         if (!isSeparable(namespace, separators)) {
-          mistake(
+          error(
             [index, 'namespaces', position],
-            `${prefix} has a name that contains one of ${separators.map(show).join(', ')}; expected none that ` +
+            `${prefix} has a name that contains one of ${separators.map(quoteForMessage).join(', ')}; expected none that ` +
               'delimiter or reservedInNames rules out',
           )
         }
       }
     }
     if (upstreams.filter(({ namespaces }) => namespaces === undefined).length !== 1) {
-      mistake([], 'expected exactly one upstream without namespaces: it serves the root and everything else')
+      error([], 'expected exactly one upstream without namespaces: it serves the root and everything else')
     }
   })
 
@@ -183,8 +183,8 @@ function isSeparable(namespace: Identifier, separators: readonly string[]): bool
   }
 }
 
-function isTlsWhereTold(settings: z.output<typeof upstreamObject>): boolean {
+function hasHttpsIfTlsFiles(settings: z.output<typeof upstreamFieldsSchema>): boolean {
   const { url, caFile, clientCertificate, serverName } = settings
-  const isTold = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
-  return !isTold || url.startsWith('https:')
+  const isReported = [caFile, clientCertificate, serverName].some((value) => value !== undefined)
+  return !isReported || url.startsWith('https:')
 }

@@ -1,9 +1,12 @@
 import { assertSeparable } from '../../interface/identifiers.ts'
-import { buildTarget, type Target } from '../../interface/target.ts'
+import { buildTarget, type RouteMatch } from '../../interface/target.ts'
 import type { Upstream } from './upstream.ts'
 
 /** The request target for `upstream`. Throws InvalidInput (400) if the upstream could take the id for another. */
-export function upstreamTarget({ basePath, delimiter, separators }: Upstream, route: Target): string {
+export function buildUpstreamTarget(
+  { basePath, delimiter, separators }: Upstream,
+  route: RouteMatch,
+): string {
   assertSeparable(route.id, separators)
   return basePath + buildTarget(route, delimiter)
 }

@@ -6,7 +6,7 @@ import { CircuitBreaker, type CircuitBreakerSettings } from './circuit-breaker.t
 import { createConnectionSlots, type ConnectionSlots } from './connection-slots.ts'
 import { createRetryBudget, type RetryBudget, type RetrySettings } from './retry-budget.ts'
 import { createHttp1Client, type Http1Client } from '../../http1/client/http1-client.ts'
-import { watchHealth, type Health } from './upstream-health.ts'
+import { startHealthChecker, type HealthChecker } from './upstream-health.ts'
 
 /** How to reach a catalog behind the gateway, and what it may be told. */
 export interface UpstreamOptions {
@@ -63,8 +63,8 @@ export interface UpstreamOptions {
  * The connection pools of an upstream. `bulk` is for requests whose body streams, up or down: a slow client holds such
  * a connection for as long as it likes. `small` is for all others, which never wait for a client.
  */
-export const pools = ['small', 'bulk'] as const
-export type Pool = (typeof pools)[number]
+export const poolNames = ['small', 'bulk'] as const
+export type PoolName = (typeof poolNames)[number]
 
 /** A catalog behind the gateway, with its connections and what is known of how it is. */
 export interface Upstream {
@@ -78,12 +78,12 @@ export interface Upstream {
   readonly separators: readonly string[]
   readonly namespaces: readonly Identifier[] | undefined
   /** Header names and values in turn: the credential of the gateway, and the database. Every request has them. */
-  readonly ownHeaders: readonly string[]
+  readonly fixedHeaders: readonly string[]
   readonly database: string | undefined
   /** The headers of callers that it gets, besides those of `dialects`. */
-  readonly requestHeaders: ReadonlySet<string>
+  readonly allowedRequestHeaders: ReadonlySet<string>
   /** The headers of its responses that callers get. */
-  readonly responseHeaders: ReadonlySet<string>
+  readonly allowedResponseHeaders: ReadonlySet<string>
   readonly callerHeaders: CallerHeaders
   /** Whether it judges the credentials of callers itself. */
   readonly forwardsCredential: boolean
@@ -91,19 +91,19 @@ export interface Upstream {
   readonly retries: RetrySettings
   /** Every request that is sent through it holds a slot, so that there are no more connections than slots. */
   readonly client: Http1Client
-  readonly slots: Readonly<Record<Pool, ConnectionSlots>>
+  readonly slots: Readonly<Record<PoolName, ConnectionSlots>>
   readonly breaker: CircuitBreaker
   readonly retryBudget: RetryBudget
-  readonly health: Health
+  readonly health: HealthChecker
   /** Breaks off what is under way. */
   close(): void
 }
 
 /** Makes the client, and begins to watch the health of the upstream. A request need not wait for either. */
-export function openUpstream(options: UpstreamOptions): Upstream {
+export function createUpstream(options: UpstreamOptions): Upstream {
   const url = new URL(options.url)
   const { name, database, timeouts } = options
-  const ownHeaders = [...options.credentials, ...databaseHeaders(database)]
+  const fixedHeaders = [...options.credentials, ...createDatabaseHeaders(database)]
   const basePath = url.pathname.replace(/\/$/, '')
   const delimiter = options.delimiter ?? defaultDelimiter
   const client = createHttp1Client({
@@ -117,16 +117,16 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     },
   })
   const breaker = new CircuitBreaker(options.circuitBreaker, () => health.checkNow())
-  const health = watchHealth({
+  const health = startHealthChecker({
     ...options.healthCheck,
     url,
     tls: options.tls,
     connectTimeoutMs: timeouts.connectTimeoutMs,
     basePath,
     delimiter,
-    headers: ownHeaders,
+    headers: fixedHeaders,
     failingIntervalMs: options.circuitBreaker.probeIntervalMs,
-    onResult: (isUp) => breaker.probed(isUp),
+    onResult: (isUp) => breaker.recordProbe(isUp),
   })
   const queue = { maxPending: options.maxPendingRequests, queueTimeoutMs: timeouts.queueTimeoutMs }
   return {
@@ -136,10 +136,10 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     delimiter,
     separators: [...new Set([delimiter, ...options.reservedInNames])],
     namespaces: options.namespaces,
-    ownHeaders,
+    fixedHeaders,
     database,
-    requestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
-    responseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
+    allowedRequestHeaders: new Set([...allowedRequestHeaders, ...(options.allowedRequestHeaders ?? [])]),
+    allowedResponseHeaders: new Set([...allowedResponseHeaders, ...(options.allowedResponseHeaders ?? [])]),
     callerHeaders: options.callerHeaders ?? (() => []),
     forwardsCredential: options.identity === 'original',
     timeouts,
@@ -147,8 +147,8 @@ export function openUpstream(options: UpstreamOptions): Upstream {
     client,
     slots: {
       // Small requests end soon by themselves, and a slot that is released goes to whoever holds the fewest.
-      small: createConnectionSlots({ ...queue, maxActive: options.maxConnections, heldToFree: 7 }),
-      bulk: createConnectionSlots({ ...queue, maxActive: options.maxBulkConnections, heldToFree: 1 }),
+      small: createConnectionSlots({ ...queue, maxActive: options.maxConnections, maxHeldToFree: 7 }),
+      bulk: createConnectionSlots({ ...queue, maxActive: options.maxBulkConnections, maxHeldToFree: 1 }),
     },
     breaker,
     retryBudget: createRetryBudget(options.retries),
@@ -160,7 +160,7 @@ export function openUpstream(options: UpstreamOptions): Upstream {
   }
 }
 
-function databaseHeaders(database: string | undefined): string[] {
+function createDatabaseHeaders(database: string | undefined): string[] {
   if (database === undefined) return []
   const slash = database.indexOf('/')
   if (slash === -1) return [lancedbDatabaseHeader, database]

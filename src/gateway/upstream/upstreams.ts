@@ -1,5 +1,5 @@
 import type { Identifier } from '../../interface/identifiers.ts'
-import { openUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
+import { createUpstream, type Upstream, type UpstreamOptions } from './upstream.ts'
 
 /** The catalogs behind the gateway. */
 export interface Upstreams {
@@ -7,37 +7,37 @@ export interface Upstreams {
   /** The one that serves what lies at no other, and what is asked of no namespace. */
   readonly root: Upstream
   /** Where an object lies: at the upstream with the longest namespace that the id begins with, part by part. */
-  of(id: Identifier): Upstream
+  forId(id: Identifier): Upstream
   /** The names directly in a namespace that lead to where another upstream begins. */
-  leadingOnFrom(namespace: Identifier): readonly string[]
+  listMountNames(namespace: Identifier): readonly string[]
   /** Whether another upstream than that of the root begins at this namespace or beneath it. */
-  leadsOnFrom(namespace: Identifier): boolean
+  hasMountAtOrBelow(namespace: Identifier): boolean
   close(): void
 }
 
-interface Branch {
+interface MountNode {
   upstream: Upstream | undefined
-  readonly below: Map<string, Branch>
+  readonly children: Map<string, MountNode>
 }
 
 /** Creates the upstreams; exactly one of them has no namespaces. */
 export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams {
-  const all = options.map(openUpstream)
+  const all = options.map(createUpstream)
   const root = all.find(({ namespaces }) => namespaces === undefined)
   if (root === undefined) throw new Error('no upstream serves the root')
-  const tree: Branch = { upstream: root, below: new Map() }
+  const tree: MountNode = { upstream: root, children: new Map() }
   for (const upstream of all) {
-    for (const namespace of upstream.namespaces ?? []) branchFor(tree, namespace).upstream = upstream
+    for (const namespace of upstream.namespaces ?? []) getOrCreateNode(tree, namespace).upstream = upstream
   }
   return {
     all,
     root,
-    of: (id) => find(tree, id, root),
-    leadingOnFrom: (namespace) => [...(branchAt(tree, namespace)?.below.keys() ?? [])],
-    leadsOnFrom(namespace) {
-      const branch = branchAt(tree, namespace)
+    forId: (id) => findUpstream(tree, id, root),
+    listMountNames: (namespace) => [...(findNode(tree, namespace)?.children.keys() ?? [])],
+    hasMountAtOrBelow(namespace) {
+      const branch = findNode(tree, namespace)
       // Every branch but the root ends where an upstream begins.
-      return branch !== undefined && (branch !== tree || branch.below.size > 0)
+      return branch !== undefined && (branch !== tree || branch.children.size > 0)
     },
     close() {
       for (const upstream of all) upstream.close()
@@ -45,27 +45,27 @@ export function createUpstreams(options: readonly UpstreamOptions[]): Upstreams 
   }
 }
 
-function branchFor(tree: Branch, namespace: Identifier): Branch {
+function getOrCreateNode(tree: MountNode, namespace: Identifier): MountNode {
   let branch = tree
   for (const part of namespace) {
-    let next = branch.below.get(part)
-    if (next === undefined) branch.below.set(part, (next = { upstream: undefined, below: new Map() }))
+    let next = branch.children.get(part)
+    if (next === undefined) branch.children.set(part, (next = { upstream: undefined, children: new Map() }))
     branch = next
   }
   return branch
 }
 
-function branchAt(tree: Branch, namespace: Identifier): Branch | undefined {
-  let branch: Branch | undefined = tree
-  for (const part of namespace) branch = branch?.below.get(part)
+function findNode(tree: MountNode, namespace: Identifier): MountNode | undefined {
+  let branch: MountNode | undefined = tree
+  for (const part of namespace) branch = branch?.children.get(part)
   return branch
 }
 
-function find(tree: Branch, id: Identifier, root: Upstream): Upstream {
+function findUpstream(tree: MountNode, id: Identifier, root: Upstream): Upstream {
   let found = root
-  let branch: Branch | undefined = tree
+  let branch: MountNode | undefined = tree
   for (const part of id) {
-    branch = branch.below.get(part)
+    branch = branch.children.get(part)
     if (branch === undefined) break
     if (branch.upstream !== undefined) found = branch.upstream
   }

@@ -154,8 +154,8 @@ export class OutgoingResponse {
    * the connection, a TCP connection is reset; a TLS connection is closed without close_notify.
    */
   destroy(): void {
-    const needsReset = this.#body === 'until closed' && !(this.#socket instanceof TLSSocket)
-    if (needsReset) this.#socket.resetAndDestroy()
+    const permissionsReset = this.#body === 'until closed' && !(this.#socket instanceof TLSSocket)
+    if (permissionsReset) this.#socket.resetAndDestroy()
     else this.#socket.destroy()
     this.connectionClosed()
   }

@@ -1,21 +1,21 @@
 import { z } from 'zod'
-import { identifier, optional, request, response } from './members.ts'
+import { identifierSchema, optionalMember, requestSchema, responseSchema } from './members.ts'
 import { tableSchemas } from './tables.ts'
-import { tableVersion, versionSchemas } from './versions.ts'
+import { tableVersionSchema, versionSchemas } from './versions.ts'
 
 /** More changes than one batch may hold are a mistake, or an attack on the locks of the tables. */
-const largestBatch = 1000
+const maxBatchSize = 1000
 
 /** In a batch no route names the table, so the `id` that is optional elsewhere must be there. */
-const named = { id: identifier.min(1, 'expected the id of a table') }
+const requiredId = { id: identifierSchema.min(1, 'expected the id of a table') }
 
 /** The changes that a batch can hold, by the names of the members that carry them; exactly one in each. */
 const change = z
   .object({
-    declare_table: optional(tableSchemas.DeclareTable.request.extend(named)),
-    create_table_version: optional(versionSchemas.CreateTableVersion.request.extend(named)),
-    delete_table_versions: optional(versionSchemas.BatchDeleteTableVersions.request.extend(named)),
-    deregister_table: optional(tableSchemas.DeregisterTable.request.extend(named)),
+    declare_table: optionalMember(tableSchemas.DeclareTable.request.extend(requiredId)),
+    create_table_version: optionalMember(versionSchemas.CreateTableVersion.request.extend(requiredId)),
+    delete_table_versions: optionalMember(versionSchemas.BatchDeleteTableVersions.request.extend(requiredId)),
+    deregister_table: optionalMember(tableSchemas.DeregisterTable.request.extend(requiredId)),
   })
   .refine(
     (members) => Object.values(members).filter((member) => member !== undefined).length === 1,
@@ -35,13 +35,13 @@ const result = z
 /** The schemas of the operations that change several tables at once, wholly or not at all (interface section 2.4). */
 export const batchSchemas = {
   BatchCreateTableVersions: {
-    request: request({
-      entries: z.array(versionSchemas.CreateTableVersion.request.extend(named)).min(1).max(largestBatch),
+    request: requestSchema({
+      entries: z.array(versionSchemas.CreateTableVersion.request.extend(requiredId)).min(1).max(maxBatchSize),
     }),
-    response: response({ versions: z.array(tableVersion) }),
+    response: responseSchema({ versions: z.array(tableVersionSchema) }),
   },
   BatchCommitTables: {
-    request: request({ operations: z.array(change).min(1).max(largestBatch) }),
-    response: response({ results: z.array(result) }),
+    request: requestSchema({ operations: z.array(change).min(1).max(maxBatchSize) }),
+    response: responseSchema({ results: z.array(result) }),
   },
 }

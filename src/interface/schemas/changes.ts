@@ -1,8 +1,15 @@
 import { z } from 'zod'
-import { duration } from './duration.ts'
-import { flag, int64, optional, properties, request, response } from './members.ts'
+import { durationSchema } from './duration.ts'
+import {
+  flagMember,
+  int64,
+  optionalMember,
+  propertiesSchema,
+  requestSchema,
+  responseSchema,
+} from './members.ts'
 
-const branch = optional(z.string())
+const branch = optionalMember(z.string())
 const column = z.string().min(1)
 
 /** A flag that is true unless false is sent. */
@@ -12,23 +19,23 @@ const flagUnlessFalse = z
   .transform((value) => value ?? true)
 
 /** Conditions that have no effect without the flag that they narrow. */
-const narrowed = [
+const conditionFlags = [
   ['when_matched_update_all_filt', 'when_matched_update_all'],
   ['when_not_matched_by_source_delete_filt', 'when_not_matched_by_source_delete'],
 ] as const
 
-const mergeInsertRequest = request({
+const mergeInsertRequest = requestSchema({
   branch,
   on: z.union([z.array(column).min(1), column.transform((one) => [one])]),
-  when_matched_update_all: flag,
-  when_matched_update_all_filt: optional(z.string()),
+  when_matched_update_all: flagMember,
+  when_matched_update_all_filt: optionalMember(z.string()),
   when_not_matched_insert_all: flagUnlessFalse,
-  when_not_matched_by_source_delete: flag,
-  when_not_matched_by_source_delete_filt: optional(z.string()),
-  timeout: optional(duration),
+  when_not_matched_by_source_delete: flagMember,
+  when_not_matched_by_source_delete_filt: optionalMember(z.string()),
+  timeout: optionalMember(durationSchema),
   use_index: flagUnlessFalse,
 }).superRefine((merge, context) => {
-  for (const [condition, narrows] of narrowed) {
+  for (const [condition, narrows] of conditionFlags) {
     if (merge[condition] === undefined || merge[narrows]) continue
     context.addIssue({
       code: 'custom',
@@ -41,7 +48,7 @@ const mergeInsertRequest = request({
 /** A merge as the engine takes it: where a row matches is told by the columns `on`. */
 export type MergeInsert = Readonly<z.output<typeof mergeInsertRequest>>
 
-const predicateNeeded = 'expected a SQL predicate; true selects every row'
+const predicateMessage = 'expected a SQL predicate; true selects every row'
 
 const update = z.tuple([column, z.string()], 'expected a column and a SQL expression')
 
@@ -59,10 +66,10 @@ const updates = z
  * used, unless false is sent: clients leave out what is true (section 9, 17). Without a predicate, or with a blank
  * one, UpdateTable changes every row; DeleteFromTable needs one.
  */
-export const changeSchemas = {
+export const rowChangeSchemas = {
   MergeInsertIntoTable: {
     request: mergeInsertRequest,
-    response: response({
+    response: responseSchema({
       version: int64,
       num_inserted_rows: int64,
       num_updated_rows: int64,
@@ -70,16 +77,16 @@ export const changeSchemas = {
     }),
   },
   UpdateTable: {
-    request: request({
+    request: requestSchema({
       branch,
-      predicate: optional(z.string()).transform((text) => text?.trim() || undefined),
+      predicate: optionalMember(z.string()).transform((text) => text?.trim() || undefined),
       updates,
-      properties: optional(properties),
+      properties: optionalMember(propertiesSchema),
     }),
-    response: response({ version: int64, updated_rows: int64, properties }),
+    response: responseSchema({ version: int64, updated_rows: int64, properties: propertiesSchema }),
   },
   DeleteFromTable: {
-    request: request({ branch, predicate: z.string().trim().min(1, predicateNeeded) }),
-    response: response({ version: int64, num_deleted_rows: int64 }),
+    request: requestSchema({ branch, predicate: z.string().trim().min(1, predicateMessage) }),
+    response: responseSchema({ version: int64, num_deleted_rows: int64 }),
   },
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { int64, optional, properties, request, response } from './members.ts'
+import { int64, optionalMember, propertiesSchema, requestSchema, responseSchema } from './members.ts'
 
-const branch = optional(z.string())
+const branch = optionalMember(z.string())
 const path = z.string().min(1)
 
 /** What needs another engine; the members are not looked into, for they are refused. */
-const elsewhere = optional(z.unknown())
+const unsupportedMember = optionalMember(z.unknown())
 
 /** Names that every table has columns of its own for, although they are in no schema. */
 const systemColumn = /^_row(id|addr|offset|_created_at_version|_last_updated_at_version)$/i
@@ -16,9 +16,9 @@ const columnName = path
 
 const newColumn = z.object({
   name: columnName,
-  expression: optional(z.string()),
-  computed: elsewhere,
-  virtual_column: elsewhere,
+  expression: optionalMember(z.string()),
+  computed: unsupportedMember,
+  virtual_column: unsupportedMember,
 })
 
 /** A type by its name, or as the JSON of an Arrow or Lance schema has it (interface section 2.9). */
@@ -34,11 +34,11 @@ interface DataTypeField {
   readonly nullable: boolean
 }
 
-const deepestType = 32
+const maxTypeDepth = 32
 
 /** Read by hand: a type may be nested, and whoever sends it says how deep. */
 const dataType = z.unknown().transform((value, context): DataType => {
-  const read = readDataType(value, deepestType)
+  const read = readDataType(value, maxTypeDepth)
   if (read !== undefined) return read
   context.addIssue({ code: 'custom', message: 'expected the name of a type, or an object {type, ...}' })
   return z.NEVER
@@ -63,8 +63,8 @@ function hasType(field: {
 
 const dataTypeObject = z.object({
   type: z.string().min(1),
-  length: optional(int64),
-  fields: optional(
+  length: optionalMember(int64),
+  fields: optionalMember(
     z.array(z.object({ name: z.string(), type: z.unknown(), nullable: z.boolean().default(true) })),
   ),
 })
@@ -72,10 +72,10 @@ const dataTypeObject = z.object({
 const alteration = z
   .object({
     path,
-    rename: optional(columnName),
-    nullable: optional(z.boolean()),
-    data_type: optional(dataType),
-    virtual_column: elsewhere,
+    rename: optionalMember(columnName),
+    nullable: optionalMember(z.boolean()),
+    data_type: optionalMember(dataType),
+    virtual_column: unsupportedMember,
   })
   .refine(
     ({ rename, nullable, data_type: type, virtual_column: virtual }) =>
@@ -86,11 +86,11 @@ const alteration = z
 const fieldUpdate = z.object({
   path,
   metadata: z.record(z.string(), z.string().nullable()),
-  replace: optional(z.boolean()),
+  replace: optionalMember(z.boolean()),
 })
 
 /** A list in which every entry is about another column. */
-function eachColumnOnce<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.output<Entry>) => string) {
+function uniqueColumns<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.output<Entry>) => string) {
   return z
     .array(entry)
     .min(1)
@@ -107,19 +107,19 @@ function eachColumnOnce<Entry extends z.ZodType>(entry: Entry, keyOf: (entry: z.
  */
 export const columnSchemas = {
   AlterTableAddColumns: {
-    request: request({ branch, new_columns: eachColumnOnce(newColumn, ({ name }) => name) }),
-    response: response({ version: int64 }),
+    request: requestSchema({ branch, new_columns: uniqueColumns(newColumn, ({ name }) => name) }),
+    response: responseSchema({ version: int64 }),
   },
   AlterTableAlterColumns: {
-    request: request({ branch, alterations: eachColumnOnce(alteration, (one) => one.path) }),
-    response: response({ version: int64 }),
+    request: requestSchema({ branch, alterations: uniqueColumns(alteration, (one) => one.path) }),
+    response: responseSchema({ version: int64 }),
   },
   AlterTableDropColumns: {
-    request: request({ branch, columns: eachColumnOnce(path, (one) => one) }),
-    response: response({ version: int64 }),
+    request: requestSchema({ branch, columns: uniqueColumns(path, (one) => one) }),
+    response: responseSchema({ version: int64 }),
   },
   UpdateFieldMetadata: {
-    request: request({ branch, updates: eachColumnOnce(fieldUpdate, (one) => one.path) }),
-    response: response({ version: int64, fields: z.record(z.string(), properties) }),
+    request: requestSchema({ branch, updates: uniqueColumns(fieldUpdate, (one) => one.path) }),
+    response: responseSchema({ version: int64, fields: z.record(z.string(), propertiesSchema) }),
   },
 }

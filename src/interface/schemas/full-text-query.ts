@@ -4,7 +4,7 @@ import { z } from 'zod'
 const deepestQuery = 32
 
 /** An integer that may exceed 2^53: a client that wants all rows sends k = 2^63-1. */
-export const count = z
+export const countSchema = z
   .number()
   .refine((value) => Number.isInteger(value) && value >= 0, 'expected an integer >= 0')
   .meta({ type: 'integer', minimum: 0 })
@@ -15,17 +15,17 @@ const matchQuery = z.object({
   terms: z.string(),
   column,
   boost: z.number().nullish(),
-  fuzziness: count.nullish(),
-  max_expansions: count.nullish(),
+  fuzziness: countSchema.nullish(),
+  max_expansions: countSchema.nullish(),
   operator: z
     .string()
     .toLowerCase()
     .pipe(z.enum(['and', 'or']))
     .nullish(),
-  prefix_length: count.nullish(),
+  prefix_length: countSchema.nullish(),
 })
 
-const phraseQuery = z.object({ terms: z.string(), column, slop: count.nullish() })
+const phraseQuery = z.object({ terms: z.string(), column, slop: countSchema.nullish() })
 
 /** A match of words: in one column, or in every indexed column when none is named. */
 export type MatchQuery = Readonly<z.output<typeof matchQuery>>
@@ -93,7 +93,7 @@ const structuredQuery = z
  * The full-text part of a query: `{string_query}` or `{structured_query}` as the interface has it, or what stands
  * in them, bare, as the remote client sends it.
  */
-export const fullTextQuery = z.preprocess(
+export const fullTextQuerySchema = z.preprocess(
   (value, context) => {
     if (isShallow(value, deepestQuery)) return value
     context.addIssue({ code: 'custom', message: `expected at most ${deepestQuery} levels` })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { int64, optional, paging, request, response } from './members.ts'
+import { int64, optionalMember, pagingMembers, requestSchema, responseSchema } from './members.ts'
 
 /** The names of the kinds of indexes, with what else clients call them. */
 const typeNames = {
@@ -45,7 +45,7 @@ const languages = (
   'Russian Spanish Swedish Tamil Turkish'
 ).split(' ')
 
-const oneOfWords = (words: readonly string[]) =>
+const caseInsensitiveWord = (words: readonly string[]) =>
   z.string().transform((text, context) => {
     const found = words.find((word) => word.toLowerCase() === text.toLowerCase())
     if (found !== undefined) return found
@@ -54,45 +54,45 @@ const oneOfWords = (words: readonly string[]) =>
   })
 
 /** The engine reserves memory by these numbers before it looks at the rows, so that each has an end. */
-const upTo = (most: number, least = 1) => optional(z.int().min(least).max(most))
+const boundedInt = (most: number, least = 1) => optionalMember(z.int().min(least).max(most))
 
 const vectorMembers = {
-  distance_type: optional(
+  distance_type: optionalMember(
     z
       .string()
       .toLowerCase()
       .pipe(z.enum(['l2', 'cosine', 'dot', 'hamming'])),
   ),
-  num_partitions: upTo(65_536),
-  num_sub_vectors: upTo(4096),
-  num_bits: upTo(16),
-  sample_rate: upTo(65_536),
-  max_iterations: upTo(1000),
-  target_partition_size: upTo(2 ** 31 - 1),
-  m: upTo(512),
-  ef_construction: upTo(10_000),
+  num_partitions: boundedInt(65_536),
+  num_sub_vectors: boundedInt(4096),
+  num_bits: boundedInt(16),
+  sample_rate: boundedInt(65_536),
+  max_iterations: boundedInt(1000),
+  target_partition_size: boundedInt(2 ** 31 - 1),
+  m: boundedInt(512),
+  ef_construction: boundedInt(10_000),
 }
 
 /** The ones for pieces of words are the remote client's. */
 const textMembers = {
-  with_position: optional(z.boolean()),
-  base_tokenizer: optional(oneOfWords(['simple', 'whitespace', 'raw', 'ngram'])),
-  language: optional(oneOfWords(languages)),
-  max_token_length: upTo(65_536, 0),
-  lower_case: optional(z.boolean()),
-  stem: optional(z.boolean()),
-  remove_stop_words: optional(z.boolean()),
-  ascii_folding: optional(z.boolean()),
-  min_ngram_length: upTo(64),
-  max_ngram_length: upTo(64),
-  prefix_only: optional(z.boolean()),
+  with_position: optionalMember(z.boolean()),
+  base_tokenizer: optionalMember(caseInsensitiveWord(['simple', 'whitespace', 'raw', 'ngram'])),
+  language: optionalMember(caseInsensitiveWord(languages)),
+  max_token_length: boundedInt(65_536, 0),
+  lower_case: optionalMember(z.boolean()),
+  stem: optionalMember(z.boolean()),
+  remove_stop_words: optionalMember(z.boolean()),
+  ascii_folding: optionalMember(z.boolean()),
+  min_ngram_length: boundedInt(64),
+  max_ngram_length: boundedInt(64),
+  prefix_only: optionalMember(z.boolean()),
 }
 
 const clusters = ['distance_type', 'num_partitions', 'sample_rate', 'max_iterations', 'target_partition_size']
 const graph = ['m', 'ef_construction']
 
 /** What each kind of index can be told besides its column and its name. */
-const membersOfTypes: Readonly<Partial<Record<IndexType, readonly string[]>>> = {
+const membersByIndexType: Readonly<Partial<Record<IndexType, readonly string[]>>> = {
   FTS: Object.keys(textMembers),
   IVF_FLAT: clusters,
   IVF_SQ: [...clusters, 'num_bits'],
@@ -103,15 +103,15 @@ const membersOfTypes: Readonly<Partial<Record<IndexType, readonly string[]>>> = 
   IVF_HNSW_PQ: [...clusters, ...graph, 'num_sub_vectors', 'num_bits'],
 }
 
-const createIndex = request({
-  branch: optional(z.string()),
+const createIndex = requestSchema({
+  branch: optionalMember(z.string()),
   column: z.string().min(1),
   index_type: indexType,
-  name: optional(z.string().min(1).max(200)),
+  name: optionalMember(z.string().min(1).max(200)),
   ...vectorMembers,
   ...textMembers,
 }).superRefine((sent, context) => {
-  const allowed = membersOfTypes[sent.index_type] ?? []
+  const allowed = membersByIndexType[sent.index_type] ?? []
   for (const member of [...Object.keys(vectorMembers), ...Object.keys(textMembers)]) {
     if (sent[member as keyof typeof sent] === undefined || allowed.includes(member)) continue
     context.addIssue({
@@ -125,7 +125,7 @@ const createIndex = request({
 /** A request to build an index. */
 export type IndexRequest = Readonly<z.output<typeof createIndex>>
 
-const pointMembers = { version: optional(int64), branch: optional(z.string()) }
+const pointMembers = { version: optionalMember(int64), branch: optionalMember(z.string()) }
 
 const indexContent = z.object({
   index_name: z.string(),
@@ -146,21 +146,21 @@ const indexContent = z.object({
 
 /** The schemas of the operations on indexes (interface section 2.7). */
 export const indexSchemas = {
-  CreateTableIndex: { request: createIndex, response: response({}) },
+  CreateTableIndex: { request: createIndex, response: responseSchema({}) },
   CreateTableScalarIndex: {
     request: createIndex.refine((sent) => !sent.index_type.startsWith('IVF_'), {
       path: ['index_type'],
       message: 'expected the type of a scalar index',
     }),
-    response: response({}),
+    response: responseSchema({}),
   },
   ListTableIndices: {
-    request: request({ ...pointMembers, ...paging }),
-    response: response({ indexes: z.array(indexContent), page_token: z.string().optional() }),
+    request: requestSchema({ ...pointMembers, ...pagingMembers }),
+    response: responseSchema({ indexes: z.array(indexContent), page_token: z.string().optional() }),
   },
   DescribeTableIndexStats: {
-    request: request({ ...pointMembers, index_name: optional(z.string()) }),
-    response: response({
+    request: requestSchema({ ...pointMembers, index_name: optionalMember(z.string()) }),
+    response: responseSchema({
       distance_type: z.string().optional(),
       index_type: z.string(),
       num_indexed_rows: int64,
@@ -169,7 +169,7 @@ export const indexSchemas = {
     }),
   },
   DropTableIndex: {
-    request: request({ branch: optional(z.string()), index_name: optional(z.string()) }),
-    response: response({}),
+    request: requestSchema({ branch: optionalMember(z.string()), index_name: optionalMember(z.string()) }),
+    response: responseSchema({}),
   },
 }

@@ -5,13 +5,13 @@ import { z } from 'zod'
  * accepted, and so are the extra quotes that the remote client of LanceDB sends (`"\"ExistOk\""`). Reads as the
  * name itself.
  */
-export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
+export function caseInsensitiveEnum<const Names extends readonly [string, ...string[]]>(names: Names) {
   const spellings = new Map<string, Names[number]>()
   for (const name of names) {
     spellings.set(name.toLowerCase(), name)
     spellings.set(name.replaceAll(/(?<=.)[A-Z]/g, '_$&').toLowerCase(), name)
   }
-  const spelling = z.string().describe(described(names))
+  const spelling = z.string().describe(describeNames(names))
   return spelling.transform((text, context): Names[number] => {
     const found = spellings.get(text.replace(/^"(.*)"$/s, '$1').toLowerCase())
     if (found !== undefined) return found
@@ -21,13 +21,13 @@ export function oneOf<const Names extends readonly [string, ...string[]]>(names:
 }
 
 /** A mode of the interface, spelled as `oneOf` allows; the first name is the default. */
-export function mode<const Names extends readonly [string, ...string[]]>(names: Names) {
-  return oneOf(names)
+export function modeMember<const Names extends readonly [string, ...string[]]>(names: Names) {
+  return caseInsensitiveEnum(names)
     .nullish()
-    .describe(`${described(names)} ${names[0]} unless it is sent.`)
+    .describe(`${describeNames(names)} ${names[0]} unless it is sent.`)
     .transform((value): Names[number] => value ?? names[0])
 }
 
-function described(names: readonly string[]): string {
+function describeNames(names: readonly string[]): string {
   return `One of ${names.join(', ')}; case and underscores do not matter.`
 }

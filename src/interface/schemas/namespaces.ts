@@ -1,49 +1,49 @@
 import { z } from 'zod'
-import { optional, paging, properties, request, response } from './members.ts'
+import { optionalMember, pagingMembers, propertiesSchema, requestSchema, responseSchema } from './members.ts'
 import { operations } from '../operations.ts'
-import { mode } from './modes.ts'
+import { modeMember } from './modes.ts'
 
 /** The members of ListTables and of ListAllTables. */
 const listTables = {
-  request: request({
-    ...paging,
+  request: requestSchema({
+    ...pagingMembers,
     include_declared: z
       .boolean()
       .nullish()
       .transform((value) => value ?? true),
   }),
-  response: response({ tables: z.array(z.string()), page_token: z.string().optional() }),
+  response: responseSchema({ tables: z.array(z.string()), page_token: z.string().optional() }),
 }
 
 /** The schemas of the operations on namespaces and of the listings (interface sections 2.2 and 2.3). */
 export const namespaceSchemas = {
   CreateNamespace: {
-    request: request({
-      mode: mode(operations.CreateNamespace.modes),
-      properties: optional(properties),
+    request: requestSchema({
+      mode: modeMember(operations.CreateNamespace.modes),
+      properties: optionalMember(propertiesSchema),
     }),
-    response: response({ properties }),
+    response: responseSchema({ properties: propertiesSchema }),
   },
   ListNamespaces: {
-    request: request(paging),
-    response: response({
+    request: requestSchema(pagingMembers),
+    response: responseSchema({
       namespaces: z.array(z.string()),
       page_token: z.string().optional(),
     }),
   },
   DescribeNamespace: {
-    request: request({}),
-    response: response({ properties }),
+    request: requestSchema({}),
+    response: responseSchema({ properties: propertiesSchema }),
   },
   NamespaceExists: {
-    request: request({}),
+    request: requestSchema({}),
   },
   DropNamespace: {
-    request: request({
-      mode: mode(operations.DropNamespace.modes),
-      behavior: mode(operations.DropNamespace.behaviors),
+    request: requestSchema({
+      mode: modeMember(operations.DropNamespace.modes),
+      behavior: modeMember(operations.DropNamespace.behaviors),
     }),
-    response: response({ properties: properties.optional() }),
+    response: responseSchema({ properties: propertiesSchema.optional() }),
   },
   ListTables: listTables,
   ListAllTables: listTables,

@@ -1,13 +1,13 @@
 import type { z } from 'zod'
 import { batchSchemas } from './batches.ts'
-import { changeSchemas } from './changes.ts'
+import { rowChangeSchemas } from './changes.ts'
 import { columnSchemas } from './columns.ts'
-import { dataSchemas } from './data.ts'
+import { rowSchemas } from './data.ts'
 import { indexSchemas } from './indexes.ts'
 import { namespaceSchemas } from './namespaces.ts'
 import { planSchemas } from './plans.ts'
-import { queryTableRequest } from './query.ts'
-import { tableFactSchemas } from './table-facts.ts'
+import { queryTableRequestSchema } from './query.ts'
+import { tableMetadataSchemas } from './table-facts.ts'
 import { referenceSchemas } from './references.ts'
 import { tableSchemas } from './tables.ts'
 import { transactionSchemas } from './transactions.ts'
@@ -20,29 +20,29 @@ import { versionSchemas } from './versions.ts'
 export const operationSchemas = {
   ...namespaceSchemas,
   ...tableSchemas,
-  ...dataSchemas,
-  ...changeSchemas,
+  ...rowSchemas,
+  ...rowChangeSchemas,
   ...columnSchemas,
   ...planSchemas,
-  ...tableFactSchemas,
+  ...tableMetadataSchemas,
   ...versionSchemas,
   ...referenceSchemas,
   ...indexSchemas,
   ...batchSchemas,
   ...transactionSchemas,
-  QueryTable: { request: queryTableRequest },
+  QueryTable: { request: queryTableRequestSchema },
 }
 
-type Schemas = typeof operationSchemas
+type OperationSchemas = typeof operationSchemas
 
 /** The name of an operation that has schemas. */
-export type DescribedOperation = keyof Schemas
+export type DescribedOperation = keyof OperationSchemas
 
 /** A request of an operation after it was read: defaults filled in, what was null absent. */
-export type RequestOf<Name extends DescribedOperation> = z.output<Schemas[Name]['request']>
+export type RequestOf<Name extends DescribedOperation> = z.output<OperationSchemas[Name]['request']>
 
 /** The answer of an operation; never for an operation whose answer has no JSON. */
-export type ResponseOf<Name extends DescribedOperation> = Schemas[Name] extends {
+export type ResponseOf<Name extends DescribedOperation> = OperationSchemas[Name] extends {
   response: infer Response extends z.ZodType
 }
   ? z.input<Response>

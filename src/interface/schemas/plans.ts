@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { flag, identifier, optional, request } from './members.ts'
-import { queryTableRequest } from './query.ts'
+import { flagMember, identifierSchema, optionalMember, requestSchema } from './members.ts'
+import { queryTableRequestSchema } from './query.ts'
 
 /** A query may repeat the id of the route, which it must then equal. */
-const nestedQuery = queryTableRequest.extend({ id: optional(identifier) })
+const nestedQuery = queryTableRequestSchema.extend({ id: optionalMember(identifierSchema) })
 
 /**
  * The query of a request for its plan stands in the member `query` (ExplainTableQueryPlan, and what older texts
@@ -16,10 +16,10 @@ function nest(members: unknown, isQuery: (members: object) => boolean): unknown 
   return isNested || !isQuery(members) ? members : { ...members, query: { ...members, id: undefined } }
 }
 
-const planRequest = request({
-  branch: optional(z.string()),
+const planRequest = requestSchema({
+  branch: optionalMember(z.string()),
   query: nestedQuery,
-  verbose: flag,
+  verbose: flagMember,
 }).refine(
   ({ branch, query }) => !branch || !query.branch || branch === query.branch,
   'expected one branch, not two',

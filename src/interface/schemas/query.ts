@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { count, fullTextQuery } from './full-text-query.ts'
+import { countSchema, fullTextQuerySchema } from './full-text-query.ts'
 
-const mostVectors = 1000
+const maxVectors = 1000
 const distanceTypes = ['l2', 'cosine', 'dot', 'hamming'] as const
 
 const name = z.string().min(1)
@@ -22,7 +22,7 @@ const vectors = z
       .transform((either) => either.multi_vector ?? [either.single_vector ?? []]),
   ])
   .transform((list) => list.filter((vector) => vector.length > 0))
-  .refine((list) => list.length <= mostVectors, `expected at most ${mostVectors} vectors`)
+  .refine((list) => list.length <= maxVectors, `expected at most ${maxVectors} vectors`)
 
 /** The columns of an answer: names, or new names with the SQL expression that each stands for. */
 type Columns =
@@ -57,16 +57,16 @@ const order = z.object({
  * that of the remote client (`vector: []`, `columns: []` or a map). Null is the same as absent. Both come out as
  * one shape: `vector` as a list of vectors, empty for a query that is no vector search.
  */
-export const queryTableRequest = z.object({
-  k: count.nullish(),
+export const queryTableRequestSchema = z.object({
+  k: countSchema.nullish(),
   vector: vectors.nullish().transform((list) => list ?? []),
   vector_column: name.nullish(),
   distance_type: z.string().toLowerCase().pipe(z.enum(distanceTypes)).nullish(),
-  nprobes: count.nullish(),
-  minimum_nprobes: count.nullish(),
-  maximum_nprobes: count.nullish(),
-  ef: count.nullish(),
-  refine_factor: count.nullish(),
+  nprobes: countSchema.nullish(),
+  minimum_nprobes: countSchema.nullish(),
+  maximum_nprobes: countSchema.nullish(),
+  ef: countSchema.nullish(),
+  refine_factor: countSchema.nullish(),
   lower_bound: z.number().nullish(),
   upper_bound: z.number().nullish(),
   bypass_vector_index: z.boolean().nullish(),
@@ -75,8 +75,8 @@ export const queryTableRequest = z.object({
   with_row_id: z.boolean().nullish(),
   filter: z.string().nullish(),
   columns: columns.nullish(),
-  full_text_query: fullTextQuery.nullish(),
-  offset: count.nullish(),
+  full_text_query: fullTextQuerySchema.nullish(),
+  offset: countSchema.nullish(),
   order_by: z.array(order).nullish(),
   version: z.int().min(0).nullish(),
   branch: z.string().nullish(),
@@ -86,4 +86,4 @@ export const queryTableRequest = z.object({
 })
 
 /** A query as the engine takes it. */
-export type TableQuery = Readonly<z.output<typeof queryTableRequest>>
+export type TableQuery = Readonly<z.output<typeof queryTableRequestSchema>>

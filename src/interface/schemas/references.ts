@@ -1,8 +1,15 @@
 import { z } from 'zod'
-import { int64, optional, paging, properties, request, response } from './members.ts'
+import {
+  int64,
+  optionalMember,
+  pagingMembers,
+  propertiesSchema,
+  requestSchema,
+  responseSchema,
+} from './members.ts'
 
 /** Percent-encoded it is at most three times as long, and file systems take 255 bytes. */
-const mostBytes = 80
+const maxNameBytes = 80
 const characters = /^[\p{L}\p{N}_.-]+$/u
 
 /** A tag and each part of a branch becomes the name of a file. */
@@ -13,7 +20,7 @@ const isName = (text: string): boolean =>
   !text.endsWith('.lock') &&
   !text.includes('..')
 
-const isShort = (text: string): boolean => new TextEncoder().encode(text).length <= mostBytes
+const isShort = (text: string): boolean => new TextEncoder().encode(text).length <= maxNameBytes
 
 /** Names of new tags; a tag that is looked for is there or is not. */
 const tagName = z
@@ -22,7 +29,7 @@ const tagName = z
     isName,
     'expected letters, digits, ".", "-" and "_", no dot at an end, no ".." and no ".lock" at the end',
   )
-  .refine(isShort, `expected at most ${mostBytes} bytes of UTF-8`)
+  .refine(isShort, `expected at most ${maxNameBytes} bytes of UTF-8`)
 
 /** Names of new branches; `_` begins the folders that a branch has for itself. */
 const branchName = z
@@ -32,7 +39,7 @@ const branchName = z
     'expected names joined by "/", each of letters, digits, ".", "-" and "_" without "_" or a dot in front',
   )
   .refine((text) => text !== 'main', 'the main branch always exists')
-  .refine(isShort, `expected at most ${mostBytes} bytes of UTF-8`)
+  .refine(isShort, `expected at most ${maxNameBytes} bytes of UTF-8`)
 
 const tagContents = z.object({
   version: int64,
@@ -47,41 +54,41 @@ const branchContents = z.object({
   /** Seconds since 1970. */
   createAt: int64,
   manifestSize: int64,
-  metadata: properties.optional(),
+  metadata: propertiesSchema.optional(),
 })
 
-const taggedVersion = { tag: tagName, version: int64.min(1), branch: optional(z.string()) }
+const taggedVersion = { tag: tagName, version: int64.min(1), branch: optionalMember(z.string()) }
 
 /** The schemas of the operations on tags and branches (interface section 2.8). */
 export const referenceSchemas = {
   ListTableTags: {
-    request: request(paging),
-    response: response({ tags: z.record(z.string(), tagContents), page_token: z.string().optional() }),
+    request: requestSchema(pagingMembers),
+    response: responseSchema({ tags: z.record(z.string(), tagContents), page_token: z.string().optional() }),
   },
   GetTableTagVersion: {
-    request: request({ tag: z.string() }),
-    response: response({ version: int64, branch: z.string().optional() }),
+    request: requestSchema({ tag: z.string() }),
+    response: responseSchema({ version: int64, branch: z.string().optional() }),
   },
-  CreateTableTag: { request: request(taggedVersion), response: response({}) },
+  CreateTableTag: { request: requestSchema(taggedVersion), response: responseSchema({}) },
   UpdateTableTag: {
-    request: request({ ...taggedVersion, tag: z.string() }),
-    response: response({}),
+    request: requestSchema({ ...taggedVersion, tag: z.string() }),
+    response: responseSchema({}),
   },
-  DeleteTableTag: { request: request({ tag: z.string() }), response: response({}) },
+  DeleteTableTag: { request: requestSchema({ tag: z.string() }), response: responseSchema({}) },
   ListTableBranches: {
-    request: request(paging),
-    response: response({
+    request: requestSchema(pagingMembers),
+    response: responseSchema({
       branches: z.record(z.string(), branchContents),
       page_token: z.string().optional(),
     }),
   },
   CreateTableBranch: {
-    request: request({
+    request: requestSchema({
       name: branchName,
-      from_branch: optional(z.string()),
-      from_version: optional(int64),
+      from_branch: optionalMember(z.string()),
+      from_version: optionalMember(int64),
     }),
-    response: response({}),
+    response: responseSchema({}),
   },
-  DeleteTableBranch: { request: request({ name: z.string() }), response: response({}) },
+  DeleteTableBranch: { request: requestSchema({ name: z.string() }), response: responseSchema({}) },
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { int64, optional, properties, request, response } from './members.ts'
+import { int64, optionalMember, propertiesSchema, requestSchema, responseSchema } from './members.ts'
 
 const lengths = z.object({
   min: int64,
@@ -16,10 +16,10 @@ const lengths = z.object({
  * UpdateTableSchemaMetadata, which is all the caller's own, stands in `metadata`; null removes a key. Its answer
  * is the bare map.
  */
-export const tableFactSchemas = {
+export const tableMetadataSchemas = {
   GetTableStats: {
-    request: request({ branch: optional(z.string()) }),
-    response: response({
+    request: requestSchema({ branch: optionalMember(z.string()) }),
+    response: responseSchema({
       total_bytes: int64,
       num_rows: int64,
       num_indices: int64,
@@ -28,9 +28,9 @@ export const tableFactSchemas = {
   },
   UpdateTableSchemaMetadata: {
     request: z.object({
-      branch: optional(z.string()),
+      branch: optionalMember(z.string()),
       metadata: z.record(z.string(), z.string().nullable()),
     }),
-    response: properties,
+    response: propertiesSchema,
   },
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import {
-  flag,
-  identifier,
+  flagMember,
+  identifierSchema,
   int64,
-  optional,
-  properties,
-  propertiesText,
-  request,
-  response,
+  optionalMember,
+  propertiesSchema,
+  propertiesTextSchema,
+  requestSchema,
+  responseSchema,
 } from './members.ts'
 import { operations } from '../operations.ts'
-import { mode } from './modes.ts'
+import { modeMember } from './modes.ts'
 
 /** A type of an Arrow schema in JSON; the names of the types are in interface section 2.9. */
 const jsonArrowDataType = z.object({
@@ -27,7 +27,7 @@ const jsonArrowField = z.object({
     return jsonArrowDataType
   },
   nullable: z.boolean(),
-  metadata: properties.readonly().optional(),
+  metadata: propertiesSchema.readonly().optional(),
 })
 
 z.globalRegistry.add(jsonArrowDataType, { id: 'JsonArrowDataType' })
@@ -35,17 +35,17 @@ z.globalRegistry.add(jsonArrowField, { id: 'JsonArrowField' })
 
 const jsonArrowSchema = z.object({
   fields: z.array(jsonArrowField).readonly(),
-  metadata: properties.readonly().optional(),
+  metadata: propertiesSchema.readonly().optional(),
 })
 
 /** How a client reaches the data; it may hold credentials, which then end at `expires_at_millis` (section 7.2). */
-const storageOptions = properties.readonly().optional()
+const storageOptions = propertiesSchema.readonly().optional()
 
 /** A table that the catalog has no more: where its data was, or still is. */
-const removedTable = response({
-  id: identifier.readonly(),
+const removedTable = responseSchema({
+  id: identifierSchema.readonly(),
   location: z.string(),
-  properties,
+  properties: propertiesSchema,
 })
 
 /**
@@ -54,78 +54,78 @@ const removedTable = response({
  */
 export const tableSchemas = {
   CreateTable: {
-    request: request({
-      mode: mode(operations.CreateTable.modes),
-      location: optional(z.string()),
-      properties: optional(propertiesText),
-      storage_options: optional(propertiesText),
+    request: requestSchema({
+      mode: modeMember(operations.CreateTable.modes),
+      location: optionalMember(z.string()),
+      properties: optionalMember(propertiesTextSchema),
+      storage_options: optionalMember(propertiesTextSchema),
     }),
-    response: response({
+    response: responseSchema({
       location: z.string(),
       version: int64.optional(),
-      properties,
+      properties: propertiesSchema,
     }),
   },
   DeclareTable: {
-    request: request({
-      location: optional(z.string()),
-      vend_credentials: optional(z.boolean()),
-      properties: optional(properties),
+    request: requestSchema({
+      location: optionalMember(z.string()),
+      vend_credentials: optionalMember(z.boolean()),
+      properties: optionalMember(propertiesSchema),
     }),
-    response: response({
+    response: responseSchema({
       location: z.string(),
-      properties,
+      properties: propertiesSchema,
       managed_versioning: z.boolean(),
       storage_options: storageOptions,
     }),
   },
   DescribeTable: {
-    request: request({
-      version: optional(int64),
-      tag: optional(z.string()),
-      branch: optional(z.string()),
-      with_table_uri: flag,
-      load_detailed_metadata: flag,
-      check_declared: flag,
-      vend_credentials: optional(z.boolean()),
+    request: requestSchema({
+      version: optionalMember(int64),
+      tag: optionalMember(z.string()),
+      branch: optionalMember(z.string()),
+      with_table_uri: flagMember,
+      load_detailed_metadata: flagMember,
+      check_declared: flagMember,
+      vend_credentials: optionalMember(z.boolean()),
     }),
-    response: response({
+    response: responseSchema({
       table: z.string(),
-      namespace: identifier.readonly(),
+      namespace: identifierSchema.readonly(),
       location: z.string(),
       table_uri: z.string().optional(),
       version: int64.optional(),
       schema: jsonArrowSchema.optional(),
       stats: z.object({ num_deleted_rows: int64, num_fragments: int64 }).optional(),
-      metadata: properties.readonly().optional(),
-      properties,
+      metadata: propertiesSchema.readonly().optional(),
+      properties: propertiesSchema,
       managed_versioning: z.boolean(),
       storage_options: storageOptions,
       is_only_declared: z.boolean().optional(),
     }),
   },
-  TableExists: { request: request({ version: optional(int64) }) },
+  TableExists: { request: requestSchema({ version: optionalMember(int64) }) },
   DropTable: {
-    request: request({}),
+    request: requestSchema({}),
     response: removedTable,
   },
   RegisterTable: {
-    request: request({
+    request: requestSchema({
       location: z.string(),
-      mode: mode(operations.RegisterTable.modes),
-      properties: optional(properties),
+      mode: modeMember(operations.RegisterTable.modes),
+      properties: optionalMember(propertiesSchema),
     }),
-    response: response({ location: z.string(), properties }),
+    response: responseSchema({ location: z.string(), properties: propertiesSchema }),
   },
   DeregisterTable: {
-    request: request({}),
+    request: requestSchema({}),
     response: removedTable,
   },
   RenameTable: {
-    request: request({
+    request: requestSchema({
       new_table_name: z.string(),
-      new_namespace_id: optional(identifier),
+      new_namespace_id: optionalMember(identifierSchema),
     }),
-    response: response({}),
+    response: responseSchema({}),
   },
 }

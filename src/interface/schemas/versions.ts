@@ -1,9 +1,17 @@
 import { z } from 'zod'
-import { flag, int64, optional, paging, properties, request, response } from './members.ts'
-import { oneOf } from './modes.ts'
+import {
+  flagMember,
+  int64,
+  optionalMember,
+  pagingMembers,
+  propertiesSchema,
+  requestSchema,
+  responseSchema,
+} from './members.ts'
+import { caseInsensitiveEnum } from './modes.ts'
 
 /** A version of a table: its manifest is an object-store key without a leading slash (interface section 7.4). */
-export const tableVersion = z.object({
+export const tableVersionSchema = z.object({
   version: int64,
   manifest_path: z.string(),
   manifest_size: int64.optional(),
@@ -11,7 +19,7 @@ export const tableVersion = z.object({
   timestamp_millis: int64.optional(),
   /** The same time as RFC 3339 text, as before interface 0.5: released remote clients demand it. */
   timestamp: z.string().optional(),
-  metadata: properties.optional(),
+  metadata: propertiesSchema.optional(),
 })
 
 /**
@@ -20,42 +28,42 @@ export const tableVersion = z.object({
  */
 export const versionSchemas = {
   ListTableVersions: {
-    request: request({
-      branch: optional(z.string()),
-      ...paging,
-      descending: flag,
+    request: requestSchema({
+      branch: optionalMember(z.string()),
+      ...pagingMembers,
+      descending: flagMember,
     }),
-    response: response({
-      versions: z.array(tableVersion),
+    response: responseSchema({
+      versions: z.array(tableVersionSchema),
       page_token: z.string().optional(),
     }),
   },
   CreateTableVersion: {
-    request: request({
+    request: requestSchema({
       version: int64,
-      branch: optional(z.string()),
+      branch: optionalMember(z.string()),
       manifest_path: z.string(),
-      manifest_size: optional(int64),
-      e_tag: optional(z.string()),
-      metadata: optional(properties),
-      naming_scheme: optional(oneOf(['V1', 'V2'])),
+      manifest_size: optionalMember(int64),
+      e_tag: optionalMember(z.string()),
+      metadata: optionalMember(propertiesSchema),
+      naming_scheme: optionalMember(caseInsensitiveEnum(['V1', 'V2'])),
     }),
-    response: response({ version: tableVersion }),
+    response: responseSchema({ version: tableVersionSchema }),
   },
   DescribeTableVersion: {
-    request: request({
-      version: optional(int64),
-      branch: optional(z.string()),
+    request: requestSchema({
+      version: optionalMember(int64),
+      branch: optionalMember(z.string()),
     }),
-    response: response({ version: tableVersion }),
+    response: responseSchema({ version: tableVersionSchema }),
   },
   RestoreTable: {
-    request: request({ version: int64, branch: optional(z.string()) }),
-    response: response({}),
+    request: requestSchema({ version: int64, branch: optionalMember(z.string()) }),
+    response: responseSchema({}),
   },
   BatchDeleteTableVersions: {
-    request: request({
-      branch: optional(z.string()),
+    request: requestSchema({
+      branch: optionalMember(z.string()),
       ranges: z.array(
         z.object({
           start_version: int64,
@@ -63,6 +71,6 @@ export const versionSchemas = {
         }),
       ),
     }),
-    response: response({ deleted_count: int64 }),
+    response: responseSchema({ deleted_count: int64 }),
   },
 }

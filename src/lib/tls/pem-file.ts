@@ -10,10 +10,10 @@ type PemContent = 'CERTIFICATE' | 'PRIVATE KEY' | 'X509 CRL'
  */
 export async function readPemFile(file: string, content: PemContent): Promise<string> {
   const text = await readFile(file, 'utf8')
-  const begun = [...text.matchAll(/^-----BEGIN ([A-Z0-9 ]+)-----/gm)].map(([, label]) => label ?? '')
+  const started = [...text.matchAll(/^-----BEGIN ([A-Z0-9 ]+)-----/gm)].map(([, label]) => label ?? '')
   const ended = text.match(/^-----END [A-Z0-9 ]+-----/gm)?.length ?? 0
-  const hasContent = begun.some((label) => label.endsWith(content))
-  if (!hasContent || begun.length !== ended)
+  const hasContent = started.some((label) => label.endsWith(content))
+  if (!hasContent || started.length !== ended)
     throw new Error(`expected a whole PEM file with a ${content}: ${file}`)
   return text
 }

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { readTlsFiles } from '../../lib/tls/tls-files.ts'
-import type { SharedSettings } from './shared-settings.ts'
+import type { SharedLimitsSettings } from './shared-settings.ts'
 
 /** How long the server may take to be connected to, and again to let the gateway in. */
-export const connectMs = 5_000
+export const connectTimeoutMs = 5_000
 
 /** Reads what the settings name. Throws what reading throws, and where a file cannot be used. */
-export async function readAccess({ url, username, passwordFile, tls }: SharedSettings) {
+export async function readRedisAccess({ url, username, passwordFile, tls }: SharedLimitsSettings) {
   const { hostname, port, protocol } = new URL(url)
   const socket = {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? 6379 : Number(port),
-    connectTimeout: connectMs,
+    connectTimeout: connectTimeoutMs,
     reconnectStrategy: false as const,
   }
   const material = tls && (await readTlsFiles(tls, 'of the shared limits'))

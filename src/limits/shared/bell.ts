@@ -1,19 +1,19 @@
 /** Wakes whoever waits for it; one that rang while nobody waited wakes the next who does. */
-export interface Bell {
-  readonly ring: () => void
+export interface Notifier {
+  readonly notify: () => void
   /** Resolves when it rings, or after so many milliseconds. */
-  readonly rung: (ms: number) => Promise<void>
+  readonly wait: (ms: number) => Promise<void>
 }
 
-export function createBell(): Bell {
+export function createNotifier(): Notifier {
   let hasRung = false
   let wake: (() => void) | undefined
   return {
-    ring() {
+    notify() {
       hasRung = true
       wake?.()
     },
-    async rung(ms) {
+    async wait(ms) {
       if (!hasRung) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, ms)

@@ -1,12 +1,12 @@
 import { createClient } from '@redis/client'
-import { connectMs, readAccess } from './access.ts'
+import { connectTimeoutMs, readRedisAccess } from './access.ts'
 import { chargeScript, chargeScriptHash } from './charge-script.ts'
 import type { Charge } from './shared-buckets.ts'
-import type { SharedSettings } from './shared-settings.ts'
-import { within } from './within.ts'
+import type { SharedLimitsSettings } from './shared-settings.ts'
+import { withTimeout } from './within.ts'
 
 /** A connection to the server; one that failed once is of no use any more. */
-export interface Connection {
+export interface BucketStore {
   /** Charges those keys, and resolves with how many milliseconds each needs to be full. */
   charge(charges: readonly Charge[]): Promise<readonly number[]>
   close(): void
@@ -18,13 +18,13 @@ export interface Connection {
  *
  * The client is that of Redis itself: the one that is developed on, without dependencies.
  */
-export async function openConnection(
-  settings: SharedSettings,
+export async function openBucketStore(
+  settings: SharedLimitsSettings,
   onLost: () => void,
   signal: AbortSignal,
-): Promise<Connection> {
+): Promise<BucketStore> {
   const client = createClient({
-    ...(await readAccess(settings)),
+    ...(await readRedisAccess(settings)),
     RESP: 2,
     database: Number(new URL(settings.url).pathname.slice(1)),
     disableClientInfo: true,
@@ -38,7 +38,7 @@ export async function openConnection(
   })
   const connecting = client.connect()
   try {
-    await within(connecting, 2 * connectMs, signal)
+    await withTimeout(connecting, 2 * connectTimeoutMs, signal)
   } catch (error) {
     client.destroy()
     // One that comes about all the same is not kept.
@@ -52,18 +52,18 @@ export async function openConnection(
     async charge(charges) {
       const keys = charges.map(({ key }) => key)
       const parameters = { keys, arguments: charges.map(({ ms }) => String(ms)) }
-      const answer = await client.evalSha(chargeScriptHash, parameters).catch((error: unknown) => {
+      const response = await client.evalSha(chargeScriptHash, parameters).catch((error: unknown) => {
         // The server does not have it yet, or was restarted.
         if (String(error).includes('NOSCRIPT')) return client.eval(chargeScript, parameters)
         throw lost ?? error
       })
-      return fillsIn(answer, charges.length)
+      return parseFills(response, charges.length)
     },
     close: () => client.destroy(),
   }
 }
 
-function fillsIn(answer: unknown, count: number): readonly number[] {
+function parseFills(answer: unknown, count: number): readonly number[] {
   const fills = Array.isArray(answer) ? answer.map(Number) : []
   if (fills.length === count && fills.every(Number.isFinite)) return fills
   throw new Error('unexpected response of the server')

@@ -1,40 +1,40 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createBell } from './bell.ts'
-import type { Connection } from './connection.ts'
+import { createNotifier } from './bell.ts'
+import type { BucketStore } from './connection.ts'
 import { LimitsUnavailable } from './limits-unavailable.ts'
-import type { Charge, SharedBuckets, Sharing } from './shared-buckets.ts'
-import { within } from './within.ts'
+import type { Charge, SharedBuckets, SyncState } from './shared-buckets.ts'
+import { withTimeout } from './within.ts'
 
 /** Hears how exchanges go. Must not throw. */
-export interface ExchangeObserver {
-  exchanged(seconds: number): void
+export interface SyncObserver {
+  synced(seconds: number): void
   /** Nothing is shared until something is exchanged again. */
   failed(error: unknown): void
 }
 
 /** What exchanges are made with. */
-export interface ExchangeOptions {
-  readonly connect: (onLost: () => void, signal: AbortSignal) => Promise<Connection>
+export interface BucketSyncOptions {
+  readonly connect: (onLost: () => void, signal: AbortSignal) => Promise<BucketStore>
   readonly timeoutMs: number
   /** Whether requests are refused while nothing is shared. */
   readonly isClosedOnFailure: boolean
   /** What stands for nobody's bucket, to find out whether charges are taken. */
   readonly probeKey: string
-  readonly observer: ExchangeObserver
+  readonly observer: SyncObserver
 }
 
 /** Buckets and how their keys are called where they are shared. */
-interface Exchanged {
+interface SyncedBuckets {
   readonly buckets: SharedBuckets
-  readonly nameOf: (key: string) => string
+  readonly getStoreKey: (key: string) => string
 }
 
 /** Passes on what was taken here, and hears what is taken everywhere. */
-export interface Exchange extends Sharing {
+export interface BucketSync extends SyncState {
   /** To be called before it starts. */
-  add(exchanged: Exchanged): void
+  add(exchanged: SyncedBuckets): void
   /** Whether it ever went well. */
-  wasShared(): boolean
+  hasSynced(): boolean
   /** Begins, and resolves when it is known whether the server can be reached. Never rejects. */
   start(): Promise<void>
   /** Never rejects. */
@@ -42,20 +42,20 @@ export interface Exchange extends Sharing {
 }
 
 /** How long what is taken is gathered: so much later at most do others know of it, but for the way. */
-const gatherMs = 20
+const batchMs = 20
 /** A connection that is not used is tried out so often. */
-const idleMs = 5_000
+const probeIntervalMs = 5_000
 /** So many keys at a time: the server does nothing else meanwhile. */
-const maximumKeys = 256
+const maxKeys = 256
 const [firstPauseMs, longestPauseMs] = [100, 5_000]
 /** What stands for the lifetime of a probe. */
 const probeMs = 1
 
 /** An exchange that was not started yet. No request waits for it: it has one at a time under way, all by itself. */
-export function createExchange(options: ExchangeOptions): Exchange {
+export function createBucketSync(options: BucketSyncOptions): BucketSync {
   const { connect, timeoutMs, isClosedOnFailure, probeKey, observer } = options
-  const all: Exchanged[] = []
-  const bell = createBell()
+  const all: SyncedBuckets[] = []
+  const bell = createNotifier()
   const ending = new AbortController()
   const { signal } = ending
   const probe: readonly Charge[] = [{ key: probeKey, ms: probeMs }]
@@ -65,10 +65,10 @@ export function createExchange(options: ExchangeOptions): Exchange {
 
   return {
     add: (exchanged) => void all.push(exchanged),
-    isShared: () => isShared,
-    wasShared: () => wasShared,
-    wake: () => bell.ring(),
-    assertUsable() {
+    isSynced: () => isShared,
+    hasSynced: () => wasShared,
+    requestSync: () => bell.notify(),
+    assertAvailable() {
       if (isClosedOnFailure && !isShared) throw new LimitsUnavailable()
     },
     start: () =>
@@ -77,7 +77,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
       }),
     async close() {
       ending.abort()
-      bell.ring()
+      bell.notify()
       await running
     },
   }
@@ -91,7 +91,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
       } catch (error) {
         isShared = false
         // What was taken while nobody else could know is not held against anybody later.
-        for (const { buckets } of all) buckets.forget()
+        for (const { buckets } of all) buckets.discardCharges()
         if (!signal.aborted) observer.failed(error)
       }
       tried()
@@ -104,31 +104,31 @@ export function createExchange(options: ExchangeOptions): Exchange {
 
   /** Exchanges over one connection until it fails, or all ends. */
   async function serve(tried: () => void): Promise<void> {
-    const connection = await connect(bell.ring, signal)
+    const connection = await connect(bell.notify, signal)
     try {
       while (!signal.aborted) {
-        await exchange(connection)
+        await call(connection)
         isShared = true
         wasShared = true
         tried()
-        await idle(gatherMs)
-        await bell.rung(idleMs)
+        await idle(batchMs)
+        await bell.wait(probeIntervalMs)
       }
     } finally {
       connection.close()
     }
   }
 
-  async function exchange(connection: Connection): Promise<void> {
-    const owed = all.flatMap(({ buckets, nameOf }) =>
-      buckets.charges().map(({ key, ms }) => ({ buckets, taken: key, key: nameOf(key), ms })),
+  async function call(connection: BucketStore): Promise<void> {
+    const owed = all.flatMap(({ buckets, getStoreKey }) =>
+      buckets.takeCharges().map(({ key, ms }) => ({ buckets, taken: key, key: getStoreKey(key), ms })),
     )
     const startedAt = performance.now()
-    const answers = groupsOf(owed.length > 0 ? owed : probe).map((group) => connection.charge(group))
-    const fills = (await within(Promise.all(answers), timeoutMs, signal)).flat()
+    const responses = splitCharges(owed.length > 0 ? owed : probe).map((group) => connection.charge(group))
+    const fills = (await withTimeout(Promise.all(responses), timeoutMs, signal)).flat()
     const now = performance.now()
-    owed.forEach(({ buckets, taken }, index) => buckets.settle(taken, fills[index] ?? 0, now))
-    observer.exchanged((now - startedAt) / 1000)
+    owed.forEach(({ buckets, taken }, index) => buckets.setFillTime(taken, fills[index] ?? 0, now))
+    observer.synced((now - startedAt) / 1000)
   }
 
   async function idle(ms: number): Promise<void> {
@@ -136,9 +136,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   }
 }
 
-function groupsOf(charges: readonly Charge[]): readonly (readonly Charge[])[] {
-  const count = Math.ceil(charges.length / maximumKeys)
-  return Array.from({ length: count }, (_, index) =>
-    charges.slice(index * maximumKeys, (index + 1) * maximumKeys),
-  )
+function splitCharges(charges: readonly Charge[]): readonly (readonly Charge[])[] {
+  const count = Math.ceil(charges.length / maxKeys)
+  return Array.from({ length: count }, (_, index) => charges.slice(index * maxKeys, (index + 1) * maxKeys))
 }

@@ -1,7 +1,7 @@
-import { InterfaceError, optionsFor } from '../../interface/errors.ts'
+import { CatalogError, optionsFor } from '../../interface/errors.ts'
 
 /** The shared limits cannot be reached, and the settings refuse requests then: 503 with `retry-after`. */
-export class LimitsUnavailable extends InterfaceError {
+export class LimitsUnavailable extends CatalogError {
   constructor() {
     super(
       'ServiceUnavailable',

@@ -1,5 +1,5 @@
-import type { Connection } from './connection.ts'
-import { createExchange } from './exchange.ts'
+import type { BucketStore } from './connection.ts'
+import { createBucketSync } from './exchange.ts'
 import type { SharedLimits } from './share-limits.ts'
 import { createSharedBuckets } from './shared-buckets.ts'
 
@@ -10,22 +10,22 @@ const timeoutMs = 1_000
  * Limits that processes of one gateway count together, in that one of them that `charge` asks. While it does not
  * answer, each counts for itself; none outlives it for long.
  */
-export function shareAmongWorkers(charge: Connection['charge']): SharedLimits {
-  const exchange = createExchange({
+export function createWorkerSharedLimits(charge: BucketStore['charge']): SharedLimits {
+  const call = createBucketSync({
     connect: () => Promise.resolve({ charge, close: () => undefined }),
     timeoutMs,
     isClosedOnFailure: false,
     probeKey: '',
-    observer: { exchanged: () => undefined, failed: () => undefined },
+    observer: { synced: () => undefined, failed: () => undefined },
   })
   return {
-    makeBuckets(limit, settings) {
-      const buckets = createSharedBuckets(settings, exchange)
-      exchange.add({ buckets, nameOf: (key) => JSON.stringify([limit, key]) })
+    createBuckets(limit, settings) {
+      const buckets = createSharedBuckets(settings, call)
+      call.add({ buckets, getStoreKey: (key) => JSON.stringify([limit, key]) })
       return buckets
     },
     isReady: () => true,
-    start: () => exchange.start(),
-    close: () => exchange.close(),
+    start: () => call.start(),
+    close: () => call.close(),
   }
 }

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
-import type { BucketMaker } from '../buckets.ts'
-import { readAccess } from './access.ts'
-import { openConnection } from './connection.ts'
-import { createExchange, type ExchangeObserver } from './exchange.ts'
+import type { BucketFactory } from '../buckets.ts'
+import { readRedisAccess } from './access.ts'
+import { openBucketStore } from './connection.ts'
+import { createBucketSync, type SyncObserver } from './exchange.ts'
 import { createSharedBuckets } from './shared-buckets.ts'
-import type { SharedSettings } from './shared-settings.ts'
+import type { SharedLimitsSettings } from './shared-settings.ts'
 
 /** Limits that several gateways count together. */
 export interface SharedLimits {
-  readonly makeBuckets: BucketMaker
+  readonly createBuckets: BucketFactory
   /** Whether they have been shared, or need not be for requests to be let in. */
   readonly isReady: () => boolean
   /** Begins to share, and resolves when it is known whether the server can be reached. Never rejects. */
@@ -22,32 +22,32 @@ export interface SharedLimits {
  * and memory. Throws where a file of the settings cannot be read or used; that the server cannot be reached is no
  * reason not to start.
  */
-export async function shareLimits(
-  settings: SharedSettings,
-  observer: ExchangeObserver,
+export async function openSharedLimits(
+  settings: SharedLimitsSettings,
+  observer: SyncObserver,
 ): Promise<SharedLimits> {
-  await readAccess(settings)
+  await readRedisAccess(settings)
   const { keyPrefix, timeoutMs, onFailure } = settings
   // What stands in braces decides where a cluster keeps a key: all in one place.
   const nameOf = (...parts: readonly unknown[]): string => `{${keyPrefix}}:${digest(JSON.stringify(parts))}`
-  const exchange = createExchange({
-    connect: (onLost, signal) => openConnection(settings, onLost, signal),
+  const call = createBucketSync({
+    connect: (onLost, signal) => openBucketStore(settings, onLost, signal),
     timeoutMs,
     isClosedOnFailure: onFailure === 'closed',
     probeKey: nameOf('probe'),
     observer,
   })
   return {
-    makeBuckets(limit, bucketSettings) {
+    createBuckets(limit, bucketSettings) {
       const { perSecond, burst } = bucketSettings
-      const buckets = createSharedBuckets(bucketSettings, exchange)
+      const buckets = createSharedBuckets(bucketSettings, call)
       // A limit that was changed is another one: gateways of both settings may run side by side.
-      exchange.add({ buckets, nameOf: (key) => nameOf(limit, perSecond, burst, key) })
+      call.add({ buckets, getStoreKey: (key) => nameOf(limit, perSecond, burst, key) })
       return buckets
     },
-    isReady: () => onFailure === 'open' || exchange.wasShared(),
-    start: () => exchange.start(),
-    close: () => exchange.close(),
+    isReady: () => onFailure === 'open' || call.hasSynced(),
+    start: () => call.start(),
+    close: () => call.close(),
   }
 }
 

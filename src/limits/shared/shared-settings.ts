@@ -4,7 +4,7 @@ import { absoluteTlsFiles, tlsFiles } from '../../lib/tls/tls-files.ts'
 const path = z.string().min(1)
 
 /** Where rates and bytes are counted for several gateways together: `limits.shared`. */
-export const sharedSchema = z
+export const sharedLimitsSchema = z
   .strictObject({
     url: z
       .url({ protocol: /^rediss?$/ })
@@ -47,13 +47,13 @@ export const sharedSchema = z
   })
 
 /** The same with every default filled in. */
-export type SharedSettings = z.output<typeof sharedSchema>
+export type SharedLimitsSettings = z.output<typeof sharedLimitsSchema>
 
 /** The same settings with every path absolute. */
-export function withAbsoluteSharedPaths(
-  { tls, passwordFile, ...settings }: SharedSettings,
+export function resolveSharedLimitsPaths(
+  { tls, passwordFile, ...settings }: SharedLimitsSettings,
   absolute: (path: string) => string,
-): SharedSettings {
+): SharedLimitsSettings {
   return {
     ...settings,
     ...(tls && { tls: absoluteTlsFiles(tls, absolute) }),

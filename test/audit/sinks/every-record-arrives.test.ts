@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AuditLog } from '../../../src/audit/log.ts'
-import { followLog } from '../../../src/audit/sinks/follow-log.ts'
+import { createLogFollower } from '../../../src/audit/sinks/follow-log.ts'
 import { eventually } from '../../gateway/waiting.ts'
 import { anIntent, aRefusal, committed, segmentsOf, temporaryFolder } from '../entries.ts'
 import { httpSettings, linesInLog, openLogWithSinks } from './log-with-sinks.ts'
@@ -28,13 +28,13 @@ it.each([
       segmentBytes,
     })
     for (let count = 0; count < 20; count += 1) {
-      await log.outcome(await log.intent(anIntent(`request ${count}`)), committed)
+      await log.recordOutcome(await log.recordIntent(anIntent(`request ${count}`)), committed)
     }
     await eventually(() => expect(failures.length).toBeGreaterThan(2))
     expect(sinks.status()).toMatchObject([{ status: { lagRecords: log.status().head.seq + 1 } }])
     expect(receiver.taken).toEqual([])
     receiver.receiving = takes
-    await log.intent(anIntent('the last one'))
+    await log.recordIntent(anIntent('the last one'))
     await eventually(async () => expect(distinct(linesOf(receiver.taken))).toEqual(await linesInLog(folder)))
     await eventually(() =>
       expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0, lagSeconds: 0 } }]),
@@ -48,21 +48,21 @@ it('a receiver that takes only small batches gets small ones', async () => {
   receiver.receiving = ({ body }, response) =>
     response.writeHead(body.split('\n').length > 5 ? 413 : 200).end()
   const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { batch: { maxWaitMs: 30 } })])
-  await Promise.all(Array.from({ length: 40 }, (_, count) => log.intent(anIntent(`request ${count}`))))
+  await Promise.all(Array.from({ length: 40 }, (_, count) => log.recordIntent(anIntent(`request ${count}`))))
   await eventually(async () => expect(linesOf(receiver.taken)).toEqual(await linesInLog(folder)))
 })
 
 it('a sink goes on where it was, after a restart, and a new sink begins with the oldest record', async () => {
   const [folder, receiver, second] = [await temporaryFolder(), await startReceiver(), await startReceiver()]
   const first = await openLogWithSinks(folder, [httpSettings(receiver.url)], { segmentBytes })
-  for (let count = 0; count < 20; count += 1) await first.log.intent(anIntent(`request ${count}`))
+  for (let count = 0; count < 20; count += 1) await first.log.recordIntent(anIntent(`request ${count}`))
   await first.close()
   expect(linesOf(receiver.taken)).toEqual(await linesInLog(folder))
   receiver.taken.length = 0
   const before = await linesInLog(folder)
   const settings = [httpSettings(receiver.url), { ...httpSettings(second.url), name: 'second' }]
   const { log, close } = await openLogWithSinks(folder, settings, { segmentBytes })
-  await log.intent(anIntent('after'))
+  await log.recordIntent(anIntent('after'))
   await close()
   const lines = await linesInLog(folder)
   expect(linesOf(receiver.taken)).toEqual(lines.slice(before.length))
@@ -72,14 +72,14 @@ it('a sink goes on where it was, after a restart, and a new sink begins with the
 /** Makes changes that end, so that nothing but a sink holds retention back. */
 async function change(log: AuditLog, times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) {
-    await log.outcome(await log.intent(anIntent(`change ${count}`)), committed)
+    await log.recordOutcome(await log.recordIntent(anIntent(`change ${count}`)), committed)
   }
 }
 
 it('retention waits for a sink, and goes on once the sink has taken what is to be removed', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   receiver.receiving = fails
-  const changed = { segmentBytes, retention: { maximumBytes: 1 } }
+  const changed = { segmentBytes, retention: { maxBytes: 1 } }
   const { log, sinks } = await openLogWithSinks(folder, [httpSettings(receiver.url)], changed)
   await change(log, 20)
   const whole = await linesInLog(folder)
@@ -106,8 +106,8 @@ it('what was removed before a sink took it is told of', async () => {
   expect(before.seq).toBe(whole.length - rest.length)
   const second = await openLogWithSinks(folder, [httpSettings(receiver.url)])
   await second.close()
-  const [told, ...lines] = linesOf(receiver.taken)
-  expect(JSON.parse(told ?? '')).toMatchObject({
+  const [reported, ...lines] = linesOf(receiver.taken)
+  expect(JSON.parse(reported ?? '')).toMatchObject({
     kind: 'undelivered',
     before: { chain: before.chain, seq: before.seq },
   })
@@ -117,7 +117,7 @@ it('what was removed before a sink took it is told of', async () => {
 it('a line that is no record is told of, and does not stop the others', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   const first = await openLogWithSinks(folder, [])
-  for (const request of ['one', 'two', 'three']) first.log.refusal(aRefusal(request))
+  for (const request of ['one', 'two', 'three']) first.log.recordRefusal(aRefusal(request))
   await first.close()
   const [file = ''] = await segmentsOf(folder)
   const text = await readFile(join(folder, file), 'utf8')
@@ -126,23 +126,23 @@ it('a line that is no record is told of, and does not stop the others', async ()
     text.replace(/^.*"two".*$/m, (line) => '#'.repeat(line.length)),
   )
   const { log, close } = await openLogWithSinks(folder, [httpSettings(receiver.url)])
-  await log.intent(anIntent('after'))
+  await log.recordIntent(anIntent('after'))
   await close()
   const expected = (await linesInLog(folder)).filter((line) => !line.startsWith('#'))
   const lines = linesOf(receiver.taken)
-  const told = lines.filter((line) => line.includes('"undelivered"'))
-  expect(told.map((line) => JSON.parse(line) as object)).toMatchObject([{ line: { file } }])
-  expect(lines.filter((line) => !told.includes(line))).toEqual(expected)
+  const reported = lines.filter((line) => line.includes('"undelivered"'))
+  expect(reported.map((line) => JSON.parse(line) as object)).toMatchObject([{ line: { file } }])
+  expect(lines.filter((line) => !reported.includes(line))).toEqual(expected)
 })
 
 it('what is in the file and not durable is not delivered', async () => {
   const folder = await temporaryFolder()
   const { log, close } = await openLogWithSinks(folder, [])
-  await log.intent(anIntent('durable'))
+  await log.recordIntent(anIntent('durable'))
   const end = log.durableEnd()
-  await log.intent(anIntent('later'))
+  await log.recordIntent(anIntent('later'))
   await close()
-  const { read } = await followLog(folder, 'json', () => end, undefined)
+  const { read } = await createLogFollower(folder, 'json', () => end, undefined)
   const { deliveries, cursor } = await read(undefined, { records: 100, bytes: 100 })
   const lines = await linesInLog(folder)
   const more = await read(cursor, { records: 100, bytes: 1_000_000 })

@@ -29,31 +29,32 @@ export async function startKafkaFront(broker: string, tls: TlsOptions, user?: Sa
       sockets.add(socket)
       socket.on('error', () => undefined).on('close', () => (client.destroy(), upstream.destroy()))
     }
-    const asked = new Map<number, number>()
+    const requested = new Map<number, number>()
     let isIn = user === undefined
     let login: ReturnType<typeof saslServer> | undefined
     let mechanism = ''
     onFrames(client, (frame) => {
       const [key, correlation] = [frame.readInt16BE(0), frame.readInt32BE(4)]
       const body = frame.subarray(10 + Math.max(0, frame.readInt16BE(8)))
-      asked.set(correlation, key)
-      const answer = (...parts: Buffer[]): void => send(client, Buffer.concat([int32(correlation), ...parts]))
+      requested.set(correlation, key)
+      const response = (...parts: Buffer[]): void =>
+        send(client, Buffer.concat([int32(correlation), ...parts]))
       if (user !== undefined && key === keys.saslHandshake) {
         mechanism = body.toString('utf8', 2)
         login = saslServer(mechanism, user)
-        answer(int16(login === undefined ? 33 : 0), int32(mechanisms.length), ...mechanisms.map(text))
+        response(int16(login === undefined ? 33 : 0), int32(mechanisms.length), ...mechanisms.map(text))
       } else if (login !== undefined && key === keys.saslAuthenticate) {
         const said = login(body.subarray(4))
         if (said.isGood !== undefined) logins.push({ mechanism, isGood: said.isGood })
         isIn = said.isGood === true
         const lifetime = frame.readInt16BE(2) > 0 ? Buffer.alloc(8) : Buffer.alloc(0)
         const error = said.isGood === false ? [int16(58), text('no')] : [int16(0), int16(-1)]
-        answer(...error, int32(said.answer.length), said.answer, lifetime)
+        response(...error, int32(said.answer.length), said.answer, lifetime)
       } else if (isIn || key === keys.apiVersions) send(upstream, frame)
       else client.destroy()
     })
     onFrames(upstream, (frame) => {
-      const key = asked.get(frame.readInt32BE(0))
+      const key = requested.get(frame.readInt32BE(0))
       if (key === keys.metadata) send(client, withPort(frame, brokerPort, portOf(server)))
       else send(client, key === keys.apiVersions && user !== undefined ? withSasl(frame) : frame)
     })
@@ -73,8 +74,8 @@ function portOf(server: { address(): unknown }): number {
 /** Messages come and go behind their length. */
 function onFrames(socket: Socket, take: (frame: Buffer) => void): void {
   let rest = Buffer.alloc(0)
-  socket.on('data', (piece: Buffer) => {
-    rest = Buffer.concat([rest, piece])
+  socket.on('data', (chunk: Buffer) => {
+    rest = Buffer.concat([rest, chunk])
     while (rest.length >= 4 && rest.length >= 4 + rest.readInt32BE(0)) {
       const end = 4 + rest.readInt32BE(0)
       take(rest.subarray(4, end))
@@ -90,9 +91,9 @@ function send(socket: Socket, frame: Buffer): void {
 /** Each broker of the mock cluster is told by host and port. */
 function withPort(frame: Buffer, from: number, to: number): Buffer {
   const changed = Buffer.from(frame)
-  const told = Buffer.concat([text('127.0.0.1'), int32(from)])
-  for (let at = changed.indexOf(told); at !== -1; at = changed.indexOf(told, at + 1)) {
-    changed.writeInt32BE(to, at + told.length - 4)
+  const reported = Buffer.concat([text('127.0.0.1'), int32(from)])
+  for (let at = changed.indexOf(reported); at !== -1; at = changed.indexOf(reported, at + 1)) {
+    changed.writeInt32BE(to, at + reported.length - 4)
   }
   return changed
 }

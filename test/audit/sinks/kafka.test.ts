@@ -37,8 +37,8 @@ async function startBroker(): Promise<Broker> {
   })
   let output = ''
   let messages = ''
-  child.stdout?.setEncoding('utf8').on('data', (piece: string) => (output += piece))
-  child.stderr?.setEncoding('utf8').on('data', (piece: string) => (messages += piece))
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (messages += chunk))
   // The topic is made when the consumer asks for it.
   const address = await eventually(() => {
     const found = /bootstrap\.servers=(127\.0\.0\.1:\d+)/.exec(messages)?.[1]
@@ -67,7 +67,7 @@ it.skipIf(!hasBroker)(
     const { log, failures } = await openLogWithSinks(folder, [settingsFor(broker.address)])
     for (const table of ['orders', 'customers', 'orders', 'stock', 'orders']) {
       const intent = { ...anIntent(`to ${table}`), id: ['production', table] }
-      await log.outcome(await log.intent(intent), committed)
+      await log.recordOutcome(await log.recordIntent(intent), committed)
     }
     const lines = await linesInLog(folder)
     await eventually(() =>
@@ -90,7 +90,7 @@ it.skipIf(!hasBroker)(
 it.skipIf(!hasBroker)('records that no broker takes stay in the log until one does', async () => {
   const folder = await temporaryFolder()
   const { log, failures, close } = await openLogWithSinks(folder, [settingsFor('127.0.0.1:9')])
-  await log.intent(anIntent('while it is away'))
+  await log.recordIntent(anIntent('while it is away'))
   await eventually(() => expect(failures.length).toBeGreaterThan(1))
   await close()
   const broker = await startBroker()
@@ -127,13 +127,13 @@ it.skipIf(isWithoutTls)(
       const { log, failures, close } = await openLogWithSinks(folder, [
         { ...settingsFor(front.address), tls: wrong },
       ])
-      await log.intent(anIntent('not yet'))
+      await log.recordIntent(anIntent('not yet'))
       await eventually(() => expect(failures.length).toBeGreaterThan(1))
       await close()
     }
     expect(isThere('not yet')).toBe(false)
     const { log, failures } = await openLogWithSinks(folder, [{ ...settingsFor(front.address), tls }])
-    await log.intent(anIntent('over TLS'))
+    await log.recordIntent(anIntent('over TLS'))
     await eventually(() => expect(isThere('over TLS'), String(failures.at(-1))).toBe(true))
     expect(isThere('not yet')).toBe(true)
   },
@@ -150,7 +150,7 @@ it.skipIf(isWithoutTls).each(['plain', 'scram-sha-256', 'scram-sha-512'])(
     }
     await writeFile(passwordFile, 'wrong\n')
     const { log, failures } = await openLogWithSinks(folder, [settings])
-    await log.intent(anIntent('let in'))
+    await log.recordIntent(anIntent('let in'))
     await eventually(() => expect(front.logins.length, String(failures.at(-1))).toBeGreaterThan(1))
     expect(isThere('let in')).toBe(false)
     expect(failures.map(String).join()).not.toContain('wrong')

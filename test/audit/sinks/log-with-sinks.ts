@@ -24,19 +24,19 @@ export async function openLogWithSinks(
 ): Promise<LogWithSinks> {
   const failures: unknown[] = []
   const rejections: string[] = []
-  const observe: SinkObserver = {
+  const observer: SinkObserver = {
     delivered: () => undefined,
     failed: (_, error) => failures.push(error),
-    unsaved: (_, error) => failures.push(error),
+    cursorNotSaved: (_, error) => failures.push(error),
     rejected: (_, records, message) => rejections.push(`${records} ${message}`),
   }
   const settings = sinksSchema.parse(sinkSettings)
   const resource = { gateway: 'gateway-0', software: '0.1.0' }
-  const sinks = await openSinks({ folder, settings, resource, observe })
+  const sinks = await openSinks({ folder, settings, resource, observer })
   const log = await openAuditLog({
     ...logOptions(folder, changed),
-    observe: { flushed: () => sinks.wake(), failed: () => undefined, dropped: () => undefined },
-    retention: { ...changed.retention, oldestNeeded: sinks.oldestNeeded },
+    observer: { flushed: () => sinks.wake(), failed: () => undefined, dropped: () => undefined },
+    retention: { ...changed.retention, oldestNeededSegment: sinks.oldestNeededSegment },
   })
   sinks.start(() => log.durableEnd())
   let closing: Promise<void> | undefined

@@ -42,8 +42,8 @@ function recordsIn(body: string) {
 it('an OTLP receiver gets each record as a log record with its id and its time', async () => {
   const [folder, receiver] = [await temporaryFolder(), await startReceiver()]
   const { log } = await openLogWithSinks(folder, [httpSettings(receiver.url, { type: 'otlp' })])
-  log.refusal(aRefusal('refused'))
-  await log.intent(anIntent('intended'))
+  log.recordRefusal(aRefusal('refused'))
+  await log.recordIntent(anIntent('intended'))
   const lines = await linesInLog(folder)
   await eventually(() =>
     expect(receiver.taken.flatMap(({ body }) => recordsIn(body)).length).toBe(lines.length),
@@ -68,7 +68,7 @@ it('what an OTLP receiver refuses for good is told of, and not sent again', asyn
   const { log, sinks, rejections } = await openLogWithSinks(folder, [
     httpSettings(receiver.url, { type: 'otlp' }),
   ])
-  await log.intent(anIntent('refused'))
+  await log.recordIntent(anIntent('refused'))
   await eventually(() => expect(sinks.status()).toMatchObject([{ status: { lagRecords: 0 } }]))
   expect(rejections).toEqual(['1 too long'])
 })

@@ -7,7 +7,7 @@ export interface SaslUser {
 }
 
 /** What a server says to a message; `isGood` when it is decided. */
-interface SaslAnswer {
+interface SaslResponse {
   readonly answer: Buffer
   readonly isGood?: boolean
 }
@@ -19,18 +19,21 @@ const iterations = 4_096
 const nothing = Buffer.alloc(0)
 
 /** The server's side of a login: PLAIN (RFC 4616) or SCRAM (RFC 5802). Undefined for any other mechanism. */
-export function saslServer(mechanism: string, user: SaslUser): ((message: Buffer) => SaslAnswer) | undefined {
+export function saslServer(
+  mechanism: string,
+  user: SaslUser,
+): ((message: Buffer) => SaslResponse) | undefined {
   if (mechanism === 'PLAIN') return (message) => plain(message, user)
   if (mechanism === 'SCRAM-SHA-256') return scram('sha256', user)
   return mechanism === 'SCRAM-SHA-512' ? scram('sha512', user) : undefined
 }
 
-function plain(message: Buffer, { name, password }: SaslUser): SaslAnswer {
+function plain(message: Buffer, { name, password }: SaslUser): SaslResponse {
   const [, who, secret] = message.toString('utf8').split('\0')
   return { answer: nothing, isGood: who === name && secret === password }
 }
 
-function scram(hash: 'sha256' | 'sha512', { name, password }: SaslUser): (message: Buffer) => SaslAnswer {
+function scram(hash: 'sha256' | 'sha512', { name, password }: SaslUser): (message: Buffer) => SaslResponse {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, iterations, hash === 'sha256' ? 32 : 64, hash)
   const mac = (key: Buffer, text: string): Buffer => createHmac(hash, key).update(text).digest()

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { gatewaySchema } from '../../../src/config.ts'
-import { withoutSecrets } from '../../../src/hidden-secrets.ts'
+import { gatewaySettingsSchema } from '../../../src/config.ts'
+import { redactSecrets } from '../../../src/hidden-secrets.ts'
 import { eventually } from '../../gateway/waiting.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/certificates.ts'
 import { anIntent, temporaryFolder } from '../entries.ts'
@@ -39,7 +39,7 @@ it.skipIf(isWithout).each(['http', 'otlp'])(
     const { folder, receiver, trusting, clientCertificate } = await certifiedReceiver()
     const settings = { ...httpSettings(receiver.url, { ...trusting, clientCertificate }), type }
     const { log, failures } = await openLogWithSinks(join(folder, 'log'), [settings])
-    await log.intent(anIntent('over TLS'))
+    await log.recordIntent(anIntent('over TLS'))
     await eventually(() =>
       expect(
         receiver.taken.some(({ body }) => body.includes('over TLS')),
@@ -59,7 +59,7 @@ it.skipIf(isWithout)('a receiver that cannot be trusted, or does not trust, gets
     { ...trusting, clientCertificate: { certFile: foreign.certFile, keyFile: foreign.keyFile } },
   ].map((tls, index) => httpSettings(receiver.url, { ...tls, name: `sink-${index}` }))
   const { log, sinks: opened, failures } = await openLogWithSinks(join(folder, 'log'), sinks)
-  await log.intent(anIntent('to nobody'))
+  await log.recordIntent(anIntent('to nobody'))
   await eventually(() => expect(failures.length).toBeGreaterThan(8))
   expect(receiver.seen).toEqual([])
   for (const { status } of opened.status()) expect(status.lagRecords).toBeGreaterThan(0)
@@ -89,7 +89,7 @@ it.each(['http', 'otlp'])(
     const settings = { ...httpSettings(receiver.url, { credential: { file: token }, headers }), type }
     const { log, failures } = await openLogWithSinks(join(folder, 'log'), [settings])
     const taken = async (request: string) => {
-      await log.intent(anIntent(request))
+      await log.recordIntent(anIntent(request))
       return eventually(() => {
         const batch = receiver.taken.find(({ body }) => body.includes(request))
         if (batch === undefined) throw new Error(`not taken yet: ${failures.join()}`)
@@ -105,7 +105,7 @@ it.each(['http', 'otlp'])(
     await writeFile(tenant, 'b')
     expect(await taken('the second')).toMatchObject({ authorization: 'Bearer two', 'x-tenant': 'b' })
     await rm(tenant)
-    await log.intent(anIntent('without a file'))
+    await log.recordIntent(anIntent('without a file'))
     await eventually(() => expect(failures.join()).toContain('ENOENT'))
     expect(receiver.seen.some(({ body }) => body.includes('without a file'))).toBe(false)
   },
@@ -114,7 +114,7 @@ it.each(['http', 'otlp'])(
 it('the value of a header is not printed', () => {
   const headers = [{ name: 'x-token', value: 'what nobody may see' }]
   const settings = { audit: { sinks: [httpSettings('http://127.0.0.1/', { headers })] } }
-  const printed = JSON.stringify(withoutSecrets(gatewaySchema, settings))
+  const printed = JSON.stringify(redactSecrets(gatewaySettingsSchema, settings))
   expect(printed).toContain('x-token')
   expect(printed).not.toContain('nobody')
 })

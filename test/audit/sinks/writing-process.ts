@@ -11,21 +11,21 @@ const sinks = await openSinks({
   folder,
   settings: sinksSchema.parse(JSON.parse(settings)),
   resource: { gateway: 'gateway-0', software: '0.1.0' },
-  observe: { delivered: ignore, failed: ignore, unsaved: ignore, rejected: ignore },
+  observer: { delivered: ignore, failed: ignore, cursorNotSaved: ignore, rejected: ignore },
 })
 const log = await openAuditLog({
   folder,
   gateway: 'gateway-0',
   software: '0.1.0',
   segmentBytes: 50_000,
-  observe: { flushed: () => sinks.wake(), failed: ignore, dropped: ignore },
+  observer: { flushed: () => sinks.wake(), failed: ignore, dropped: ignore },
 })
 sinks.start(() => log.durableEnd())
 writeSync(2, 'ready\n')
 
 for (let count = 0; ; count += 1) {
   const request = `${log.chain} ${count}`
-  const receipt = await log.intent(anIntent(request))
+  const receipt = await log.recordIntent(anIntent(request))
   writeSync(2, `${request}\n`)
-  await log.outcome(receipt, committed)
+  await log.recordOutcome(receipt, committed)
 }

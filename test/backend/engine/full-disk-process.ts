@@ -18,17 +18,17 @@ const settings = backendSettingsSchema.parse({
 let backend = await startBackend(settings)
 const filler = join(disk, 'filler')
 
-interface Answer {
+interface Response {
   readonly status: number
   readonly json: { readonly location?: string; readonly error?: string }
 }
 
-async function post(target: string, body: unknown = {}): Promise<Answer> {
-  const answer = await fetch(backend.url + target, {
+async function post(target: string, body: unknown = {}): Promise<Response> {
+  const response = await fetch(backend.url + target, {
     method: 'POST',
     body: body instanceof Uint8Array ? Buffer.from(body) : JSON.stringify(body),
   })
-  return { status: answer.status, json: (await answer.json().catch(() => ({}))) as Answer['json'] }
+  return { status: response.status, json: (await response.json().catch(() => ({}))) as Response['json'] }
 }
 
 /** Takes all the room that is left, to the last byte. */
@@ -77,16 +77,16 @@ const changes: [name: string, target: string, body: unknown][] = [
 ]
 
 async function attemptAll() {
-  const answers: Record<string, unknown> = {}
+  const responses: Record<string, unknown> = {}
   for (const [name, target, body] of changes) {
     const { status, json } = await post(target, body)
-    answers[name] = status === 200 ? status : `${status} ${json.error}`
+    responses[name] = status === 200 ? status : `${status} ${json.error}`
   }
-  return answers
+  return responses
 }
 
 /** What can be seen of the catalog and of its data. */
-async function look() {
+async function poll() {
   const read = async (target: string) => (await fetch(backend.url + target)).json()
   const folders = (await readdir(join(settings.data?.folder ?? '', 'tables'))).filter((name) =>
     name.endsWith('.lance'),
@@ -106,12 +106,12 @@ async function look() {
 
 await fillDisk()
 const full = await attemptAll()
-const meanwhile = await look()
+const meanwhile = await poll()
 await rm(filler)
 const room = await attemptAll()
-const afterwards = await look()
+const afterwards = await poll()
 await backend.close()
 backend = await startBackend(settings)
-const restarted = await look()
+const restarted = await poll()
 await backend.close()
 process.stdout.write(JSON.stringify({ full, meanwhile, room, afterwards, restarted }))

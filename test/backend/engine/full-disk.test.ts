@@ -31,7 +31,7 @@ it.skipIf(!mayMount)('a full disk refuses changes, spoils nothing, and heals', a
   const { stdout } = await promisify(execFile)('unshare', [...parameters, ...script])
 
   const changes = ['upload', 'merge', 'update', 'new table', 'index', 'namespace', 'commit']
-  const all = (answer: unknown) => Object.fromEntries(changes.map((change) => [change, answer]))
+  const all = (response: unknown) => Object.fromEntries(changes.map((change) => [change, response]))
   const before = {
     tables: ['committed', 'there'],
     namespaces: [],

@@ -1,7 +1,7 @@
 import { tableFromIPC } from 'apache-arrow'
 import type { Table } from 'apache-arrow'
 import { expect, it } from 'vitest'
-import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
+import { queryTableRequestSchema } from '../../../src/interface/schemas/query.ts'
 import { freshEngine, orders, streamOf } from './sample-tables.ts'
 
 const count = 100_000
@@ -10,15 +10,16 @@ it('100,000 rows with vectors come in many pieces and equal what was stored', as
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(count)), 'create')
   const chunks: Uint8Array[] = []
-  for await (const chunk of await engine.query(location, queryTableRequest.parse({}))) chunks.push(chunk)
+  for await (const chunk of await engine.query(location, queryTableRequestSchema.parse({})))
+    chunks.push(chunk)
   expect(chunks.length).toBeGreaterThan(10)
-  const answer = tableFromIPC(Buffer.concat(chunks))
-  expect(answer.numRows).toBe(count)
+  const response = tableFromIPC(Buffer.concat(chunks))
+  expect(response.numRows).toBe(count)
   // A scan may answer the parts of a table in any order.
-  const ids = idsOf(answer)
+  const ids = idsOf(response)
   expect(ids.toSorted()).toEqual(idsOf(orders(count)))
-  const vectors = answer.getChild('embedding')?.toArray() as ArrayLike<{ get(index: number): number }>
-  const names = answer.getChild('name')
+  const vectors = response.getChild('embedding')?.toArray() as ArrayLike<{ get(index: number): number }>
+  const names = response.getChild('name')
   for (let row = 0; row < count; row += 997) {
     expect(vectors[row]?.get(0)).toBe(ids[row])
     expect(names?.get(row)).toBe(`order ${ids[row]}`)
@@ -28,12 +29,12 @@ it('100,000 rows with vectors come in many pieces and equal what was stored', as
 it('a reader that stops early stops the query', async () => {
   const { engine, location } = await freshEngine()
   await engine.create(location, streamOf(orders(count)), 'create')
-  const answer = await engine.query(location, queryTableRequest.parse({}))
-  for await (const chunk of answer) {
+  const response = await engine.query(location, queryTableRequestSchema.parse({}))
+  for await (const chunk of response) {
     expect(chunk.length).toBeGreaterThan(0)
     break
   }
-  const rest = answer[Symbol.asyncIterator]()
+  const rest = response[Symbol.asyncIterator]()
   expect(await rest.next()).toEqual({ done: true, value: undefined })
 })
 

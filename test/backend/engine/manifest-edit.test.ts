@@ -3,9 +3,9 @@ import path from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { editSchemaMetadata } from '../../../src/backend/engine/manifest-edit.ts'
-import { nameManifest } from '../../../src/backend/engine/manifest-names.ts'
-import { readManifest } from '../../../src/backend/engine/manifest.ts'
-import { InterfaceError } from '../../../src/interface/errors.ts'
+import { formatManifestName } from '../../../src/backend/engine/manifest-names.ts'
+import { parseManifest } from '../../../src/backend/engine/manifest.ts'
+import { CatalogError } from '../../../src/interface/errors.ts'
 import { freshEngine, orders, streamOf } from './sample-tables.ts'
 
 const writer = { uuid: '7f1c2f5e-0000-4000-8000-000000000000', millis: 1_700_000_000_123 }
@@ -15,15 +15,20 @@ async function tableAtVersionTwo() {
   await engine.create(location, streamOf(orders(2)), 'create')
   await engine.insert(location, streamOf(orders(2, 2)), 'append')
   const versions = path.join(location, '_versions')
-  return { engine, location, versions, file: await readFile(path.join(versions, nameManifest(2, 'V2'))) }
+  return {
+    engine,
+    location,
+    versions,
+    file: await readFile(path.join(versions, formatManifestName(2, 'V2'))),
+  }
 }
 
 it('the next manifest says the same but for the version, the metadata and the transaction', async () => {
   const { file } = await tableAtVersionTwo()
   const { next, version, metadata } = editSchemaMetadata(file, { 'ä\n': '"', b: '' }, writer)
   expect([version, metadata]).toEqual([3, { 'ä\n': '"', b: '' }])
-  expect(readManifest(next?.file ?? file)).toEqual({
-    ...readManifest(file),
+  expect(parseManifest(next?.file ?? file)).toEqual({
+    ...parseManifest(file),
     version: 3,
     readVersion: 2,
     transactionKind: 'UpdateConfig',
@@ -57,15 +62,15 @@ it('edits of a branch go on in its own chain', async () => {
   await engine.rows.delete(onBranch, 'id = 0')
   expect(await engine.count(location, { branch: 'dev' })).toBe(3)
   expect(await engine.count(location)).toBe(4)
-  expect((await readdir(versions)).includes(nameManifest(3, 'V2'))).toBe(true)
+  expect((await readdir(versions)).includes(formatManifestName(3, 'V2'))).toBe(true)
 })
 
 it('edits of a table with names of the first scheme keep to it', async () => {
   const { engine, location, versions } = await tableAtVersionTwo()
   for (const version of [1, 2]) {
     await rename(
-      path.join(versions, nameManifest(version, 'V2')),
-      path.join(versions, nameManifest(version, 'V1')),
+      path.join(versions, formatManifestName(version, 'V2')),
+      path.join(versions, formatManifestName(version, 'V1')),
     )
   }
   await engine.changeMetadata({ location }, { a: '1' })
@@ -85,7 +90,7 @@ it('a damaged manifest is refused, or edited within its bounds', async () => {
         const { next } = editSchemaMetadata(damaged, { a: '1' }, writer)
         expect(next?.file.length ?? 0).toBeLessThan(2 * file.length)
       } catch (error) {
-        expect(error).toBeInstanceOf(InterfaceError)
+        expect(error).toBeInstanceOf(CatalogError)
       }
     }),
     { numRuns: 2000 },
@@ -100,8 +105,8 @@ it('a table that needs a newer writer is not written', async () => {
   const message = Buffer.concat([file.subarray(start + 4, file.length - 16), flags])
   const length = Buffer.alloc(4)
   length.writeUInt32LE(message.length)
-  const newer = path.join(versions, nameManifest(3, 'V2'))
-  await copyFile(path.join(versions, nameManifest(2, 'V2')), newer)
+  const newer = path.join(versions, formatManifestName(3, 'V2'))
+  await copyFile(path.join(versions, formatManifestName(2, 'V2')), newer)
   await writeFile(newer, Buffer.concat([file.subarray(0, start), length, message, trailer]))
   await expect(engine.changeMetadata({ location }, { a: '1' })).rejects.toMatchObject({ kind: 'Unsupported' })
 })

@@ -2,7 +2,7 @@ import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import type { StoredVersion } from '../../../src/backend/engine/engine.ts'
-import { nameManifest } from '../../../src/backend/engine/manifest-names.ts'
+import { formatManifestName } from '../../../src/backend/engine/manifest-names.ts'
 import { openManifestStore } from '../../../src/backend/engine/manifest-store.ts'
 import { freshEngine, orders, streamOf } from './sample-tables.ts'
 import { tableWithStaging } from './staged-tables.ts'
@@ -21,7 +21,7 @@ it('the versions of a table are listed newest first, as object-store keys', asyn
   expect(await store.describe(location, undefined, undefined)).toEqual(versions[0])
   expect(await store.describe(location, 1, undefined)).toEqual(versions[1])
   expect(await store.describe(location, 3, undefined)).toBeUndefined()
-  const file = path.join(location, '_versions', nameManifest(2, 'V2'))
+  const file = path.join(location, '_versions', formatManifestName(2, 'V2'))
   const found = await stat(file)
   expect(versions[0]).toMatchObject({
     manifestPath: file.slice(1),
@@ -46,7 +46,7 @@ it('a staged manifest is published under its final name with the tag of the stag
   const published = await store.publish(staged)
   expect(published).toMatchObject({ version: 2, eTag: staged.eTag, manifestSize: request.manifestSize })
   expect(published).toEqual(await store.describe(location, 2, undefined))
-  expect(await readFile(path.join(versions, nameManifest(2, 'V2')))).toEqual(await read())
+  expect(await readFile(path.join(versions, formatManifestName(2, 'V2')))).toEqual(await read())
   expect((await readdir(versions)).filter((name) => name.includes('.manifest-'))).toEqual([])
 })
 
@@ -66,8 +66,8 @@ it('the same request once more is the same success, with and without its staging
 it('a version that is there with other content is not replaced', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage()
-  const final = path.join(versions, nameManifest(2, 'V2'))
-  const other = Buffer.from(await readFile(path.join(versions, nameManifest(1, 'V2'))))
+  const final = path.join(versions, formatManifestName(2, 'V2'))
+  const other = Buffer.from(await readFile(path.join(versions, formatManifestName(1, 'V2'))))
   await writeFile(final, other)
   const staged = await store.inspectStaging(location, request)
   await expect(store.publish(staged)).rejects.toMatchObject({ kind: 'ConcurrentModification' })
@@ -104,7 +104,7 @@ it('a version that does not follow the newest one is refused', async () => {
   const { location, versions, stage } = await tableWithStaging()
   const request = await stage()
   const staged = await store.inspectStaging(location, request)
-  await rm(path.join(versions, nameManifest(1, 'V2')))
+  await rm(path.join(versions, formatManifestName(1, 'V2')))
   await expect(store.publish(staged)).rejects.toThrow(
     /version 2 cannot be created: the table has no version yet/,
   )

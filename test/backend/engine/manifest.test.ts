@@ -3,16 +3,16 @@ import path from 'node:path'
 import { connect } from '@lancedb/lancedb'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { readManifest } from '../../../src/backend/engine/manifest.ts'
-import { nameManifest, parseManifestName } from '../../../src/backend/engine/manifest-names.ts'
-import { InterfaceError } from '../../../src/interface/errors.ts'
+import { parseManifest } from '../../../src/backend/engine/manifest.ts'
+import { formatManifestName, parseManifestName } from '../../../src/backend/engine/manifest-names.ts'
+import { CatalogError } from '../../../src/interface/errors.ts'
 import { freshEngine, orders, streamOf } from './sample-tables.ts'
 
 async function manifestsOf(location: string): Promise<Buffer[]> {
   const folder = path.join(location, '_versions')
   const names = (await readdir(folder)).filter((name) => parseManifestName(name) !== undefined)
   const manifests = await Promise.all(names.map(async (name) => readFile(path.join(folder, name))))
-  return manifests.toSorted((left, right) => readManifest(left).version - readManifest(right).version)
+  return manifests.toSorted((left, right) => parseManifest(left).version - parseManifest(right).version)
 }
 
 it('the manifests of a real table say what each version did', async () => {
@@ -26,7 +26,7 @@ it('the manifests of a real table say what each version did', async () => {
   const branches = await table.branches()
   await branches.create('team/dev')
 
-  const manifests = (await manifestsOf(location)).map(readManifest)
+  const manifests = (await manifestsOf(location)).map(parseManifest)
   expect(
     manifests.map(({ version, readVersion, transactionKind, fragments, deletedRows }) => ({
       version,
@@ -44,7 +44,7 @@ it('the manifests of a real table say what each version did', async () => {
   expect(new Set(manifests.map(({ branch }) => branch))).toEqual(new Set([undefined]))
   expect(manifests[0]?.writer).toMatch(/^lance \d+\.\d+\.\d+/)
   const [first] = await manifestsOf(path.join(location, 'tree/team/dev'))
-  expect(first && readManifest(first).branch).toBe('team/dev')
+  expect(first && parseManifest(first).branch).toBe('team/dev')
   expect(await engine.describe(location, { version: 3, stats: true })).toMatchObject({
     stats: { numFragments: 2, numDeletedRows: 3 },
   })
@@ -52,9 +52,9 @@ it('the manifests of a real table say what each version did', async () => {
 
 function reads(bytes: Uint8Array): void {
   try {
-    readManifest(bytes)
+    parseManifest(bytes)
   } catch (error) {
-    expect(error).toBeInstanceOf(InterfaceError)
+    expect(error).toBeInstanceOf(CatalogError)
   }
 }
 
@@ -77,15 +77,15 @@ it('bytes that are no manifest are refused, whatever they are', async () => {
     ),
     { numRuns: 1000 },
   )
-  expect(() => readManifest(manifest.subarray(1))).toThrow(/expected a Lance manifest/)
+  expect(() => parseManifest(manifest.subarray(1))).toThrow(/expected a Lance manifest/)
 })
 
 it('names stand for versions in both schemes', () => {
-  expect(nameManifest(1, 'V1')).toBe('1.manifest')
-  expect(nameManifest(1, 'V2')).toBe('18446744073709551614.manifest')
+  expect(formatManifestName(1, 'V1')).toBe('1.manifest')
+  expect(formatManifestName(1, 'V2')).toBe('18446744073709551614.manifest')
   fc.assert(
     fc.property(fc.maxSafeNat(), fc.constantFrom('V1' as const, 'V2' as const), (version, namingScheme) => {
-      expect(parseManifestName(nameManifest(version, namingScheme))).toEqual({ version, namingScheme })
+      expect(parseManifestName(formatManifestName(version, namingScheme))).toEqual({ version, namingScheme })
     }),
   )
   for (const name of [

@@ -76,8 +76,8 @@ describe('which columns', () => {
 
 it('rows come in the order that is asked for', async () => {
   const { query } = await tableOf(5)
-  const answer = await query({ order_by: [{ column_name: 'id', ascending: false }], k: 2, columns: ['id'] })
-  expect(rowsOf(answer)).toEqual([{ id: 4 }, { id: 3 }])
+  const response = await query({ order_by: [{ column_name: 'id', ascending: false }], k: 2, columns: ['id'] })
+  expect(rowsOf(response)).toEqual([{ id: 4 }, { id: 3 }])
 })
 
 describe('what is refused', () => {
@@ -139,7 +139,7 @@ it('a vector search finds what comparing all vectors finds', async () => {
       vector.reduce((sum, value, at) => sum + (value - (wanted[at] ?? 0)) ** 2, 0)
     const nearest = vectors.map((vector, id) => ({ id, distance: distance(vector) }))
     nearest.sort((left, right) => left.distance - right.distance)
-    const answer = await query({ vector: wanted, k: 10, columns: ['id'] })
-    expect(rowsOf(answer)).toMatchObject(nearest.slice(0, 10).map(({ id }) => ({ id })))
+    const response = await query({ vector: wanted, k: 10, columns: ['id'] })
+    expect(rowsOf(response)).toMatchObject(nearest.slice(0, 10).map(({ id }) => ({ id })))
   }
 })

@@ -54,12 +54,12 @@ afterAll(async () => {
   await removeFolder(folder)
 })
 
-async function bytesOfAnswer(query: object): Promise<number> {
+async function bytesOfResponse(query: object): Promise<number> {
   const body = JSON.stringify({ vector: [], k: Number.MAX_SAFE_INTEGER, ...query })
-  const answer = await fetch(`${url}/v1/table/wide/query`, { method: 'POST', body })
-  if (answer.body === null || answer.status !== 200) throw new Error(await answer.text())
+  const response = await fetch(`${url}/v1/table/wide/query`, { method: 'POST', body })
+  if (response.body === null || response.status !== 200) throw new Error(await response.text())
   let bytes = 0
-  for await (const chunk of answer.body as AsyncIterable<Uint8Array>) bytes += chunk.length
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) bytes += chunk.length
   return bytes
 }
 
@@ -87,9 +87,9 @@ it.skipIf(process.platform !== 'linux').for([
 ] as const)('a query of %s of 1,000,000 raises memory by no more than 64 MiB', async ([, query]) => {
   const pid = await catalogPid()
   // What the first query of any size needs, whatever comes after it, is not counted.
-  await bytesOfAnswer({ ...query, k: 10_000 })
+  await bytesOfResponse({ ...query, k: 10_000 })
   const { now } = await memoryOf(pid)
-  expect(await bytesOfAnswer(query)).toBeGreaterThan(120 * mebibyte)
+  expect(await bytesOfResponse(query)).toBeGreaterThan(120 * mebibyte)
   const { most } = await memoryOf(pid)
   expect((most - now) / mebibyte).toBeLessThanOrEqual(64)
 })

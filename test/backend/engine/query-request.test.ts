@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
+import { queryTableRequestSchema } from '../../../src/interface/schemas/query.ts'
 
 const match = { terms: 'a', column: 'name' }
 
@@ -17,7 +17,9 @@ describe('both forms of a query come out the same', () => {
       { full_text_query: { query: { match } } },
     ],
   ])('%j means %j', (ofTheInterface, ofTheRemoteClient) => {
-    expect(queryTableRequest.parse(ofTheInterface)).toEqual(queryTableRequest.parse(ofTheRemoteClient))
+    expect(queryTableRequestSchema.parse(ofTheInterface)).toEqual(
+      queryTableRequestSchema.parse(ofTheRemoteClient),
+    )
   })
 })
 
@@ -26,7 +28,7 @@ it('what the remote client sends is understood', () => {
     '{"columns":{"x":"id+1"},"k":9223372036854775807,"ef":null,"lower_bound":null,"maximum_nprobes":20,' +
     '"minimum_nprobes":20,"nprobes":20,"prefilter":true,"refine_factor":null,"upper_bound":null,' +
     '"vector":[[1.0,2.0],[3.0,4.0]],"version":null,"with_row_id":true}'
-  expect(queryTableRequest.parse(JSON.parse(text))).toMatchObject({
+  expect(queryTableRequestSchema.parse(JSON.parse(text))).toMatchObject({
     k: 2 ** 63,
     vector: [
       [1, 2],
@@ -54,12 +56,12 @@ describe('what is no query is refused', () => {
     { full_text_query: 'words' },
     { order_by: [{}] },
   ])('refuses %j', (request) => {
-    expect(queryTableRequest.safeParse(request).success).toBe(false)
+    expect(queryTableRequestSchema.safeParse(request).success).toBe(false)
   })
 
   it('a text query that is nested without end', () => {
     let nested: unknown = { match }
     for (let level = 0; level < 10_000; level++) nested = { boost: { positive: nested, negative: { match } } }
-    expect(queryTableRequest.safeParse({ full_text_query: { query: nested } }).success).toBe(false)
+    expect(queryTableRequestSchema.safeParse({ full_text_query: { query: nested } }).success).toBe(false)
   })
 })

@@ -16,7 +16,7 @@ import type { Schema } from 'apache-arrow'
 import { onTestFinished } from 'vitest'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
 import type { EngineOptions } from '../../../src/backend/engine/lancedb-engine.ts'
-import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
+import { queryTableRequestSchema } from '../../../src/interface/schemas/query.ts'
 
 /** A folder that is gone after the test. */
 async function temporaryFolder(): Promise<string> {
@@ -33,7 +33,7 @@ export async function freshEngine(options?: EngineOptions) {
   /** Runs a query as it comes from the wire, and decodes the answer. */
   const query = async (request: unknown): Promise<Table> => {
     const chunks = []
-    for await (const chunk of await engine.query(location, queryTableRequest.parse(request)))
+    for await (const chunk of await engine.query(location, queryTableRequestSchema.parse(request)))
       chunks.push(chunk)
     return tableFromIPC(Buffer.concat(chunks))
   }

@@ -1,6 +1,6 @@
 import { Int32, Table, tableFromIPC, Utf8, vectorFromArray } from 'apache-arrow'
 import { expect, it } from 'vitest'
-import { queryTableRequest } from '../../../src/interface/schemas/query.ts'
+import { queryTableRequestSchema } from '../../../src/interface/schemas/query.ts'
 import { freshEngine, streamOf } from './sample-tables.ts'
 
 /** Rows whose text is short for the first ones and long for the last: windows grow and shrink over them. */
@@ -32,18 +32,18 @@ async function scatteredTable() {
   return table
 }
 
-function idsOf(answer: Table): number[] {
-  return Array.from(answer.getChild('id')?.toArray() as Int32Array)
+function idsOf(response: Table): number[] {
+  return Array.from(response.getChild('id')?.toArray() as Int32Array)
 }
 
 it('a scan in windows has every row once, in the order of the engine', async () => {
   const { query, engine, location } = await scatteredTable()
-  const answer = await query({})
-  expect(answer.numRows).toBe(await engine.count(location))
+  const response = await query({})
+  expect(response.numRows).toBe(await engine.count(location))
   // A filter makes the engine read the table at once.
   const atOnce = await query({ filter: 'id >= 0' })
-  expect(idsOf(answer)).toEqual(idsOf(atOnce))
-  expect(answer.getChild('text')?.toJSON()).toEqual(atOnce.getChild('text')?.toJSON())
+  expect(idsOf(response)).toEqual(idsOf(atOnce))
+  expect(response.getChild('text')?.toJSON()).toEqual(atOnce.getChild('text')?.toJSON())
 })
 
 it('an offset and a limit hold across windows', async () => {
@@ -59,20 +59,20 @@ it('an offset and a limit hold across windows', async () => {
     [40_000, 10],
     [2 ** 32, undefined],
   ] as const) {
-    const answer = await query({ offset, k, columns: ['id'] })
-    expect(answer.schema.names).toEqual(['id'])
-    expect(idsOf(answer)).toEqual(all.slice(offset, k && offset + k))
+    const response = await query({ offset, k, columns: ['id'] })
+    expect(response.schema.names).toEqual(['id'])
+    expect(idsOf(response)).toEqual(all.slice(offset, k && offset + k))
   }
 })
 
 it('whoever writes meanwhile changes nothing of what is answered', async () => {
   const { engine, location, query } = await scatteredTable()
   const before = idsOf(await query({}))
-  const answer = await engine.query(location, queryTableRequest.parse({}))
+  const response = await engine.query(location, queryTableRequestSchema.parse({}))
   await engine.rows.delete({ location }, 'id > 100')
   await engine.insert(location, streamOf(texts(500, 20_000)), 'overwrite')
   const chunks: Uint8Array[] = []
-  for await (const chunk of answer) chunks.push(chunk)
+  for await (const chunk of response) chunks.push(chunk)
   expect(idsOf(tableFromIPC(Buffer.concat(chunks)))).toEqual(before)
   expect(await engine.count(location)).toBe(500)
 })

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { randomUUID } from 'node:crypto'
-import { nameManifest } from '../../../src/backend/engine/manifest-names.ts'
+import { formatManifestName } from '../../../src/backend/engine/manifest-names.ts'
 import { freshEngine, orders, streamOf } from './sample-tables.ts'
 
 /**
@@ -15,9 +15,9 @@ export async function tableWithStaging() {
   await engine.create(ahead, streamOf(orders(2)), 'create')
   await engine.insert(ahead, streamOf(orders(2, 2)), 'append')
   const versions = path.join(location, '_versions')
-  const aheadManifest = path.join(ahead, '_versions', nameManifest(2, 'V2'))
+  const aheadManifest = path.join(ahead, '_versions', formatManifestName(2, 'V2'))
   const stage = async (
-    name = `${nameManifest(2, 'V2')}-${randomUUID()}`,
+    name = `${formatManifestName(2, 'V2')}-${randomUUID()}`,
     source = aheadManifest,
     folder = versions,
   ) => {

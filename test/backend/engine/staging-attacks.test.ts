@@ -2,13 +2,13 @@ import { mkdir, rename, symlink, truncate, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import type { StagingRequest } from '../../../src/backend/engine/engine.ts'
-import { nameManifest } from '../../../src/backend/engine/manifest-names.ts'
+import { formatManifestName } from '../../../src/backend/engine/manifest-names.ts'
 import { openManifestStore } from '../../../src/backend/engine/manifest-store.ts'
 import { tableWithStaging } from './staged-tables.ts'
 
 const store = openManifestStore()
 const uuid = '6b9c3f0e-9f3e-4a51-8f5d-0f3c1c2b7a10'
-const stagingName = `${nameManifest(2, 'V2')}-${uuid}`
+const stagingName = `${formatManifestName(2, 'V2')}-${uuid}`
 
 async function refusal(location: string, request: StagingRequest): Promise<string> {
   const outcome: unknown = await store.inspectStaging(location, request).catch((error: unknown) => error)
@@ -25,15 +25,15 @@ it('a path outside of the versions folder is refused', async () => {
     '',
     'etc/passwd',
     '/etc/passwd',
-    `${ahead.slice(1)}/_versions/${nameManifest(2, 'V2')}`,
+    `${ahead.slice(1)}/_versions/${formatManifestName(2, 'V2')}`,
     `${ahead.slice(1)}/_versions/${stagingName}`,
     `${key}/_versions/../_versions/${stagingName}`,
     `${key}/_versions/./${stagingName}`,
     `${key}/_versions//${stagingName}`,
-    `${key}/_versions/${nameManifest(2, 'V2')}`,
-    `${key}/_versions/${nameManifest(1, 'V2')}`,
-    `${key}/_versions/${nameManifest(3, 'V2')}-${uuid}`,
-    `${key}/_versions/${nameManifest(2, 'V2')}-not-a-uuid`,
+    `${key}/_versions/${formatManifestName(2, 'V2')}`,
+    `${key}/_versions/${formatManifestName(1, 'V2')}`,
+    `${key}/_versions/${formatManifestName(3, 'V2')}-${uuid}`,
+    `${key}/_versions/${formatManifestName(2, 'V2')}-not-a-uuid`,
     `${key}/_versions/${stagingName}/../../../../etc/passwd`,
     `${key}/_versions/${stagingName}\0`,
     `${key}/data/${stagingName}`,
@@ -55,14 +55,14 @@ it('a leading slash and a file URI name the same file', async () => {
       ...request,
       manifestPath: prefix + request.manifestPath,
     })
-    expect(staged.finalPath).toBe(path.join(location, '_versions', nameManifest(2, 'V2')))
+    expect(staged.finalPath).toBe(path.join(location, '_versions', formatManifestName(2, 'V2')))
   }
 })
 
 it('a symbolic link is not followed, as the file or on the way', async () => {
   const { location, versions, aheadManifest, stage } = await tableWithStaging()
   const request = await stage(stagingName)
-  const linkName = `${nameManifest(2, 'V2')}-${uuid.replace('6b', '00')}`
+  const linkName = `${formatManifestName(2, 'V2')}-${uuid.replace('6b', '00')}`
   await symlink(aheadManifest, path.join(versions, linkName))
   const linked = { ...request, manifestPath: path.join(versions, linkName).slice(1) }
   expect(await refusal(location, linked)).toMatch(/is a symbolic link/)
@@ -88,7 +88,7 @@ it('a manifest that is not what the request says is refused', async () => {
     /expected _versions\/2\.manifest-<uuid>/,
   )
 
-  const older = await stage(stagingName, path.join(versions, nameManifest(1, 'V2')))
+  const older = await stage(stagingName, path.join(versions, formatManifestName(1, 'V2')))
   expect(await refusal(location, older)).toMatch(/manifest is of version 1, the request for version 2/)
 
   const branch = await stage(stagingName, undefined, path.join(location, 'tree', 'dev', '_versions'))

@@ -1,6 +1,6 @@
 import { loadNative } from '../../../src/backend/engine/native.ts'
 import { openEngine } from '../../../src/backend/engine/lancedb-engine.ts'
-import { openStallCheck } from '../../../src/backend/engine/stall-check.ts'
+import { createStallDetector } from '../../../src/backend/engine/stall-check.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Int32, Table, Utf8, vectorFromArray } from 'apache-arrow'
 import { streamOf } from './sample-tables.ts'
@@ -21,7 +21,7 @@ const table = new Table({
   ),
 })
 await engine.create(location, streamOf(table), 'create')
-const isStalled = openStallCheck(native, 5000)
+const isStalled = createStallDetector(native, 5000)
 const request = { column: 'text', index_type: 'FTS', with_position: true } as never
 const built = engine.indexes.create({ location }, request).then(() => 'built')
 const outcome = await Promise.race([built, untilStalled()])

@@ -62,9 +62,9 @@ it('a stream with a schema alone creates an empty table, and appended it changes
   const { engine, location, query } = await freshEngine()
   expect(await engine.create(location, schemaOnly(), 'create')).toEqual({ version: 1 })
   expect(await engine.insert(location, schemaOnly(), 'append')).toEqual({ version: 1, rows: 0 })
-  const answer = await query({})
-  expect(answer.numRows).toBe(0)
-  expect(answer.schema.names).toEqual(['id', 'name', 'embedding'])
+  const response = await query({})
+  expect(response.numRows).toBe(0)
+  expect(response.schema.names).toEqual(['id', 'name', 'embedding'])
 })
 
 it('rows that do not fit the table are refused with code 20', async () => {

@@ -74,13 +74,13 @@ it('who waits to be alone comes before those who want to share later', async () 
   const [first, second, third] = replicas
   const { open, opened } = gate()
   const events: string[] = []
-  const begun = gate()
+  const started = gate()
   const sharing = first?.locks.run('k', 'shared', async () => {
-    begun.open()
+    started.open()
     await opened
     events.push('first shared')
   })
-  await begun.opened
+  await started.opened
   const alone = second?.locks.run('k', 'alone', async () => events.push('alone'))
   // The gate is closed as soon as nobody who asks for it gets the lock.
   let later: Promise<unknown> | undefined

@@ -61,7 +61,7 @@ async function findUser(): Promise<Owner> {
   for (const name of ['postgres', 'nobody']) {
     const ids = [run('id', ['-u', name]), run('id', ['-g', name])]
     const [uid, gid] = await Promise.all(ids).then(
-      (answers) => answers.map(({ stdout }) => Number(stdout)),
+      (responses) => responses.map(({ stdout }) => Number(stdout)),
       () => [],
     )
     if (uid !== undefined && gid !== undefined) return { uid, gid }
@@ -72,12 +72,12 @@ async function findUser(): Promise<Owner> {
 /** Its collation is a language's where that can be, so that a query that relies on another one is found out. */
 async function initialize(program: string, data: string, owner: Owner | undefined): Promise<void> {
   const options = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync']
-  const place = { cwd: tmpdir(), ...owner }
+  const location = { cwd: tmpdir(), ...owner }
   try {
-    await run(program, [...options, '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en'], place)
+    await run(program, [...options, '--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en'], location)
   } catch {
     await rm(data, { recursive: true, force: true })
-    await run(program, [...options, '--no-locale'], place)
+    await run(program, [...options, '--no-locale'], location)
   }
 }
 

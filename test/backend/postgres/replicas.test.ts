@@ -10,7 +10,7 @@ import { temporaryFolder } from '../running-backend.ts'
 import { runningProcess } from '../running-process.ts'
 import { committer } from '../staged-manifests.ts'
 
-interface Answered {
+interface Responded {
   readonly status: number
   readonly json: unknown
 }
@@ -24,7 +24,7 @@ async function twoReplicas() {
 
 async function startReplica(folder: string) {
   const { url, kill } = await runningProcess(folder, 'silent')
-  const post = async (target: string, body?: unknown): Promise<Answered> => {
+  const post = async (target: string, body?: unknown): Promise<Responded> => {
     const sent = body instanceof Uint8Array ? body : JSON.stringify(body ?? {})
     const response = await fetch(`${url}/v1/${target}`, { method: 'POST', body: sent as string })
     const text = await response.text()
@@ -35,8 +35,8 @@ async function startReplica(folder: string) {
 }
 
 /** The statuses, the best first, and the codes of the errors. */
-function outcomes(answers: readonly Answered[]): string[] {
-  return answers
+function outcomes(responses: readonly Responded[]): string[] {
+  return responses
     .map(({ status, json }) =>
       status === 200 ? '200' : `${status} code ${(json as { code?: number } | undefined)?.code}`,
     )
@@ -79,8 +79,8 @@ it(
         other.post('table/n$child/create', stream),
         other.post('namespace/n$below/create'),
       ])
-      const isGone = (await one.post('namespace/n/exists')).status === 404
-      expect((await other.post('table/n$child/exists')).status).toBe(isGone ? 404 : mixed[1].status)
+      const isClosed = (await one.post('namespace/n/exists')).status === 404
+      expect((await other.post('table/n$child/exists')).status).toBe(isClosed ? 404 : mixed[1].status)
       await one.post('namespace/n/drop', { behavior: 'Cascade', mode: 'Skip' })
       expect((await other.post('namespace/n/exists')).status).toBe(404)
     }
@@ -98,8 +98,8 @@ it('of those who commit one version on either replica, exactly one wins', { time
       Promise.all(
         requests.map(async (request, index) => replicas[index % 2]?.post('table/t/version/create', request)),
       )
-    const answers = (await send()).filter((answer) => answer !== undefined)
-    expect(outcomes(answers)).toEqual(['200', ...Array<string>(3).fill('409 code 14')])
+    const responses = (await send()).filter((response) => response !== undefined)
+    expect(outcomes(responses)).toEqual(['200', ...Array<string>(3).fill('409 code 14')])
     for (const { post } of replicas) {
       expect((await post('table/t/version/describe')).json).toEqual({
         version: expect.objectContaining({ version }),
@@ -114,8 +114,8 @@ it('of those who commit one version on either replica, exactly one wins', { time
   const overwrites = [one, other].map(({ post }) =>
     post('table/b/create?mode=overwrite', streamOf(orders(7))),
   )
-  const answers = await Promise.all([...appends, ...overwrites])
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  const responses = await Promise.all([...appends, ...overwrites])
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
   expect((await other.post('table/a/count_rows')).json).toBe(100)
   expect((await one.post('table/b/count_rows')).json).toBe(7)
 })
@@ -130,8 +130,8 @@ it.runIf(isThorough)(
     const create = (names: readonly string[], { post }: Awaited<ReturnType<typeof startReplica>>) =>
       Promise.all(
         names.map(async (name) => {
-          const answer = await post(`table/${name}/create`, stream).catch(() => undefined)
-          return { name, status: answer?.status }
+          const response = await post(`table/${name}/create`, stream).catch(() => undefined)
+          return { name, status: response?.status }
         }),
       )
     const names = Array.from({ length: 12 }, (_, index) => `t${index}`)
@@ -142,9 +142,9 @@ it.runIf(isThorough)(
     )
     await setTimeout(150)
     await one.kill()
-    const answered = (await cut).filter(({ status }) => status === 200)
+    const responded = (await cut).filter(({ status }) => status === 200)
     // The names that the killed replica had reserved are free, or their tables whole.
-    for (const { name } of answered) expect((await other.post(`table/${name}/count_rows`)).json).toBe(rows)
+    for (const { name } of responded) expect((await other.post(`table/${name}/count_rows`)).json).toBe(rows)
     for (const { status } of await create(names, other)) expect([200, 409]).toContain(status)
     for (const name of names) expect((await other.post(`table/${name}/count_rows`)).json).toBe(rows)
     expect((await whole).map(({ status }) => status)).toEqual(names.map(() => 200))
@@ -182,9 +182,9 @@ it.runIf(isThorough)(
     const over = new AbortController()
     const work = Array.from({ length: 4 }, async (_, index) => {
       while (!over.signal.aborted) {
-        const answer = await replicas[index % 2]?.post('table/t/insert', streamOf(orders(1)))
-        if (answer?.status === 200) acknowledged += 1
-        else expect(answer?.status).toBe(503)
+        const response = await replicas[index % 2]?.post('table/t/insert', streamOf(orders(1)))
+        if (response?.status === 200) acknowledged += 1
+        else expect(response?.status).toBe(503)
       }
     })
     for (let round = 0; round < 5; round += 1) {

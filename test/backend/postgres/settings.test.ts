@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 import { backendSettings } from '../backend-settings.ts'
-import { answerOf, runningBackend, temporaryFolder } from '../running-backend.ts'
+import { responseOf, runningBackend, temporaryFolder } from '../running-backend.ts'
 
 it('the URL may stand in a file', async () => {
   const urlFile = join(await temporaryFolder(), 'url')
@@ -11,7 +11,7 @@ it('the URL may stand in a file', async () => {
     store: { postgres: { urlFile, schema: `from_file_${process.pid}` } },
   })
   expect((await post('/v1/namespace/a/create')).status).toBe(200)
-  expect(await post('/v1/namespace/a/describe')).toEqual(answerOf({ properties: {} }))
+  expect(await post('/v1/namespace/a/describe')).toEqual(responseOf({ properties: {} }))
 })
 
 it('settings that cannot be right are refused', () => {

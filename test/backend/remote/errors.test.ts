@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, it } from 'vitest'
 import { errorCodes, type ErrorName } from '../../../src/interface/errors.ts'
-import { answers, startRecordingUpstream, type Answering } from '../../gateway/recording-upstream.ts'
-import { answerOf, errorOf } from '../running-backend.ts'
+import { respondWith, startRecordingUpstream, type RequestHandler } from '../../gateway/recording-upstream.ts'
+import { responseOf, errorOf } from '../running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
 async function remoteAndAdapter(remote: object = {}) {
@@ -21,11 +21,11 @@ it('every error of the interface keeps its code, its status and its message', as
   const { upstream, post } = await remoteAndAdapter()
   for (const [name, { code, status }] of Object.entries(errorCodes)) {
     const body = { error: `it is ${name}`, code, detail: 'a stack', instance: 'theirs', type: 'x' }
-    upstream.answering = answers(status, body)
-    const answer = await post(describe, {}, { 'x-request-id': 'ours' })
-    expect(answer).toEqual(errorOf(name as ErrorName))
+    upstream.answering = respondWith(status, body)
+    const response = await post(describe, {}, { 'x-request-id': 'ours' })
+    expect(response).toEqual(errorOf(name as ErrorName))
     const error = name === 'Internal' ? 'the remote catalog returned status 500' : `it is ${name}`
-    expect(answer.json).toEqual({ error, code, instance: 'ours' })
+    expect(response.json).toEqual({ error, code, instance: 'ours' })
   }
 })
 
@@ -48,18 +48,22 @@ it('an error of another shape becomes one of the interface, and shows nothing of
     [400, `{"code":4,"error":"${'x'.repeat(70_000)}"}`, 'InvalidInput'],
   ]
   for (const [status, body, kind] of foreign) {
-    upstream.answering = answers(status, body, html)
-    const answer = await post(describe, {})
-    expect(answer, `${status} ${JSON.stringify(body).slice(0, 60)}`).toEqual(errorOf(kind, status))
-    expect(answer.json).toMatchObject({ error: `the remote catalog returned status ${status}` })
+    upstream.answering = respondWith(status, body, html)
+    const response = await post(describe, {})
+    expect(response, `${status} ${JSON.stringify(body).slice(0, 60)}`).toEqual(errorOf(kind, status))
+    expect(response.json).toMatchObject({ error: `the remote catalog returned status ${status}` })
   }
 })
 
 it('when to come back, and how to prove who one is, is passed on', async () => {
   const { upstream, post } = await remoteAndAdapter()
-  upstream.answering = answers(429, { code: 21, error: 'slow' }, { ...json, 'retry-after': '7' })
+  upstream.answering = respondWith(429, { code: 21, error: 'slow' }, { ...json, 'retry-after': '7' })
   expect((await post(describe, {})).headers.get('retry-after')).toBe('7')
-  upstream.answering = answers(401, { code: 16, error: 'who?' }, { ...json, 'www-authenticate': 'Bearer' })
+  upstream.answering = respondWith(
+    401,
+    { code: 16, error: 'who?' },
+    { ...json, 'www-authenticate': 'Bearer' },
+  )
   const unknown = await post(describe, {})
   expect(unknown).toEqual(errorOf('Unauthenticated'))
   expect(unknown.headers.get('www-authenticate')).toBe('Bearer')
@@ -67,25 +71,25 @@ it('when to come back, and how to prove who one is, is passed on', async () => {
 
 it('that our own credential is refused is no fault of the caller', async () => {
   const { upstream, post } = await remoteAndAdapter({ credential: { value: 'Bearer wrong' } })
-  upstream.answering = answers(401, { code: 16, error: 'the token wrong is unknown' })
-  const answer = await post(describe, {})
-  expect(answer).toEqual(errorOf('ServiceUnavailable', 502))
-  expect(JSON.stringify(answer.json)).not.toContain('wrong')
+  upstream.answering = respondWith(401, { code: 16, error: 'the token wrong is unknown' })
+  const response = await post(describe, {})
+  expect(response).toEqual(errorOf('ServiceUnavailable', 502))
+  expect(JSON.stringify(response.json)).not.toContain('wrong')
 })
 
 it('a success that the interface does not know is none', async () => {
   const { upstream, post } = await remoteAndAdapter()
-  const strange: [target: string, Answering][] = [
-    [describe, answers(302, '', { location: 'http://127.0.0.1:9/' })],
-    [describe, answers(200, '<html>', html)],
-    [describe, answers(200, '[]')],
-    [describe, answers(200, '7')],
-    [describe, answers(200, '{"properties":{', json)],
-    [describe, answers(200, 'x', { ...json, 'content-encoding': 'gzip' })],
-    ['/v1/table/t/count_rows', answers(200, '"7"')],
-    ['/v1/table/t/count_rows', answers(200, '')],
-    ['/v1/table/t/query', answers(200, {})],
-    ['/v1/table/t/query', answers(200, 'x', { 'content-type': 'application/vnd.apache.arrow.stream' })],
+  const strange: [target: string, RequestHandler][] = [
+    [describe, respondWith(302, '', { location: 'http://127.0.0.1:9/' })],
+    [describe, respondWith(200, '<html>', html)],
+    [describe, respondWith(200, '[]')],
+    [describe, respondWith(200, '7')],
+    [describe, respondWith(200, '{"properties":{', json)],
+    [describe, respondWith(200, 'x', { ...json, 'content-encoding': 'gzip' })],
+    ['/v1/table/t/count_rows', respondWith(200, '"7"')],
+    ['/v1/table/t/count_rows', respondWith(200, '')],
+    ['/v1/table/t/query', respondWith(200, {})],
+    ['/v1/table/t/query', respondWith(200, 'x', { 'content-type': 'application/vnd.apache.arrow.stream' })],
   ]
   for (const [target, answering] of strange) {
     upstream.answering = answering
@@ -97,24 +101,24 @@ it('what servers of the interface are known to answer otherwise is understood', 
   const { upstream, post } = await remoteAndAdapter()
   const plan = '/v1/table/t/explain_plan'
   const query = { query: { k: 1, vector: [] } }
-  upstream.answering = answers(200, { count: 7 })
-  expect(await post('/v1/table/t/count_rows', {})).toEqual(answerOf(7))
-  upstream.answering = answers(200, 'a plan', { 'content-type': 'text/plain; charset=utf-8' })
-  expect(await post(plan, query)).toEqual(answerOf('a plan'))
-  upstream.answering = answers(201, { properties: {}, version: 1, location: 'l' })
+  upstream.answering = respondWith(200, { count: 7 })
+  expect(await post('/v1/table/t/count_rows', {})).toEqual(responseOf(7))
+  upstream.answering = respondWith(200, 'a plan', { 'content-type': 'text/plain; charset=utf-8' })
+  expect(await post(plan, query)).toEqual(responseOf('a plan'))
+  upstream.answering = respondWith(201, { properties: {}, version: 1, location: 'l' })
   expect(await post('/v1/table/t/create', new Uint8Array(1))).toEqual(
-    answerOf({ properties: {}, version: 1, location: 'l' }),
+    responseOf({ properties: {}, version: 1, location: 'l' }),
   )
   upstream.answering = (_arrival, response) => void response.writeHead(204).end()
   expect(await post('/v1/table/t/exists', {})).toMatchObject({ status: 200, json: undefined })
-  expect(await post('/v1/namespace/n/drop', {})).toEqual(answerOf({}))
+  expect(await post('/v1/namespace/n/drop', {})).toEqual(responseOf({}))
 })
 
 it('a catalog that is not there, or breaks off, is 502; one that is slow is 504', async () => {
-  const gone = createServer().listen(0, '127.0.0.1')
-  await once(gone, 'listening')
-  const { port } = gone.address() as AddressInfo
-  await new Promise((resolve) => gone.close(resolve))
+  const closed = createServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port } = closed.address() as AddressInfo
+  await new Promise((resolve) => closed.close(resolve))
   const nobody = await runningAdapter(`http://127.0.0.1:${port}`)
   expect(await nobody.post(describe, {})).toEqual(errorOf('ServiceUnavailable', 502))
   expect(await nobody.get('/readyz')).toMatchObject({ status: 502 })
@@ -133,19 +137,19 @@ it('a catalog that is not there, or breaks off, is 502; one that is slow is 504'
 
 it('a read is sent again where a connection turned out to be closed, a change never is', async () => {
   const { upstream, post } = await remoteAndAdapter()
-  const cutOnce: Answering = (arrival, response, request) => {
-    upstream.answering = answers(200, { location: 'l', properties: {}, managed_versioning: true })
-    if (upstream.arrivals.length === 1) request.destroy()
+  const cutOnce: RequestHandler = (arrival, response, request) => {
+    upstream.answering = respondWith(200, { location: 'l', properties: {}, managed_versioning: true })
+    if (upstream.requests.length === 1) request.destroy()
     else void upstream.answering(arrival, response, request)
   }
   for (const [target, arrivals, status] of [
     ['/v1/table/t/tags/version', 2, 200],
     ['/v1/table/t/declare', 1, 502],
   ] as const) {
-    upstream.arrivals.length = 0
+    upstream.requests.length = 0
     upstream.answering = cutOnce
     const { json } = await post(target, { tag: 'a' }).catch(() => ({ json: undefined }))
-    expect([target, upstream.arrivals.length]).toEqual([target, arrivals])
+    expect([target, upstream.requests.length]).toEqual([target, arrivals])
     if (status !== 200) expect(json).toMatchObject({ code: 17 })
   }
 })
@@ -153,9 +157,9 @@ it('a read is sent again where a connection turned out to be closed, a change ne
 it('the remote catalog tells whether requests can be answered', async () => {
   const { upstream, url } = await remoteAndAdapter()
   const ready = async () => (await fetch(`${url}/readyz`)).status
-  upstream.answering = answers(401, {})
+  upstream.answering = respondWith(401, {})
   expect(await ready()).toBe(200)
-  upstream.answering = answers(503, '')
+  upstream.answering = respondWith(503, '')
   expect(await ready()).toBe(503)
   expect((await fetch(`${url}/livez`)).status).toBe(200)
 })

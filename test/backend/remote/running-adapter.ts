@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { backendSettingsSchema } from '../../../src/backend/configuration.ts'
 import { startBackend } from '../../../src/backend/server.ts'
-import { exchange } from '../running-backend.ts'
+import { call } from '../running-backend.ts'
 
 /** A server in front of the catalog at that URL, for one test. */
 export async function runningAdapter(url: string, remote: object = {}, settings: object = {}) {
@@ -15,7 +15,7 @@ export async function runningAdapter(url: string, remote: object = {}, settings:
   )
   onTestFinished(backend.close)
   const send = (method: string, target: string, body?: unknown, headers?: Record<string, string>) =>
-    exchange(backend.url, method, target, body, headers)
+    call(backend.url, method, target, body, headers)
   return {
     url: backend.url,
     close: backend.close,

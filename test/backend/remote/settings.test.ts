@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, it } from 'vitest'
 import { backendSettingsSchema } from '../../../src/backend/configuration.ts'
 import { readSettings, SettingsError } from '../../../src/settings.ts'
-import { startRecordingUpstream, valuesOf } from '../../gateway/recording-upstream.ts'
+import { startRecordingUpstream, getHeaderValues } from '../../gateway/recording-upstream.ts'
 import { temporaryFolder } from '../running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
 
@@ -57,7 +57,7 @@ it('a credential is read from its file, and a file that is not there prevents th
   await writeFile(file, 'Bearer from a file\n')
   const { get } = await runningAdapter(upstream.url, { credential: { file } })
   await get('/v1/namespace/$/table/list').catch(() => undefined)
-  expect(valuesOf(upstream.arrivals[0] ?? { rawHeaders: [] }, 'authorization')).toEqual([
+  expect(getHeaderValues(upstream.requests[0] ?? { rawHeaders: [] }, 'authorization')).toEqual([
     'Bearer from a file',
   ])
   await expect(runningAdapter(upstream.url, { credential: { file: `${file}x` } })).rejects.toThrow('ENOENT')

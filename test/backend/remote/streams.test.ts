@@ -6,7 +6,7 @@ import { expect, onTestFinished, it } from 'vitest'
 import { request } from 'undici'
 import { arrowFileType } from '../../../src/interface/headers.ts'
 import { startRecordingUpstream, type RecordingUpstream } from '../../gateway/recording-upstream.ts'
-import { deferred, eventually, standstill } from '../../gateway/waiting.ts'
+import { createDeferred, eventually, waitUntilStable } from '../../gateway/waiting.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { runningBackend } from '../running-backend.ts'
 import { runningAdapter } from './running-adapter.ts'
@@ -28,8 +28,8 @@ function query(url: string) {
 }
 
 /** Answers without an end, no faster than it is read; tells how much was sent and when the reader left. */
-function endlessAnswer(upstream: RecordingUpstream) {
-  const left = deferred()
+function endlessResponse(upstream: RecordingUpstream) {
+  const left = createDeferred()
   const progress = { bytes: 0, left: left.promise }
   upstream.answering = (_arrival, response) => {
     response.writeHead(200, { 'content-type': arrowFileType })
@@ -53,35 +53,35 @@ it('rows go in and come out whole through a server in front', async () => {
   const rest = Readable.from([streamOf(orders(3))], { objectMode: false })
   const insert = await request(`${url}/v1/table/t/insert`, { method: 'POST', body: rest })
   expect(await insert.body.json()).toMatchObject({ version: 2, num_inserted_rows: 3 })
-  const answer = await post('/v1/table/t/query', { k: 60_000, vector: [] })
-  expect(tableFromIPC(answer.bytes()).numRows).toBe(50_003)
+  const response = await post('/v1/table/t/query', { k: 60_000, vector: [] })
+  expect(tableFromIPC(response.bytes()).numRows).toBe(50_003)
 })
 
 it('an answer comes no faster than the client reads it, and ends when the client leaves', async () => {
   const { upstream, url } = await remoteAndAdapter()
-  const progress = endlessAnswer(upstream)
+  const progress = endlessResponse(upstream)
   const sent = query(url)
-  const [answer] = await once(sent, 'response')
-  answer.pause()
-  expect(await standstill(() => progress.bytes, 300)).toBeLessThan(muchBytes)
-  answer.destroy()
+  const [response] = await once(sent, 'response')
+  response.pause()
+  expect(await waitUntilStable(() => progress.bytes, 300)).toBeLessThan(muchBytes)
+  response.destroy()
   await progress.left
 })
 
 it('a client that leaves before its answer begins ends a read', async () => {
   const { upstream, url } = await remoteAndAdapter()
-  const left = deferred()
+  const left = createDeferred()
   upstream.answering = (_arrival, response) => void response.once('close', () => left.resolve(undefined))
   const sent = query(url)
   sent.on('error', () => undefined)
-  await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+  await eventually(() => expect(upstream.requests).toHaveLength(1))
   sent.destroy()
   await left.promise
 })
 
 it('a client that leaves does not end a change that was sent', async () => {
   const { upstream, url, get } = await remoteAndAdapter()
-  const arrived = deferred<ServerResponse>()
+  const arrived = createDeferred<ServerResponse>()
   upstream.answering = (_arrival, response) => arrived.resolve(response)
   const sent = httpRequest(`${url}/v1/table/t/drop`, { method: 'POST' })
   sent.on('error', () => undefined)
@@ -99,7 +99,7 @@ it('a client that leaves does not end a change that was sent', async () => {
 
 it('an upload goes no faster than the remote catalog takes it', async () => {
   const { upstream, url } = await remoteAndAdapter()
-  const arrived = deferred<IncomingMessage>()
+  const arrived = createDeferred<IncomingMessage>()
   upstream.answering = (_arrival, _response, received) => arrived.resolve(received.pause())
   let bytes = 0
   const endless = new Readable({
@@ -110,25 +110,25 @@ it('an upload goes no faster than the remote catalog takes it', async () => {
   })
   const sent = request(`${url}/v1/table/t/insert`, { method: 'POST', body: endless })
   sent.catch(() => undefined)
-  expect(await standstill(() => bytes, 300)).toBeLessThan(muchBytes)
+  expect(await waitUntilStable(() => bytes, 300)).toBeLessThan(muchBytes)
   endless.destroy()
   await expect(sent).rejects.toThrow()
   const received = await arrived.promise
   received.resume()
-  await expect(upstream.arrivals[0]?.body).rejects.toThrow()
+  await expect(upstream.requests[0]?.body).rejects.toThrow()
 })
 
 it('an upload that is cut short never looks whole there', async () => {
   const { upstream, url } = await remoteAndAdapter()
   for (const headers of [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunked' }]) {
-    upstream.arrivals.length = 0
+    upstream.requests.length = 0
     upstream.answering = () => {}
     const sent = httpRequest(`${url}/v1/table/t/insert`, { method: 'POST', headers })
     sent.on('error', () => undefined)
     sent.write(Buffer.alloc(1000))
-    await eventually(() => expect(upstream.arrivals).toHaveLength(1))
+    await eventually(() => expect(upstream.requests).toHaveLength(1))
     sent.destroy()
-    await expect(upstream.arrivals[0]?.body).rejects.toThrow()
+    await expect(upstream.requests[0]?.body).rejects.toThrow()
   }
 })
 
@@ -162,7 +162,7 @@ it('an answer that breaks off never looks whole', async () => {
 
 it('closing lets answers under way end', async () => {
   const { upstream, url, close } = await remoteAndAdapter()
-  const arrived = deferred<() => void>()
+  const arrived = createDeferred<() => void>()
   upstream.answering = (_arrival, response) => {
     response.writeHead(200, { 'content-type': arrowFileType }).write('ARROW1')
     arrived.resolve(() => response.end('the rest'))

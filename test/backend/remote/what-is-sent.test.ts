@@ -1,14 +1,14 @@
 import { onTestFinished, expect, it } from 'vitest'
 import { request } from 'undici'
 import { arrowFileType } from '../../../src/interface/headers.ts'
-import { operationNamed, operationNames, type Operation } from '../../../src/interface/operations.ts'
+import { getOperation, operationNames, type Operation } from '../../../src/interface/operations.ts'
 import { sampleRequests } from '../../conformance/sample-requests.ts'
 import {
-  answers,
+  respondWith,
   startRecordingUpstream,
-  valuesOf,
-  type Answering,
-  type Arrival,
+  getHeaderValues,
+  type RequestHandler,
+  type ReceivedRequest,
 } from '../../gateway/recording-upstream.ts'
 import { runningAdapter } from './running-adapter.ts'
 
@@ -21,10 +21,10 @@ const samples: typeof sampleRequests = {
 }
 
 /** What a remote catalog answers to an operation, at the least. */
-function answeringOf({ name, answer }: Operation): Answering {
-  if (answer === 'arrow') return answers(200, 'ARROW1', { 'content-type': arrowFileType })
-  if (answer === 'empty') return answers(200, '', {})
-  return answers(200, name === 'CountTableRows' ? '7' : name.endsWith('QueryPlan') ? '"plan"' : '{}')
+function answeringOf({ name, response }: Operation): RequestHandler {
+  if (response === 'arrow') return respondWith(200, 'ARROW1', { 'content-type': arrowFileType })
+  if (response === 'empty') return respondWith(200, '', {})
+  return respondWith(200, name === 'CountTableRows' ? '7' : name.endsWith('QueryPlan') ? '"plan"' : '{}')
 }
 
 /** A remote catalog, a server in front of it, and what arrives there of a request. */
@@ -38,30 +38,30 @@ async function remoteAndAdapter(remote: object = {}, settings: object = {}) {
     body?: object,
     headers: Record<string, string> = {},
   ) => {
-    const answer = await request(adapter.url + target, {
+    const response = await request(adapter.url + target, {
       method,
       headers,
       ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
     })
-    const text = await answer.body.text()
-    return { status: answer.statusCode, text, arrival: upstream.arrivals.pop() }
+    const text = await response.body.text()
+    return { status: response.statusCode, text, arrival: upstream.requests.pop() }
   }
   return { upstream, adapter, send }
 }
 
-async function jsonOf(arrival: Arrival | undefined): Promise<unknown> {
+async function jsonOf(arrival: ReceivedRequest | undefined): Promise<unknown> {
   return JSON.parse(String(await arrival?.body))
 }
 
 it('every operation arrives in the one form that the interface gives it', async () => {
   const { upstream, send } = await remoteAndAdapter()
-  for (const operation of operationNames.map(operationNamed)) {
-    const { name, method, path, body, required, repeats } = operation
+  for (const operation of operationNames.map(getOperation)) {
+    const { name, method, path, body, required, routeMembers } = operation
     upstream.answering = answeringOf(operation)
     const sample = samples[name]?.body
     const envelope = { id: ['n', 'x y'], context: { trace: 'b' }, identity: { api_key: 'b' } }
     const isWrapped = body !== 'arrow' && body !== 'map'
-    const sent = isWrapped ? { ...(sample as object), ...(repeats.length > 0 && envelope) } : sample
+    const sent = isWrapped ? { ...(sample as object), ...(routeMembers.length > 0 && envelope) } : sample
     const query = required.map((parameter) => `?${parameter}=id`).join('')
     const route = path.replace('{id}', 'n%24x%20y').replace('{index_name}', 'an%20index')
     const { status, arrival } = await send(method, `${route}/${query}`, sent as object, {
@@ -72,7 +72,7 @@ it('every operation arrives in the one form that the interface gives it', async 
     })
     expect([name, status]).toEqual([name, operation.status])
     expect(arrival).toMatchObject({ method, target: `/base${route}${query}` })
-    const values = (header: string) => valuesOf(arrival ?? { rawHeaders: [] }, header)
+    const values = (header: string) => getHeaderValues(arrival ?? { rawHeaders: [] }, header)
     expect(['x-api-key', 'authorization', 'x-catalog-ctx-trace', 'x-request-id'].map(values)).toEqual([
       ['k'],
       ['Bearer t'],
@@ -92,7 +92,7 @@ it('what the headers lack is taken from the body', async () => {
     context: { Trace: 'b', other: 'o' },
   }
   const { arrival } = await send('POST', '/v1/table/t/describe', envelope, { 'x-catalog-ctx-trace': 'h' })
-  const values = (header: string) => valuesOf(arrival ?? { rawHeaders: [] }, header)
+  const values = (header: string) => getHeaderValues(arrival ?? { rawHeaders: [] }, header)
   expect(['x-api-key', 'authorization', 'x-catalog-ctx-trace', 'x-catalog-ctx-other'].map(values)).toEqual([
     ['body-key'],
     ['Bearer body-token'],
@@ -138,7 +138,7 @@ it('an id is joined by the delimiter there, and refused where it holds it', asyn
   expect((await send('GET', '/v1/table?delimiter=::')).arrival?.target).toBe(
     '/base/v1/table?delimiter=%3A%3A',
   )
-  expect(upstream.arrivals).toEqual([])
+  expect(upstream.requests).toEqual([])
 })
 
 it('what was left unset stays unset, and what our schemas do not know goes along', async () => {
@@ -150,12 +150,12 @@ it('what was left unset stays unset, and what our schemas do not know goes along
 
 it('numbers beyond those of JavaScript stay within those of the interface', async () => {
   const { upstream, adapter } = await remoteAndAdapter()
-  upstream.answering = answers(200, 'ARROW1', { 'content-type': arrowFileType })
+  upstream.answering = respondWith(200, 'ARROW1', { 'content-type': arrowFileType })
   await request(`${adapter.url}/v1/table/t/query`, {
     method: 'POST',
     body: '{"k":9223372036854775807,"vector":[1e300,0.1]}',
   })
-  expect(await jsonOf(upstream.arrivals[0])).toEqual({ k: Number.MAX_SAFE_INTEGER, vector: [1e300, 0.1] })
+  expect(await jsonOf(upstream.requests[0])).toEqual({ k: Number.MAX_SAFE_INTEGER, vector: [1e300, 0.1] })
 })
 
 it('properties of a new table go in header and query, in letters that a header can hold', async () => {
@@ -165,11 +165,11 @@ it('properties of a new table go in header and query, in letters that a header c
   const { arrival } = await send('POST', `/v1/table/t/create?${query}`, Buffer.from('arrow'), {
     'x-catalog-table-location': '/there',
   })
-  const [header] = valuesOf(arrival ?? { rawHeaders: [] }, 'x-catalog-table-properties')
+  const [header] = getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-catalog-table-properties')
   expect(JSON.parse(header ?? '')).toEqual(properties)
   const parameters = new URL(arrival?.target ?? '', 'http://x').searchParams
   expect([parameters.get('mode'), parameters.get('properties')]).toEqual(['overwrite', header])
-  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'x-catalog-table-location')).toEqual(['/there'])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-catalog-table-location')).toEqual(['/there'])
 })
 
 it('with a credential of its own, the identity of the caller stays here', async () => {
@@ -183,8 +183,8 @@ it('with a credential of its own, the identity of the caller stays here', async 
     { identity: { auth_token: 'b' }, query: { k: 1, identity: { api_key: 'n' } } },
     { authorization: 'Bearer correct-horse-battery', 'x-api-key': 'k' },
   )
-  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'x-api-key')).toEqual(['own'])
-  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual([])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-api-key')).toEqual(['own'])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual([])
   expect(await jsonOf(arrival)).toEqual({ query: { k: 1 } })
 })
 
@@ -196,6 +196,6 @@ it('the token that lets a caller in here is told to nobody', async () => {
     { identity: { auth_token: 'b' } },
     { authorization: 'Bearer correct-horse-battery', 'x-api-key': 'k' },
   )
-  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'x-api-key')).toEqual(['k'])
-  expect(valuesOf(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual([])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'x-api-key')).toEqual(['k'])
+  expect(getHeaderValues(arrival ?? { rawHeaders: [] }, 'authorization')).toEqual([])
 })

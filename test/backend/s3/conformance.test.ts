@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { faultsOf } from '../../conformance/faults.ts'
+import { errorsOf } from '../../conformance/faults.ts'
 import { runConformance } from '../../conformance/conformance.ts'
 import { runningBackend } from '../running-backend.ts'
 import { freshBucket } from './object-store.ts'
@@ -14,9 +14,9 @@ it(
     const accessToken = 'correct-horse-battery-staple'
     const authorization = `Bearer ${accessToken}`
     const { url, get } = await runningBackend({ ...settings, accessToken }, folder)
-    const faults = faultsOf(await runConformance({ url: url(), credentials: { authorization } }))
+    const errors = errorsOf(await runConformance({ url: url(), credentials: { authorization } }))
     // Those cases write manifests to the tables by themselves; version-commits.test.ts does so in an object store.
-    expect(faults.filter((fault) => !fault.endsWith('do not lie on this machine'))).toEqual([])
+    expect(errors.filter((error) => !error.endsWith('do not lie on this machine'))).toEqual([])
     expect((await get('/v1/namespace/$/list', { authorization })).json).toEqual({ namespaces: [] })
   },
 )

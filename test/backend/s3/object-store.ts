@@ -38,15 +38,15 @@ export async function freshBucket(endpoint = inject('s3Endpoint')) {
       client.send(new PutObjectCommand({ Bucket: bucket, Key, Body })),
     /** Puts an object that is there once more, as an upload in parts; answers its tag. */
     putInParts: async (Key: string) => {
-      const place = { Bucket: bucket, Key }
-      const { Body } = await client.send(new GetObjectCommand(place))
-      const { UploadId } = await client.send(new CreateMultipartUploadCommand(place))
+      const location = { Bucket: bucket, Key }
+      const { Body } = await client.send(new GetObjectCommand(location))
+      const { UploadId } = await client.send(new CreateMultipartUploadCommand(location))
       const bytes = await Body?.transformToByteArray()
       const part = { PartNumber: 1, UploadId }
-      const { ETag } = await client.send(new UploadPartCommand({ ...place, ...part, Body: bytes ?? '' }))
+      const { ETag } = await client.send(new UploadPartCommand({ ...location, ...part, Body: bytes ?? '' }))
       const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
       const done = await client.send(
-        new CompleteMultipartUploadCommand({ ...place, UploadId, MultipartUpload }),
+        new CompleteMultipartUploadCommand({ ...location, UploadId, MultipartUpload }),
       )
       return done.ETag
     },

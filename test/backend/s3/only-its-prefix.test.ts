@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from '../running-backend.ts'
+import { responseOf, errorOf, runningBackend } from '../running-backend.ts'
 import { freshBucket } from './object-store.ts'
 
 it('dropping a table removes all its objects, and nothing else is ever touched', async () => {
@@ -12,7 +12,7 @@ it('dropping a table removes all its objects, and nothing else is ever touched',
   for (const name of bystanders) await bucket.put(name, name)
   await post('/v1/table/t/branches/create', { name: 'dev/one' })
   expect((await post('/v1/table/t/insert?branch=dev%2Fone', streamOf(orders(2)))).status).toBe(200)
-  expect(await post('/v1/table/t/count_rows', { branch: 'dev/one' })).toEqual(answerOf(7))
+  expect(await post('/v1/table/t/count_rows', { branch: 'dev/one' })).toEqual(responseOf(7))
   await post('/v1/table/t/tags/create', { tag: 'first', version: 1 })
   await post('/v1/table/t/schema_metadata/update', { metadata: { owner: 'me' } })
   await post('/v1/table/t/create_index', { column: 'id', index_type: 'BTREE' })
@@ -42,7 +42,7 @@ it('a branch whose name the engine would not find again is refused', async () =>
   const { post } = await runningBackend(bucket.settings, bucket.folder)
   await post('/v1/table/t/create', streamOf(orders(1)))
   expect(await post('/v1/table/t/branches/create', { name: 'été' })).toEqual(errorOf('InvalidInput'))
-  expect(await post('/v1/table/t/branches/list', {})).toEqual(answerOf({ branches: {} }))
+  expect(await post('/v1/table/t/branches/list', {})).toEqual(responseOf({ branches: {} }))
 })
 
 it('only a dataset beneath the prefix can be registered', async () => {

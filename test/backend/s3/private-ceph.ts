@@ -45,7 +45,7 @@ export async function setup(project: TestProject): Promise<void> {
   start('ceph-osd', ['-c', settings, '-f', '-i', '0'])
   start('radosgw', ['-c', settings, '-f', '-n', 'client.rgw'])
   const endpoint = `http://127.0.0.1:${gatewayPort}`
-  await untilAnswers(endpoint)
+  await untilResponses(endpoint)
   const user = ['user', 'create', '--uid=tests', '--display-name=tests']
   const keys = [
     `--access-key=${credentials.AWS_ACCESS_KEY_ID}`,
@@ -135,7 +135,7 @@ function start(program: string, options: readonly string[]): void {
   daemons.push(spawn(program, options, { stdio: 'ignore' }))
 }
 
-async function untilAnswers(endpoint: string): Promise<void> {
+async function untilResponses(endpoint: string): Promise<void> {
   for (const end = Date.now() + startupMs; ;) {
     try {
       await fetch(endpoint)

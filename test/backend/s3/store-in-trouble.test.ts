@@ -24,9 +24,9 @@ async function listening(server: Server): Promise<string> {
 it('wrong credentials are a start error that tells the reason and not the secret', async () => {
   const { settings, folder } = await freshBucket()
   const program = fileURLToPath(new URL('../catalog-process.ts', import.meta.url))
-  const given = JSON.stringify(backendSettings(folder, settings))
+  const stated = JSON.stringify(backendSettings(folder, settings))
   const environment = { ...process.env, AWS_SECRET_ACCESS_KEY: 'another-secret-than-it-is' }
-  const child = spawn(process.execPath, ['--import', 'tsx', program, given], { env: environment })
+  const child = spawn(process.execPath, ['--import', 'tsx', program, stated], { env: environment })
   const [output] = await Promise.all([text(child.stderr), text(child.stdout), once(child, 'exit')])
   expect(child.exitCode).toBe(1)
   expect(output).toMatch(/the object store at s3:\S+ cannot be used/)
@@ -48,11 +48,11 @@ it('a bucket or a server that is not there is a start error', async () => {
 })
 
 it('a store that ignores conditions is refused', async () => {
-  const answersAll = createHttpServer((request, response) => {
+  const responsesAll = createHttpServer((request, response) => {
     request.resume()
     response.writeHead(200, { etag: '"x"' }).end()
   })
-  const endpoint = await listening(answersAll)
+  const endpoint = await listening(responsesAll)
   const settings = dataSchema.parse({ s3: { location: 's3://bucket/x', endpoint } })
   await expect(openStorage(settings)).rejects.toMatchObject({
     cause: { message: expect.stringContaining('If-None-Match') },

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, inject, it } from 'vitest'
-import { everything } from '../../gateway/open-gateway.ts'
-import { gatewayBefore } from '../../gateway/running-gateway.ts'
+import { allowEverything } from '../../gateway/open-gateway.ts'
+import { startGatewayBefore } from '../../gateway/running-gateway.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
 import { runningBackend } from '../running-backend.ts'
 import { freshBucket } from './object-store.ts'
@@ -18,14 +18,14 @@ async function gatewayBeforeBucket(vending: object) {
     { data: { s3: { ...data.s3, vending } }, store },
     bucket.folder,
   )
-  const [all] = everything.rules
+  const [all] = allowEverything.rules
   if (all === undefined) throw new Error('the policy has no rules')
   const subjects = { users: ['outsider'] }
-  const gateway = await gatewayBefore(url(), {
+  const gateway = await startGatewayBefore(url(), {
     users: ['outsider'],
     policies: [
       {
-        ...everything,
+        ...allowEverything,
         rules: [
           all,
           { ...all, id: 'most', subjects },
@@ -80,8 +80,8 @@ it('who may not receive credentials gets none, and nothing else of the storage',
   expect(described.status).toBe(200)
   expect(described.bytes.toString()).toContain('"managed_versioning":true')
   expect(described.bytes.toString()).not.toMatch(/storage_options|aws_|expires_at/)
-  const asked = { as: 'outsider', body: { vend_credentials: true } }
-  expect(await gateway.post('/v1/table/a$t/describe', asked)).toMatchObject({ status: 403 })
+  const requested = { as: 'outsider', body: { vend_credentials: true } }
+  expect(await gateway.post('/v1/table/a$t/describe', requested)).toMatchObject({ status: 403 })
   expect(await clientSays(gateway.url, gateway.key('outsider'), 'open')).toEqual([
     expect.stringMatching(/^open: Error/),
   ])

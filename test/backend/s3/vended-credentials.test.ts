@@ -90,11 +90,11 @@ it('temporary credentials come with the description of a table, unless they are 
 
   expect(await optionsOf('t/describe', { vend_credentials: false })).toEqual(place())
   expect(await optionsOf('v/declare', { vend_credentials: false })).toEqual(place())
-  const answers = [
+  const responses = [
     await post('/v1/table/w/create', streamOf(orders(1))),
     await post('/v1/table/batch-commit', { operations: [{ declare_table: { id: ['x'] } }] }),
   ]
-  for (const { status, json } of answers) {
+  for (const { status, json } of responses) {
     expect(status).toBe(200)
     expect(JSON.stringify(json)).not.toMatch(secrets)
   }

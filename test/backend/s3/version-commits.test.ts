@@ -5,7 +5,7 @@ import { openManifestStore } from '../../../src/backend/engine/manifest-store.ts
 import { openStorage } from '../../../src/backend/storage/open-storage.ts'
 import { backendSettings } from '../backend-settings.ts'
 import { orders, streamOf } from '../engine/sample-tables.ts'
-import { answerOf, errorOf, runningBackend } from '../running-backend.ts'
+import { responseOf, errorOf, runningBackend } from '../running-backend.ts'
 import { runningProcess } from '../running-process.ts'
 import { freshBucket } from './object-store.ts'
 import { committer } from './staged-objects.ts'
@@ -24,17 +24,17 @@ it('of several commits of one version one wins, and is answered with keys of the
   for (let version = 2; version <= 3; version += 1) {
     const clients = await Promise.all(Array.from({ length: 4 }, () => committer(bucket, location)))
     const staged = await Promise.all(clients.map((client) => client.stage()))
-    const answers = await Promise.all(staged.map((request) => post('/v1/table/t/version/create', request)))
-    const winner = answers.findIndex(({ status }) => status === 200)
-    for (const [index, answer] of answers.entries()) {
-      if (index !== winner) expect(answer).toEqual(errorOf('ConcurrentModification'))
+    const responses = await Promise.all(staged.map((request) => post('/v1/table/t/version/create', request)))
+    const winner = responses.findIndex(({ status }) => status === 200)
+    for (const [index, response] of responses.entries()) {
+      if (index !== winner) expect(response).toEqual(errorOf('ConcurrentModification'))
     }
     const published = `${key}/_versions/${String(2n ** 64n - 1n - BigInt(version))}.manifest`
     const described = await post('/v1/table/t/version/describe', { version })
-    expect(answers[winner]?.json).toEqual(described.json)
+    expect(responses[winner]?.json).toEqual(described.json)
     expect(described.json).toMatchObject({ version: { version, manifest_path: published } })
     // The same request once more is the first success.
-    expect(await post('/v1/table/t/version/create', staged[winner])).toEqual(answerOf(described.json))
+    expect(await post('/v1/table/t/version/create', staged[winner])).toEqual(responseOf(described.json))
     expect(await bucket.keys(`${key}/_versions/`)).toContain(published)
     expect(await bucket.keys(`${key}/_versions/`)).not.toContain(staged[winner]?.manifest_path)
   }
@@ -74,14 +74,16 @@ it('a batch answers what its manifests are in the store, and not what was staged
     const e_tag = await bucket.putInParts(request.manifest_path)
     entries.push({ id: [name], ...request, e_tag })
   }
-  const answer = await post('/v1/table/version/batch-create', { entries })
+  const response = await post('/v1/table/version/batch-create', { entries })
   const described = []
   for (const name of ['a', 'b']) {
     const { json } = await post(`/v1/table/${name}/version/describe`, { version: 2 })
     described.push((json as { version: object }).version)
   }
-  expect(answer).toEqual(answerOf({ versions: described }))
-  expect(await post('/v1/table/version/batch-create', { entries })).toEqual(answerOf({ versions: described }))
+  expect(response).toEqual(responseOf({ versions: described }))
+  expect(await post('/v1/table/version/batch-create', { entries })).toEqual(
+    responseOf({ versions: described }),
+  )
 })
 
 it('a manifest outside of the table is not published', async () => {

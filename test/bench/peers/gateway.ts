@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { version } from '../../../src/version.ts'
-import { textOf, type WrittenPolicy } from '../../policy/written-policy.ts'
+import { formatPolicies, type WrittenPolicy } from '../../policy/written-policy.ts'
 import { audience, callerName, issuer } from '../callers.ts'
 import type { Peer } from '../peer.ts'
 import { freePort } from '../../free-port.ts'
@@ -38,7 +38,7 @@ export const gateway: Peer = {
     const port = await freePort()
     const file = join(folder, 'gateway.yaml')
     await mkdir(join(folder, 'policies'))
-    await writeFile(join(folder, 'policies', 'policies.yaml'), textOf(policies))
+    await writeFile(join(folder, 'policies', 'policies.yaml'), formatPolicies(policies))
     await writeFile(
       file,
       stringify({

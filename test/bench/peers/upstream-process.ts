@@ -6,23 +6,23 @@ import { createServer, type Socket } from 'node:net'
 import {
   bodySizes,
   bytesCountPath,
-  commitAnswer,
+  commitResponse,
   digestHeader,
   downloadOf,
-  smallAnswer,
+  smallResponse,
   type BodySize,
 } from '../exchanges.ts'
 
 const [port, ...sizes] = process.argv.slice(2)
 const chunkBytes = 64 * 1024
-const small = answerOf(Buffer.from(smallAnswer))
-const committed = answerOf(Buffer.from(commitAnswer))
+const small = responseOf(Buffer.from(smallResponse))
+const committed = responseOf(Buffer.from(commitResponse))
 const downloads = new Map<string, Buffer>(
   sizes.flatMap((size) => {
     const body = downloadOf(bodySizes[size as BodySize])
     return [
-      [`$sized-${size}/query`, answerOf(body)],
-      [`$chunked-${size}/query`, chunkedAnswerOf(body)],
+      [`$sized-${size}/query`, responseOf(body)],
+      [`$chunked-${size}/query`, chunkedResponseOf(body)],
     ] as const
   }),
 )
@@ -37,20 +37,20 @@ function serve(socket: Socket): void {
   let expected: Expected = 'head'
   let left = 0
   let line = ''
-  let answer: Buffer | undefined
+  let response: Buffer | undefined
   let digest: Hash | undefined
 
   socket.on('error', () => socket.destroy())
-  socket.on('data', (piece) => {
-    for (let at = 0; at < piece.length;)
-      at = expected === 'body' || expected === 'chunk' ? take(piece, at) : read(piece, at)
+  socket.on('data', (chunk) => {
+    for (let at = 0; at < chunk.length;)
+      at = expected === 'body' || expected === 'chunk' ? take(chunk, at) : read(chunk, at)
   })
 
   /** Data of the body, as far as it has come. */
-  function take(piece: Buffer, at: number): number {
-    const end = Math.min(piece.length, at + left)
+  function take(chunk: Buffer, at: number): number {
+    const end = Math.min(chunk.length, at + left)
     bodyBytes += end - at
-    digest?.update(piece.subarray(at, end))
+    digest?.update(chunk.subarray(at, end))
     left -= end - at
     if (left > 0) return end
     if (expected === 'chunk') expected = 'chunk-end'
@@ -59,12 +59,12 @@ function serve(socket: Socket): void {
   }
 
   /** A head, or a line between the chunks; either may come in several pieces. */
-  function read(piece: Buffer, at: number): number {
+  function read(chunk: Buffer, at: number): number {
     const mark = expected === 'head' ? '\r\n\r\n' : '\r\n'
     const before = line.length
-    line += piece.toString('latin1', at)
+    line += chunk.toString('latin1', at)
     const end = line.indexOf(mark, Math.max(0, before - mark.length))
-    if (end < 0) return piece.length
+    if (end < 0) return chunk.length
     const next = at + end + mark.length - before
     const whole = line.slice(0, end)
     line = ''
@@ -76,7 +76,7 @@ function serve(socket: Socket): void {
   }
 
   function readHead(head: string): void {
-    answer = answerTo(head)
+    response = responseTo(head)
     digest = head.includes(digestHeader) ? createHash('sha256') : undefined
     left = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0)
     if (left > 0) expected = 'body'
@@ -93,24 +93,24 @@ function serve(socket: Socket): void {
     expected = 'head'
     socket.write(
       digest === undefined
-        ? (answer ?? small)
-        : answerOf(Buffer.from(`{"digest":"${digest.digest('hex')}"}`)),
+        ? (response ?? small)
+        : responseOf(Buffer.from(`{"digest":"${digest.digest('hex')}"}`)),
     )
   }
 }
 
-function answerTo(head: string): Buffer {
+function responseTo(head: string): Buffer {
   const path = head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP'))
-  if (path === bytesCountPath) return answerOf(Buffer.from(`{"bytes":${bodyBytes}}`))
+  if (path === bytesCountPath) return responseOf(Buffer.from(`{"bytes":${bodyBytes}}`))
   if (path.endsWith('/version/create')) return committed
   return downloads.get(path.slice(path.search(/\$|%24/)).replace('%24', '$')) ?? small
 }
 
-function answerOf(body: Buffer): Buffer {
+function responseOf(body: Buffer): Buffer {
   return Buffer.concat([headOf(`content-length: ${body.length}`), body])
 }
 
-function chunkedAnswerOf(body: Buffer): Buffer {
+function chunkedResponseOf(body: Buffer): Buffer {
   const parts = [headOf('transfer-encoding: chunked')]
   for (let at = 0; at < body.length; at += chunkBytes) {
     const chunk = body.subarray(at, at + chunkBytes)

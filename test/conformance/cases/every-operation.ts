@@ -1,7 +1,7 @@
 import { equal } from 'node:assert/strict'
 import type { ErrorName } from '../../../src/interface/errors.ts'
 import type { Identifier } from '../../../src/interface/identifiers.ts'
-import { operationNamed, operationNames, type Operation } from '../../../src/interface/operations.ts'
+import { getOperation, operationNames, type Operation } from '../../../src/interface/operations.ts'
 import { NotThere, type Parts } from '../catalog-client.ts'
 import { requiredMembers } from '../interface-document.ts'
 import { sampleRequests } from '../sample-requests.ts'
@@ -9,7 +9,7 @@ import type { Case, Check, World } from '../world.ts'
 
 /** What every operation must do alike, whatever it is for (interface sections 3, 4 and 8.1). */
 export const routineCases: readonly Case[] = operationNames.flatMap((name) =>
-  Object.entries(routineOf(operationNamed(name))).map(([title, run]) => ({ operation: name, title, run })),
+  Object.entries(routineOf(getOperation(name))).map(([title, run]) => ({ operation: name, title, run })),
 )
 
 function routineOf(operation: Operation): Record<string, Check> {
@@ -101,8 +101,8 @@ function identifierChecks(operation: Operation): Record<string, Check> {
 
 /** Interface section 3.5. */
 function bodyAndRouteChecks(operation: Operation): Record<string, Check> {
-  const { name, repeats, method } = operation
-  if (repeats.length === 0 || method === 'GET') return {}
+  const { name, routeMembers, method } = operation
+  if (routeMembers.length === 0 || method === 'GET') return {}
   const sample = sampleRequests[name]?.body as object | undefined
   return {
     'the id may stand in the body, with a context, or be null': async (world) => {
@@ -117,7 +117,7 @@ function bodyAndRouteChecks(operation: Operation): Record<string, Check> {
         await world.refused(name, present, { body: { ...sample, id } }, 'InvalidInput')
       }
     },
-    ...(repeats.includes('index_name') && {
+    ...(routeMembers.includes('index_name') && {
       'an index name in the body that differs from the route is refused': (world) =>
         world.refused(name, world.standing, { body: { index_name: 'other' } }, 'InvalidInput'),
     }),

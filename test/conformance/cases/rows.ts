@@ -20,8 +20,8 @@ export const rowCases = cases({
       const id = await world.table(3)
       const modes = { append: 4, Append: 5, '"Append"': 6, OVERWRITE: 1 }
       for (const [mode, expected] of Object.entries(modes)) {
-        const answer = await world.ok('InsertIntoTable', id, { body: rows(1), query: { mode } })
-        equal(answer['num_inserted_rows'], 1)
+        const response = await world.ok('InsertIntoTable', id, { body: rows(1), query: { mode } })
+        equal(response['num_inserted_rows'], 1)
         equal((await idsIn(world, id)).length, expected)
       }
       await world.refused('InsertIntoTable', id, { body: rows(1), query: { mode: 'upsert' } }, 'InvalidInput')
@@ -43,12 +43,12 @@ export const rowCases = cases({
   MergeInsertIntoTable: {
     'rows that match are updated, the others inserted': async (world) => {
       const id = await world.table(3)
-      const answer = await world.ok('MergeInsertIntoTable', id, {
+      const response = await world.ok('MergeInsertIntoTable', id, {
         body: rows(3, 2),
         query: { on: 'id', when_matched_update_all: 'true', when_not_matched_insert_all: 'true' },
       })
       deepEqual(
-        [answer['num_updated_rows'], answer['num_inserted_rows'], answer['num_deleted_rows']],
+        [response['num_updated_rows'], response['num_inserted_rows'], response['num_deleted_rows']],
         [1, 2, 0],
       )
       deepEqual(

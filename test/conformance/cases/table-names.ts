@@ -48,8 +48,8 @@ export const tableNameCases = cases({
   DeregisterTable: {
     'the name is forgotten': async ({ ok, refused, table }) => {
       const id = await table()
-      const answer = await ok('DeregisterTable', id, { body: {} })
-      notEqual(answer['location'], undefined)
+      const response = await ok('DeregisterTable', id, { body: {} })
+      notEqual(response['location'], undefined)
       await refused('TableExists', id, {}, 'TableNotFound')
       await refused('DeregisterTable', id, { body: {} }, 'TableNotFound')
     },

@@ -45,15 +45,15 @@ export const tableCases = cases({
     'the mode ExistOk leaves what is there, and tells its version': async (world) => {
       const id = await world.table(3)
       for (const mode of ['ExistOk', 'exist_ok', 'EXISTOK']) {
-        const answer = await world.ok('CreateTable', id, { body: rows(1), query: { mode } })
-        equal(answer['version'], 1)
+        const response = await world.ok('CreateTable', id, { body: rows(1), query: { mode } })
+        equal(response['version'], 1)
       }
       equal(await countOf(world, id), 3)
     },
     'the mode Overwrite replaces the rows, and keeps the old version': async (world) => {
       const id = await world.table(3)
-      const answer = await world.ok('CreateTable', id, { body: rows(1), query: { mode: 'overwrite' } })
-      equal(answer['version'], 2)
+      const response = await world.ok('CreateTable', id, { body: rows(1), query: { mode: 'overwrite' } })
+      equal(response['version'], 2)
       equal(await countOf(world, id), 1)
       equal((await world.call('CountTableRows', id, { body: { version: 1 } })).json, 3)
     },

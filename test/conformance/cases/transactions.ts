@@ -21,8 +21,8 @@ export const transactionCases = cases({
     'properties are set and unset': async (world) => {
       const id = await transaction(world)
       const alter = async (action: object) => {
-        const answer = await world.ok('AlterTransaction', id, { body: { actions: [action] } })
-        return (answer['properties'] as Record<string, string>)['owner']
+        const response = await world.ok('AlterTransaction', id, { body: { actions: [action] } })
+        return (response['properties'] as Record<string, string>)['owner']
       }
       equal(await alter({ setPropertyAction: { key: 'owner', value: 'ann' } }), 'ann')
       equal(await alter({ setPropertyAction: { key: 'owner', value: 'bob', mode: 'Skip' } }), 'ann')

@@ -74,8 +74,8 @@ export const versionCases = cases({
         [1, 1],
         [2, 2],
       ]) {
-        const answer = await ok('DescribeTableVersion', id, { body: { version } })
-        equal((answer['version'] as Version).version, expected)
+        const response = await ok('DescribeTableVersion', id, { body: { version } })
+        equal((response['version'] as Version).version, expected)
       }
     },
     'one that is not there is refused': async ({ refused, standing }) => {
@@ -106,9 +106,11 @@ export const versionCases = cases({
       const id = await world.table()
       const staged = []
       for (let index = 0; index < 4; index += 1) staged.push(...(await stageVersions(world, id)))
-      const answers = await Promise.all(staged.map((body) => world.call('CreateTableVersion', id, { body })))
+      const responses = await Promise.all(
+        staged.map((body) => world.call('CreateTableVersion', id, { body })),
+      )
       deepEqual(
-        answers.map(({ status }) => status).toSorted((one, other) => one - other),
+        responses.map(({ status }) => status).toSorted((one, other) => one - other),
         [200, 409, 409, 409],
       )
     },

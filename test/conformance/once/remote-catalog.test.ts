@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { runningAdapter } from '../../backend/remote/running-adapter.ts'
 import { runningBackend } from '../../backend/running-backend.ts'
 import { runConformance } from '../conformance.ts'
-import { faultsOf } from '../faults.ts'
+import { errorsOf } from '../faults.ts'
 
 const patience = 180_000
 const tokenThere = 'battery-staple-correct-horse'
@@ -16,5 +16,5 @@ it('a server in front of a remote catalog does what the interface says', { timeo
     { accessToken: tokenHere },
   )
   const credentials = { authorization: `Bearer ${tokenHere}` }
-  expect(faultsOf(await runConformance({ url: adapter.url, credentials }))).toEqual([])
+  expect(errorsOf(await runConformance({ url: adapter.url, credentials }))).toEqual([])
 })

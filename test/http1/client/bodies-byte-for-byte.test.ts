@@ -4,14 +4,14 @@ import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isThorough } from '../../thorough.ts'
-import { sharedGateway } from '../../gateway/running-gateway.ts'
+import { useSharedGateway } from '../../gateway/running-gateway.ts'
 
-const shared = sharedGateway()
+const shared = useSharedGateway()
 const mebibyte = 1024 * 1024
 const noise = randomBytes(8 * mebibyte)
 
 /** One body on its way: what it is, how it is written, and how it is read. */
-interface Passage {
+interface Context {
   readonly from: number
   readonly size: number
   readonly isSized: boolean
@@ -19,7 +19,7 @@ interface Passage {
   readonly isSlow: boolean
 }
 
-const passages = fc.record<Passage>({
+const passages = fc.record<Context>({
   from: fc.nat(mebibyte),
   size: fc.oneof(
     fc.constantFrom(0, 1, 16 * 1024, 16 * 1024 + 1, 64 * 1024, 512 * 1024, 512 * 1024 + 1),
@@ -30,15 +30,15 @@ const passages = fc.record<Passage>({
   isSlow: fc.boolean(),
 })
 
-function bodyOf({ from, size }: Passage): Buffer {
+function bodyOf({ from, size }: Context): Buffer {
   return noise.subarray(from, from + size)
 }
 
-function chunks(passage: Passage): Readable {
-  const body = bodyOf(passage)
+function chunks(context: Context): Readable {
+  const body = bodyOf(context)
   function* all(): Generator<Buffer> {
-    for (let at = 0; at < body.length; at += passage.pieceSize)
-      yield body.subarray(at, at + passage.pieceSize)
+    for (let at = 0; at < body.length; at += context.pieceSize)
+      yield body.subarray(at, at + context.pieceSize)
   }
   return Readable.from(all(), { objectMode: false })
 }
@@ -47,7 +47,7 @@ async function digest(body: AsyncIterable<unknown>, isSlow: boolean): Promise<st
   const hash = createHash('sha256')
   for await (const chunk of body) {
     hash.update(chunk as Buffer)
-    if (isSlow) for (let turns = 0; turns < 5; turns += 1) await turn()
+    if (isSlow) for (let batches = 0; batches < 5; batches += 1) await turn()
   }
   return hash.digest('hex')
 }
@@ -58,17 +58,17 @@ it('answers that come at a time reach their clients byte for byte, whoever is sl
   const { gateway, upstream } = shared
   const property = fc.asyncProperty(fc.array(passages, { minLength: 1, maxLength: 5 }), async (all) => {
     upstream.answering = (arrival, response) => {
-      const passage = all[Number(arrival.target.slice('/v1/table/t'.length).split('/')[0])]
-      if (passage === undefined) throw new Error('nobody asked for that')
-      response.writeHead(200, passage.isSized ? { 'content-length': passage.size } : {})
-      chunks(passage).pipe(response)
+      const context = all[Number(arrival.target.slice('/v1/table/t'.length).split('/')[0])]
+      if (context === undefined) throw new Error('nobody asked for that')
+      response.writeHead(200, context.isSized ? { 'content-length': context.size } : {})
+      chunks(context).pipe(response)
     }
     const found = all.map(async ({ isSlow }, index) => {
       const { body } = await gateway.open('POST', `/v1/table/t${index}/query`, { body: {} })
       return digest(body, isSlow)
     })
     expect(await Promise.all(found)).toEqual(
-      all.map((passage) => createHash('sha256').update(bodyOf(passage)).digest('hex')),
+      all.map((context) => createHash('sha256').update(bodyOf(context)).digest('hex')),
     )
   })
   await fc.assert(property, runs)
@@ -78,18 +78,18 @@ it('uploads that come at a time reach the upstream byte for byte', async () => {
   const { gateway, upstream } = shared
   const property = fc.asyncProperty(fc.array(passages, { minLength: 1, maxLength: 5 }), async (all) => {
     upstream.answering = async (_arrival, response, request) => {
-      const passage = all[Number(request.url?.slice('/v1/table/t'.length).split('/')[0])]
-      const hash = await digest(request, passage?.isSlow === true)
+      const context = all[Number(request.url?.slice('/v1/table/t'.length).split('/')[0])]
+      const hash = await digest(request, context?.isSlow === true)
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ hash }))
     }
-    const found = all.map(async (passage, index) => {
-      const headers = passage.isSized ? { 'content-length': String(passage.size) } : {}
+    const found = all.map(async (context, index) => {
+      const headers = context.isSized ? { 'content-length': String(context.size) } : {}
       const target = `/v1/table/t${index}/insert`
-      const answer = await gateway.post(target, { body: chunks(passage), headers })
-      return answer.json
+      const response = await gateway.post(target, { body: chunks(context), headers })
+      return response.json
     })
     expect(await Promise.all(found)).toEqual(
-      all.map((passage) => ({ hash: createHash('sha256').update(bodyOf(passage)).digest('hex') })),
+      all.map((context) => ({ hash: createHash('sha256').update(bodyOf(context)).digest('hex') })),
     )
   })
   await fc.assert(property, runs)

@@ -32,8 +32,8 @@ it.each<[what: string, answer: string]>([
     'HTTP/1.1 200 OK\r\nkeep-alive: max=9, timeout=2\r\ncontent-length: 2\r\n\r\n{}',
   ],
   ['of no content that has a length', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n'],
-])('a connection is not used again after an answer %s', async (_what, answer) => {
-  const upstream = await scripted(says(answer))
+])('a connection is not used again after an answer %s', async (_what, response) => {
+  const upstream = await scripted(says(response))
   for (let count = 1; count <= 3; count += 1) {
     await upstream.get()
     expect(upstream.client.connectionCount()).toBe(0)
@@ -110,7 +110,7 @@ it.each<[what: string, Script]>([
   const upstream = await scripted(script)
   const ends: unknown[] = []
   const request = { method: 'GET', path: '/', headers: [], body: null } as const
-  const exchange = upstream.client.dispatch(request, {
+  const call = upstream.client.dispatch(request, {
     onRequestStart: () => undefined,
     onResponseStart: () => undefined,
     onResponseData: () => undefined,
@@ -119,9 +119,9 @@ it.each<[what: string, Script]>([
   })
   await eventually(() => expect(upstream.sockets[0]?.bytesRead).toBeGreaterThan(0))
   const reason = new Error('enough')
-  exchange.abort(reason)
-  exchange.abort(new Error('again'))
-  exchange.resume()
+  call.abort(reason)
+  call.abort(new Error('again'))
+  call.resume()
   expect(ends).toEqual([reason])
   await eventually(() => expect(upstream.sockets[0]?.destroyed).toBe(true))
   upstream.script = says(good)
@@ -134,11 +134,11 @@ it('to stop an exchange that is over does nothing to the next one on its connect
   const request = { method: 'GET', path: '/', headers: [], body: null } as const
   let failed = 0
   const over = await new Promise<{ abort(reason: Error): void; pause(): void }>((resolve) => {
-    const exchange = upstream.client.dispatch(request, {
+    const call = upstream.client.dispatch(request, {
       onRequestStart: () => undefined,
       onResponseStart: () => undefined,
       onResponseData: () => undefined,
-      onResponseEnd: () => resolve(exchange),
+      onResponseEnd: () => resolve(call),
       onResponseError: () => (failed += 1),
     })
   })

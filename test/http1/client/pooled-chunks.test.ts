@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { standstill } from '../../gateway/waiting.ts'
+import { waitUntilStable } from '../../gateway/waiting.ts'
 import { scripted, type Scripted } from './scripted-upstream.ts'
 
 const mebibyte = 1024 * 1024
@@ -33,7 +33,7 @@ function readLate({ client }: Scripted, index: number): Promise<{ readonly body:
 }
 
 async function late(chunk: Buffer, release: () => void): Promise<Buffer> {
-  for (let turns = 0; turns < 20; turns += 1) await turn()
+  for (let batches = 0; batches < 20; batches += 1) await turn()
   const seen = Buffer.from(chunk)
   release()
   return seen
@@ -75,7 +75,7 @@ it('while nothing is given back, no more than one buffer is read', async () => {
   const { client } = await scripted((socket) => writeSized(socket, Buffer.alloc(64 * mebibyte)))
   const lent: (() => void)[] = []
   let bytes = 0
-  let isKept = true
+  let isRetained = true
   const ended = new Promise<void>((resolve, reject) => {
     client.dispatch(
       { method: 'GET', path: '/', headers: [], body: null },
@@ -84,7 +84,7 @@ it('while nothing is given back, no more than one buffer is read', async () => {
         onResponseStart: () => undefined,
         onResponseData(chunk, release) {
           bytes += chunk.length
-          if (isKept && release !== undefined) lent.push(release)
+          if (isRetained && release !== undefined) lent.push(release)
           else release?.()
         },
         onResponseEnd: () => resolve(),
@@ -94,12 +94,12 @@ it('while nothing is given back, no more than one buffer is read', async () => {
   })
   for (let round = 0; round < 5; round += 1) {
     const before = bytes
-    await standstill(() => bytes, 200)
+    await waitUntilStable(() => bytes, 200)
     // What comes before it is known to be much is copied.
     expect(bytes - before).toBeLessThan(1.2 * mebibyte)
     for (const release of lent.splice(0)) release()
   }
-  isKept = false
+  isRetained = false
   for (const release of lent.splice(0)) release()
   await ended
   expect(bytes).toBe(64 * mebibyte)

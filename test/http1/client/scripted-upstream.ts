@@ -19,7 +19,7 @@ export interface Scripted {
 }
 
 /** Starts both, for one test. */
-export async function scripted(script: Script, patience: object = {}): Promise<Scripted> {
+export async function scripted(script: Script, timeout: object = {}): Promise<Scripted> {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
     sockets.push(socket)
@@ -34,7 +34,7 @@ export async function scripted(script: Script, patience: object = {}): Promise<S
     headersTimeoutMs: 20_000,
     bodyTimeoutMs: 20_000,
     totalTimeoutMs: 20_000,
-    ...patience,
+    ...timeout,
   }
   const client = createHttp1Client({ url, tls: {}, timeouts })
   onTestFinished(() => {

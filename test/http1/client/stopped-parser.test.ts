@@ -18,20 +18,20 @@ it.each([
     ['head', ['head']],
     ['data', ['head', 'data']],
   ] as const) {
-    const told: string[] = []
-    const tell = (what: string): void => {
-      told.push(what)
+    const reported: string[] = []
+    const report = (what: string): void => {
+      reported.push(what)
       if (what === stopsIn) reader.stop()
     }
     const sink: ResponseParserHandler = {
-      onResponseStart: () => tell('head'),
-      onResponseData: () => tell('data'),
-      onResponseEnd: () => tell('end'),
+      onResponseStart: () => report('head'),
+      onResponseData: () => report('data'),
+      onResponseEnd: () => report('end'),
     }
     const reader = new ResponseParser(sink)
     reader.parse(Buffer.from(bytes))
     reader.parse(Buffer.from('b'))
     reader.finish()
-    expect(told).toEqual(expected)
+    expect(reported).toEqual(expected)
   }
 })

@@ -4,13 +4,13 @@ import { ChunkedDecoder } from '../../../src/http1/codec/chunked-decoder.ts'
 /** Reads the text in pieces of that size: the body, where it ended, and whether it was complete. */
 function decodeChunked(
   text: string,
-  pieceBytes = text.length,
+  chunkBytes = text.length,
 ): { body: string; end: number; isComplete: boolean } {
   const decoder = new ChunkedDecoder((what) => new Error(what))
   let body = ''
   let end = 0
-  for (let from = 0; from < text.length && !decoder.isComplete; from += pieceBytes) {
-    const bytes = Buffer.from(text.slice(from, from + pieceBytes), 'latin1')
+  for (let from = 0; from < text.length && !decoder.isComplete; from += chunkBytes) {
+    const bytes = Buffer.from(text.slice(from, from + chunkBytes), 'latin1')
     end =
       from +
       decoder.decode(bytes, 0, (chunk) => {

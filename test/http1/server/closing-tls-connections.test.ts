@@ -29,9 +29,9 @@ describe.skipIf(!hasOpenssl())('ends of connections under TLS (skipped where the
 
   function runEcho() {
     return runServer(
-      (request, answer) => {
+      (request, response) => {
         bodyOf(request).then(
-          (body) => respondText(answer, body.toString('latin1')),
+          (body) => respondText(response, body.toString('latin1')),
           () => undefined,
         )
       },
@@ -74,7 +74,7 @@ describe.skipIf(!hasOpenssl())('ends of connections under TLS (skipped where the
 
   it('a large answer is whole before its connection ends', async () => {
     const large = 'x'.repeat(5 * 1024 * 1024)
-    const { url, server } = await runServer((_, answer) => respondText(answer, large), { tls })
+    const { url, server } = await runServer((_, response) => respondText(response, large), { tls })
     const client = openTls(url)
     client.socket.write('GET / HTTP/1.1\r\nconnection: close\r\n\r\n')
     await eventually(() => expect(client.isEnded).toBe(true))

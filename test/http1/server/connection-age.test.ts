@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
-import { openRaw } from '../../gateway/raw-connection.ts'
+import { openRawConnection } from '../../gateway/raw-connection.ts'
 import { eventually } from '../../gateway/waiting.ts'
 import { respondText, runServer } from './running-server.ts'
 
@@ -9,28 +9,28 @@ const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
 const maxConnectionAgeMs = 400
 
 it('the first response on a connection of its greatest age is the last', async () => {
-  const { url } = await runServer((_, answer) => respondText(answer, 'good'), {
+  const { url } = await runServer((_, response) => respondText(response, 'good'), {
     timeouts: { maxConnectionAgeMs },
   })
-  const client = openRaw(url)
+  const client = openRawConnection(url)
   client.write(get)
-  await client.until(/connection: keep-alive\r\n[^]*good$/)
+  await client.waitFor(/connection: keep-alive\r\n[^]*good$/)
   await pause(maxConnectionAgeMs)
   expect(client.isClosed()).toBe(false)
   client.write(get + get)
-  expect((await client.end()).match(/good/g)).toHaveLength(2)
+  expect((await client.waitForEnd()).match(/good/g)).toHaveLength(2)
   expect(client.received()).toMatch(/connection: close\r\n[^]*good$/)
 })
 
 it('a response under way is the last where its head is written at that age', async () => {
-  const begun: OutgoingResponse[] = []
-  const { url } = await runServer((_, answer) => void begun.push(answer), {
+  const started: OutgoingResponse[] = []
+  const { url } = await runServer((_, response) => void started.push(response), {
     timeouts: { maxConnectionAgeMs },
   })
-  const client = openRaw(url)
+  const client = openRawConnection(url)
   client.write(get)
-  await eventually(() => expect(begun).toHaveLength(1))
+  await eventually(() => expect(started).toHaveLength(1))
   await pause(maxConnectionAgeMs)
-  for (const answer of begun) respondText(answer, 'late')
-  expect(await client.end()).toMatch(/connection: close\r\n[^]*late$/)
+  for (const response of started) respondText(response, 'late')
+  expect(await client.waitForEnd()).toMatch(/connection: close\r\n[^]*late$/)
 })

@@ -66,28 +66,28 @@ function follow(server: Server, taker: Taker): void {
 }
 
 async function startOurs(): Promise<Taker> {
-  const { server, url } = await runServer((request, answer) => serve(request, answer))
+  const { server, url } = await runServer((request, response) => serve(request, response))
   const taker: Taker = { port: Number(new URL(url).port), sockets: new Map(), takings: new Map() }
   follow(server.server, taker)
   return taker
 
-  function serve(request: IncomingRequest, answer: OutgoingResponse): void {
+  function serve(request: IncomingRequest, response: OutgoingResponse): void {
     const { method, target, headers, body } = request.head
     // Its end is not known: it is refused by whoever is told of it, and its connection is of no more use.
     if (body === 'unknown') {
-      expect(answer.keepAlive).toBe(false)
-      return respondText(answer, '')
+      expect(response.keepAlive).toBe(false)
+      return respondText(response, '')
     }
     const one = begin(taker, request.socket, { method, target, headers })
     if (method === 'CONNECT') {
       one.isComplete = true
-      return answer.destroy()
+      return response.destroy()
     }
     request.consume({
       onRequestData: (bytes) => (one.body += bytes.toString('latin1')),
       onRequestEnd() {
         one.isComplete = true
-        respondText(answer, '')
+        respondText(response, '')
       },
       onRequestError: () => undefined,
     })
@@ -153,11 +153,11 @@ async function takenBy(taker: Taker, bytes: Buffer): Promise<Taking> {
   }
   for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate)
   client.resetAndDestroy()
-  const { requests, fault } = taker.takings.get(port) ?? { requests: [] }
+  const { requests, fault: error } = taker.takings.get(port) ?? { requests: [] }
   taker.takings.delete(port)
   taker.sockets.delete(port)
   const end = requests.findIndex(({ isComplete }) => !isComplete)
-  return { requests: end === -1 ? requests : requests.slice(0, end), fault }
+  return { requests: end === -1 ? requests : requests.slice(0, end), fault: error }
 }
 
 it('good requests are taken by the gateway as by node', async () => {
@@ -193,6 +193,6 @@ it('of odd bytes the gateway takes no request that node does not take, and none 
   expect(readOn).toBeGreaterThan(numRuns / 100)
 })
 
-function isKnown(ours: Taken, fault = ''): boolean {
-  return differences.some((difference) => difference.fault.test(fault) && difference.isIt(ours))
+function isKnown(ours: Taken, error = ''): boolean {
+  return differences.some((difference) => difference.fault.test(error) && difference.isIt(ours))
 }

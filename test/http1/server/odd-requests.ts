@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { shareOfAWhole } from '../../share-of-a-whole.ts'
+import { capacityOfAWhole } from '../../share-of-a-whole.ts'
 import { writtenRequest } from './written-requests.ts'
 
 /** Bytes at which readers differ. */
@@ -61,8 +61,8 @@ const someMethod = oneOfThese('get|PRI|FOO|CONNECT|GETX|G||DESCRIBE|SOURCE')
 
 type Change = (text: string) => string
 
-function at(place: number, change: (text: string, position: number) => string): Change {
-  return (text) => change(text, Math.floor(place * (text.length + 1)))
+function at(location: number, change: (text: string, position: number) => string): Change {
+  return (text) => change(text, Math.floor(location * (text.length + 1)))
 }
 
 /** One of the texts between the bars. */
@@ -71,10 +71,10 @@ function oneOfThese(texts: string): fc.Arbitrary<string> {
 }
 
 /** Replaces one of the passages that match. */
-function oneOf(pattern: RegExp, place: number, replacement: (passage: string) => string): Change {
+function oneOf(pattern: RegExp, location: number, replacement: (context: string) => string): Change {
   return (text) => {
     const found = [...text.matchAll(pattern)]
-    const match = found[Math.floor(place * found.length)]
+    const match = found[Math.floor(location * found.length)]
     if (match === undefined) return text
     return text.slice(0, match.index) + replacement(match[0]) + text.slice(match.index + match[0].length)
   }
@@ -82,63 +82,72 @@ function oneOf(pattern: RegExp, place: number, replacement: (passage: string) =>
 
 const change: fc.Arbitrary<Change> = fc.oneof(
   fc
-    .tuple(shareOfAWhole, odd)
-    .map(([place, bytes]) =>
-      at(place, (text, position) => text.slice(0, position) + bytes + text.slice(position)),
+    .tuple(capacityOfAWhole, odd)
+    .map(([location, bytes]) =>
+      at(location, (text, position) => text.slice(0, position) + bytes + text.slice(position)),
     ),
   fc
-    .tuple(shareOfAWhole, odd)
-    .map(([place, bytes]) =>
-      at(place, (text, position) => text.slice(0, position) + bytes + text.slice(position + 1)),
+    .tuple(capacityOfAWhole, odd)
+    .map(([location, bytes]) =>
+      at(location, (text, position) => text.slice(0, position) + bytes + text.slice(position + 1)),
     ),
   fc
-    .tuple(shareOfAWhole, fc.integer({ min: 1, max: 4 }))
-    .map(([place, count]) =>
-      at(place, (text, position) => text.slice(0, position) + text.slice(position + count)),
+    .tuple(capacityOfAWhole, fc.integer({ min: 1, max: 4 }))
+    .map(([location, count]) =>
+      at(location, (text, position) => text.slice(0, position) + text.slice(position + count)),
     ),
-  shareOfAWhole.map((place) => at(place, (text, position) => text.slice(0, position))),
+  capacityOfAWhole.map((location) => at(location, (text, position) => text.slice(0, position))),
   fc
-    .tuple(shareOfAWhole, fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', ''))
-    .map(([place, end]) => oneOf(/\r\n/g, place, () => end)),
-  fc.tuple(shareOfAWhole, odd).map(([place, bytes]) => oneOf(/[:;,= ]/g, place, (mark) => mark + bytes)),
-  fc.tuple(shareOfAWhole, odd).map(([place, bytes]) => oneOf(/[:;,= ]/g, place, (mark) => bytes + mark)),
+    .tuple(
+      capacityOfAWhole,
+      fc.constantFrom('\n', '\r', '\r\r\n', '\r\n\n', '\r\n\r\n', '\r\n ', '\r\n\t', ''),
+    )
+    .map(([location, end]) => oneOf(/\r\n/g, location, () => end)),
   fc
-    .tuple(shareOfAWhole, framingLine)
-    .map(([place, line]) => oneOf(/host: g\r\n/g, place, (host) => host + line)),
+    .tuple(capacityOfAWhole, odd)
+    .map(([location, bytes]) => oneOf(/[:;,= ]/g, location, (mark) => mark + bytes)),
   fc
-    .tuple(shareOfAWhole, valueOfFraming, fc.boolean())
-    .map(([place, value, isKept]) =>
+    .tuple(capacityOfAWhole, odd)
+    .map(([location, bytes]) => oneOf(/[:;,= ]/g, location, (mark) => bytes + mark)),
+  fc
+    .tuple(capacityOfAWhole, framingLine)
+    .map(([location, line]) => oneOf(/host: g\r\n/g, location, (host) => host + line)),
+  fc
+    .tuple(capacityOfAWhole, valueOfFraming, fc.boolean())
+    .map(([location, value, isRetained]) =>
       oneOf(
         /(content-length|transfer-encoding): [^\r]*\r\n/g,
-        place,
-        (line) => (isKept ? line : '') + `${line.slice(0, line.indexOf(':'))}: ${value}\r\n`,
+        location,
+        (line) => (isRetained ? line : '') + `${line.slice(0, line.indexOf(':'))}: ${value}\r\n`,
       ),
     ),
   fc
     .tuple(
-      shareOfAWhole,
+      capacityOfAWhole,
       oneOfThese('content-length: 0|content-length: 3|transfer-encoding: chunked'),
       fc.boolean(),
     )
-    .map(([place, other, isBehind]) =>
-      oneOf(/(?:content-length|transfer-encoding): [^\r]*\r\n/g, place, (line) =>
+    .map(([location, other, isBehind]) =>
+      oneOf(/(?:content-length|transfer-encoding): [^\r]*\r\n/g, location, (line) =>
         isBehind ? `${line}${other}\r\n` : `${other}\r\n${line}`,
       ),
     ),
   fc
-    .tuple(shareOfAWhole, size)
-    .map(([place, other]) => oneOf(/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, place, () => other)),
+    .tuple(capacityOfAWhole, size)
+    .map(([location, other]) => oneOf(/(?<=\r\n)[0-9a-f]{1,2}(?=[;\r])/g, location, () => other)),
   fc
-    .tuple(shareOfAWhole, extension)
-    .map(([place, other]) => oneOf(/(?<=\r\n[0-9a-f]{1,2})(?:;[^\r]*)?(?=\r)/g, place, () => other)),
+    .tuple(capacityOfAWhole, extension)
+    .map(([location, other]) => oneOf(/(?<=\r\n[0-9a-f]{1,2})(?:;[^\r]*)?(?=\r)/g, location, () => other)),
   fc
-    .tuple(shareOfAWhole, oddTarget)
-    .map(([place, other]) => oneOf(/(?<=[A-Z] )\/[^ ]*(?= HTTP)/g, place, () => other)),
+    .tuple(capacityOfAWhole, oddTarget)
+    .map(([location, other]) => oneOf(/(?<=[A-Z] )\/[^ ]*(?= HTTP)/g, location, () => other)),
   fc
-    .tuple(shareOfAWhole, trailer)
-    .map(([place, line]) => oneOf(/(?<=\r\n0(?:;[^\r]*)?\r\n)/g, place, () => line)),
-  fc.tuple(shareOfAWhole, version).map(([place, other]) => oneOf(/HTTP\/1\.1/g, place, () => other)),
-  fc.tuple(shareOfAWhole, someMethod).map(([place, other]) => oneOf(/[A-Z-]+(?= \/)/g, place, () => other)),
+    .tuple(capacityOfAWhole, trailer)
+    .map(([location, line]) => oneOf(/(?<=\r\n0(?:;[^\r]*)?\r\n)/g, location, () => line)),
+  fc.tuple(capacityOfAWhole, version).map(([location, other]) => oneOf(/HTTP\/1\.1/g, location, () => other)),
+  fc
+    .tuple(capacityOfAWhole, someMethod)
+    .map(([location, other]) => oneOf(/[A-Z-]+(?= \/)/g, location, () => other)),
 )
 
 /** Good requests, one behind the other, in which something has been changed: one byte a character. */

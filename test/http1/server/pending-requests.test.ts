@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { RequestQueue, type RequestScheduler } from '../../../src/http1/server/request-queue.ts'
-import { openRaw } from '../../gateway/raw-connection.ts'
+import { openRawConnection } from '../../gateway/raw-connection.ts'
 import { eventually } from '../../gateway/waiting.ts'
 import { bodyOf, respondText, runServer } from './running-server.ts'
 
@@ -40,21 +40,21 @@ async function runManually() {
 
 it('serves a pending request when it is started, with the body that came before and the rest of it', async () => {
   const { url, pending, startAll } = await runManually()
-  const [whole, half] = [openRaw(url), openRaw(url)]
+  const [whole, half] = [openRawConnection(url), openRawConnection(url)]
   whole.write('POST /whole HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\nabc')
   half.write('POST /half HTTP/1.1\r\nhost: g\r\ncontent-length: 3\r\n\r\na')
   await eventually(() => expect(pending.size).toBe(2))
   expect(whole.received() + half.received()).toBe('')
   startAll()
-  expect(await whole.until(/\/whole 3$/)).toMatch(/^HTTP\/1\.1 200 OK/)
+  expect(await whole.waitFor(/\/whole 3$/)).toMatch(/^HTTP\/1\.1 200 OK/)
   half.write('bc')
-  expect(await half.until(/\/half 3$/)).toMatch(/^HTTP\/1\.1 200 OK/)
+  expect(await half.waitFor(/\/half 3$/)).toMatch(/^HTTP\/1\.1 200 OK/)
 })
 
 it('reads little of the body of a pending request, and the rest when it is started', async () => {
   const { url, pending, startAll } = await runManually()
   const size = 32 * 1024 * 1024
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(`POST /large HTTP/1.1\r\nhost: g\r\ncontent-length: ${size}\r\n\r\n`)
   await eventually(() => expect(pending.size).toBe(1))
   connection.write(Buffer.alloc(size))
@@ -63,38 +63,38 @@ it('reads little of the body of a pending request, and the rest when it is start
     'held back',
   )
   startAll()
-  await connection.until(new RegExp(`/large ${size}$`))
+  await connection.waitFor(new RegExp(`/large ${size}$`))
 })
 
 it('queues a pipelined request behind the requests of other connections', async () => {
   const { url, pending, startAll, targets } = await runManually()
-  const [pipelining, other] = [openRaw(url), openRaw(url)]
+  const [pipelining, other] = [openRawConnection(url), openRawConnection(url)]
   pipelining.write(get + get.replace('/', '/second'))
   await eventually(() => expect(pending.size).toBe(1))
   other.write(get.replace('/', '/other'))
   await eventually(() => expect(pending.size).toBe(2))
   startAll()
-  await other.until(/\/other 0$/)
+  await other.waitFor(/\/other 0$/)
   await eventually(() => expect(pending.size).toBe(1))
   expect(targets).toEqual(['/', '/other'])
   startAll()
-  await pipelining.until(/\/second 0$/)
+  await pipelining.waitFor(/\/second 0$/)
 })
 
 it('starts a pending request when its client ends, and rejects half of one', async () => {
   const { url, errors, targets } = await runManually()
-  const [whole, half] = [openRaw(url), openRaw(url)]
+  const [whole, half] = [openRawConnection(url), openRawConnection(url)]
   whole.socket.end(get)
   half.socket.end(get.slice(0, 20))
-  await whole.end()
+  await whole.waitForEnd()
   expect(targets).toEqual(['/'])
-  expect(await half.end()).toMatch(/^HTTP\/1\.1 400 Bad Request/)
+  expect(await half.waitForEnd()).toMatch(/^HTTP\/1\.1 400 Bad Request/)
   expect(errors).toEqual(['incomplete_request'])
 })
 
 it('cancels a pending request when its connection is closed', async () => {
   const { url, pending, startAll, targets, server } = await runManually()
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(get)
   await eventually(() => expect(pending.size).toBe(1))
   connection.socket.resetAndDestroy()
@@ -106,16 +106,16 @@ it('cancels a pending request when its connection is closed', async () => {
 
 it('serves requests that were pending when it stopped accepting connections', async () => {
   const { url, pending, startAll, server } = await runManually()
-  const [busy, idle] = [openRaw(url), openRaw(url)]
+  const [busy, idle] = [openRawConnection(url), openRawConnection(url)]
   busy.write(get)
   await eventually(() => expect(pending.size).toBe(1))
   await eventually(() => expect(server.connectionCount()).toBe(2))
   server.drain()
   const closed = server.stopAccepting()
-  expect(await idle.end()).toBe('')
+  expect(await idle.waitForEnd()).toBe('')
   expect(server.isBusy()).toBe(true)
   startAll()
-  expect(await busy.end()).toMatch(/connection: close\r\n[^]*\/ 0$/)
+  expect(await busy.waitForEnd()).toMatch(/connection: close\r\n[^]*\/ 0$/)
   await closed
 })
 
@@ -125,23 +125,23 @@ it('does not count the time in the queue as time without a request', async () =>
     scheduler,
     timeouts: { headersTimeoutMs: 100, keepAliveTimeoutMs: 100 },
   })
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(get)
   await eventually(() => expect(pending.size).toBe(1))
   await new Promise((resolve) => setTimeout(resolve, 500))
   startAll()
-  await connection.until(/at last$/)
+  await connection.waitFor(/at last$/)
   expect(errors).toEqual([])
 })
 
 it('starts no pending request of a connection that is closed meanwhile', async () => {
   const { url, pending, startAll, targets, server } = await runManually()
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(get)
   await eventually(() => expect(pending.size).toBe(1))
   server.destroyAll()
   startAll()
-  await connection.end()
+  await connection.waitForEnd()
   expect([targets, server.isBusy()]).toEqual([[], false])
 })
 
@@ -149,7 +149,7 @@ it('serves a thousand connections at once, whatever the size of a batch', async 
   const { url } = await runServer((_, response) => respondText(response, 'served'), {
     scheduler: new RequestQueue(1),
   })
-  const connections = Array.from({ length: 1_000 }, () => openRaw(url))
+  const connections = Array.from({ length: 1_000 }, () => openRawConnection(url))
   for (const connection of connections) connection.write(get + get)
-  await Promise.all(connections.map((connection) => connection.until(/served[^]*served$/)))
+  await Promise.all(connections.map((connection) => connection.waitFor(/served[^]*served$/)))
 })

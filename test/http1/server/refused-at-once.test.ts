@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { openRaw } from '../../gateway/raw-connection.ts'
+import { openRawConnection } from '../../gateway/raw-connection.ts'
 import { bodyOf, runServer, respondText, type RunningServer } from './running-server.ts'
 
 // All of these go on with nothing: whoever waited for more would hold a connection, and guess in the end.
 
 function runEcho(headersTimeoutMs = 60_000): Promise<RunningServer> {
   return runServer(
-    (request, answer) => {
+    (request, response) => {
       bodyOf(request).then(
-        (body) => respondText(answer, body.toString('latin1')),
+        (body) => respondText(response, body.toString('latin1')),
         () => undefined,
       )
     },
@@ -58,9 +58,9 @@ it.each([
   ['endless trailers', `${chunked}0\r\n${'a: b\r\n'.repeat(2_731)}`],
 ])('%s is answered with 400, and the connection closed', async (_what, bytes) => {
   const { url, errors } = await runEcho()
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(Buffer.from(bytes, 'latin1'))
-  expect(await connection.end()).toMatch(
+  expect(await connection.waitForEnd()).toMatch(
     /^HTTP\/1\.1 400 Bad Request\r\n[^]*\r\nconnection: close\r\n[^]*error: malformed_request$/,
   )
   expect(connection.received().match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
@@ -73,9 +73,9 @@ it.each([
   ['of one line that never ends', `GET /${'y'.repeat(8_192)}`],
 ])('a head that is too large, %s, is answered with 431, and the connection closed', async (_what, bytes) => {
   const { url, errors } = await runEcho()
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(bytes)
-  expect(await connection.end()).toMatch(
+  expect(await connection.waitForEnd()).toMatch(
     /^HTTP\/1\.1 431 [^]*\r\nconnection: close\r\n[^]*error: headers_too_large$/,
   )
   expect(errors).toEqual(['headers_too_large'])
@@ -87,9 +87,9 @@ it.each([
   ['a head that does not end', `${head}\r`],
 ])('%s is waited for, and answered with 408 in the end', async (_what, bytes) => {
   const { url, errors } = await runEcho(200)
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(bytes)
-  expect(await connection.end()).toMatch(
+  expect(await connection.waitForEnd()).toMatch(
     /^HTTP\/1\.1 408 [^]*\r\nconnection: close\r\n[^]*error: request_timeout$/,
   )
   expect(errors).toEqual(['request_timeout'])
@@ -104,9 +104,9 @@ it.each([
   ['trailers', `${chunked}0\r\na: b\r\n`],
 ])('a client that ends in the middle of %s is told so, and the connection closed', async (_what, bytes) => {
   const { url, errors } = await runEcho()
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.socket.end(bytes)
-  expect(await connection.end()).toMatch(
+  expect(await connection.waitForEnd()).toMatch(
     /^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n[^]*error: incomplete_request$/,
   )
   expect(errors).toEqual(['incomplete_request'])
@@ -114,30 +114,30 @@ it.each([
 
 it('a client that ends without a word, or behind an answer, is not told anything', async () => {
   const { url, errors } = await runEcho()
-  const silent = openRaw(url)
+  const silent = openRawConnection(url)
   silent.socket.end()
-  expect(await silent.end()).toBe('')
-  const answered = openRaw(url)
-  answered.write('GET / HTTP/1.1\r\n\r\n')
-  await answered.until(/200 OK/)
-  answered.socket.end()
-  expect((await answered.end()).match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
+  expect(await silent.waitForEnd()).toBe('')
+  const responded = openRawConnection(url)
+  responded.write('GET / HTTP/1.1\r\n\r\n')
+  await responded.waitFor(/200 OK/)
+  responded.socket.end()
+  expect((await responded.waitForEnd()).match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
   expect(errors).toEqual([])
 })
 
 it('TLS that is spoken to a plain port is known as such', async () => {
   const { url, errors } = await runEcho()
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(Buffer.from('1603010200010001fc0303', 'hex'))
-  expect(await connection.end()).toMatch(/^HTTP\/1\.1 400 /)
+  expect(await connection.waitForEnd()).toMatch(/^HTTP\/1\.1 400 /)
   expect(errors).toEqual(['tls_on_plain_port'])
 })
 
 it('what stands behind a fault is no request', async () => {
   const { url, errors } = await runEcho()
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(`${chunked}zz\r\nGET /smuggled HTTP/1.1\r\nhost: g\r\n\r\n`)
   connection.write('GET /smuggled HTTP/1.1\r\nhost: g\r\n\r\n')
-  expect((await connection.end()).match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
+  expect((await connection.waitForEnd()).match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
   expect(errors).toEqual(['malformed_request'])
 })

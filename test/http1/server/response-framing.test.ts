@@ -3,7 +3,7 @@ import { request as requestOf } from 'node:http'
 import { expect, it } from 'vitest'
 import type { OutgoingResponse } from '../../../src/http1/server/outgoing-response.ts'
 import type { Http1Server } from '../../../src/http1/server/http1-server.ts'
-import { openRaw } from '../../gateway/raw-connection.ts'
+import { openRawConnection } from '../../gateway/raw-connection.ts'
 import { runServer } from './running-server.ts'
 
 const get = 'GET / HTTP/1.1\r\nhost: g\r\n\r\n'
@@ -18,20 +18,22 @@ interface Framing {
   readonly found: RegExp
 }
 
-const kept = 'connection: keep-alive\\r\\nkeep-alive: timeout=60\\r\\ndate: [^\\r]+ GMT\\r\\n\\r\\n'
+const retained = 'connection: keep-alive\\r\\nkeep-alive: timeout=60\\r\\ndate: [^\\r]+ GMT\\r\\n\\r\\n'
 const closed = 'connection: close\\r\\ndate: [^\\r]+ GMT\\r\\n\\r\\n'
 
 it.each<[what: string, Framing]>([
   [
     'with a length',
-    { sent: get, length: 3, body: 'abc', found: new RegExp(`content-length: 3\\r\\n${kept}abc$`) },
+    { sent: get, length: 3, body: 'abc', found: new RegExp(`content-length: 3\\r\\n${retained}abc$`) },
   ],
   [
     'without a length: in chunks',
     {
       sent: get,
       body: 'abc',
-      found: new RegExp(`plain\\r\\ntransfer-encoding: chunked\\r\\n${kept}3\\r\\nabc\\r\\n0\\r\\n\\r\\n$`),
+      found: new RegExp(
+        `plain\\r\\ntransfer-encoding: chunked\\r\\n${retained}3\\r\\nabc\\r\\n0\\r\\n\\r\\n$`,
+      ),
     },
   ],
   [
@@ -39,7 +41,7 @@ it.each<[what: string, Framing]>([
     {
       sent: get,
       body: '',
-      found: new RegExp(`plain\\r\\ntransfer-encoding: chunked\\r\\n${kept}0\\r\\n\\r\\n$`),
+      found: new RegExp(`plain\\r\\ntransfer-encoding: chunked\\r\\n${retained}0\\r\\n\\r\\n$`),
     },
   ],
   [
@@ -60,7 +62,7 @@ it.each<[what: string, Framing]>([
       sent: 'GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\n',
       length: 3,
       body: 'abc',
-      found: new RegExp(`3\\r\\n${kept}abc$`),
+      found: new RegExp(`3\\r\\n${retained}abc$`),
     },
   ],
   [
@@ -69,7 +71,7 @@ it.each<[what: string, Framing]>([
       sent: 'HEAD / HTTP/1.1\r\n\r\n',
       length: 3,
       body: 'abc',
-      found: new RegExp(`content-length: 3\\r\\n${kept}$`),
+      found: new RegExp(`content-length: 3\\r\\n${retained}$`),
     },
   ],
   [
@@ -79,7 +81,7 @@ it.each<[what: string, Framing]>([
       status: 204,
       length: 3,
       body: 'abc',
-      found: new RegExp(`No Content\\r\\n[^]*plain\\r\\n${kept}$`),
+      found: new RegExp(`No Content\\r\\n[^]*plain\\r\\n${retained}$`),
     },
   ],
   [
@@ -89,7 +91,7 @@ it.each<[what: string, Framing]>([
       status: 304,
       length: 3,
       body: 'abc',
-      found: new RegExp(`Not Modified\\r\\n[^]*plain\\r\\n${kept}$`),
+      found: new RegExp(`Not Modified\\r\\n[^]*plain\\r\\n${retained}$`),
     },
   ],
   [
@@ -121,79 +123,79 @@ it.each<[what: string, Framing]>([
   ],
 ])('an answer %s', async (_what, { sent, status = 200, length, body, found }) => {
   for (const isComplete of [true, false]) {
-    const { url } = await runServer((_, answer) => {
-      answer.writeHead(status, length === undefined ? text : [...text, 'content-length', String(length)])
-      if (isComplete) return answer.end(body)
-      if (body !== '') answer.write(Buffer.from(body))
-      return answer.end()
+    const { url } = await runServer((_, response) => {
+      response.writeHead(status, length === undefined ? text : [...text, 'content-length', String(length)])
+      if (isComplete) return response.end(body)
+      if (body !== '') response.write(Buffer.from(body))
+      return response.end()
     })
-    const connection = openRaw(url)
+    const connection = openRawConnection(url)
     connection.write(sent)
-    expect(await connection.until(found)).toMatch(/^HTTP\/1\.1 /)
+    expect(await connection.waitFor(found)).toMatch(/^HTTP\/1\.1 /)
     if (found.source.includes('close')) {
-      await connection.end()
+      await connection.waitForEnd()
     } else {
       connection.write(sent)
-      expect(await connection.until(/(?:HTTP\/1\.1 \d[^]*){2}/)).toMatch(found)
+      expect(await connection.waitFor(/(?:HTTP\/1\.1 \d[^]*){2}/)).toMatch(found)
       expect(connection.isClosed()).toBe(false)
     }
   }
 })
 
-it.each<[what: string, respond: (answer: OutgoingResponse) => void]>([
-  ['ends too early', (answer) => answer.end('abcd')],
+it.each<[what: string, respond: (response: OutgoingResponse) => void]>([
+  ['ends too early', (response) => response.end('abcd')],
   [
     'ends too early behind a piece',
-    (answer) => {
-      answer.write(Buffer.from('ab'))
-      answer.end('cd')
+    (response) => {
+      response.write(Buffer.from('ab'))
+      response.end('cd')
     },
   ],
-  ['ends too late', (answer) => answer.end('abcdef')],
-  ['is too long in one piece', (answer) => void answer.write(Buffer.from('abcdef'))],
+  ['ends too late', (response) => response.end('abcdef')],
+  ['is too long in one piece', (response) => void response.write(Buffer.from('abcdef'))],
   [
     'is too long in the second piece',
-    (answer) => {
-      answer.write(Buffer.from('abcd'))
-      answer.write(Buffer.from('ef'))
+    (response) => {
+      response.write(Buffer.from('abcd'))
+      response.write(Buffer.from('ef'))
     },
   ],
 ])('a body that %s never looks whole', async (_what, respond) => {
-  const { url } = await runServer((_, answer) => {
-    answer.writeHead(200, ['content-length', '5'])
-    respond(answer)
-    expect(answer.isDestroyed).toBe(true)
+  const { url } = await runServer((_, response) => {
+    response.writeHead(200, ['content-length', '5'])
+    respond(response)
+    expect(response.isDestroyed).toBe(true)
   })
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(get + get)
-  expect(await connection.end()).not.toMatch(/\r\n\r\nabcde|HTTP\/1\.1[^]*HTTP\/1\.1 /)
+  expect(await connection.waitForEnd()).not.toMatch(/\r\n\r\nabcde|HTTP\/1\.1[^]*HTTP\/1\.1 /)
 })
 
 it('an answer in chunks that is cut off has no end', async () => {
-  const { url } = await runServer((_, answer) => {
-    answer.writeHead(200, text)
-    answer.write(Buffer.from('abc'), () => answer.destroy())
+  const { url } = await runServer((_, response) => {
+    response.writeHead(200, text)
+    response.write(Buffer.from('abc'), () => response.destroy())
   })
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write(get)
-  expect(await connection.end()).toMatch(/\r\n\r\n3\r\nabc\r\n$/)
+  expect(await connection.waitForEnd()).toMatch(/\r\n\r\n3\r\nabc\r\n$/)
 })
 
-it.each<[how: string, breakOff: (answer: OutgoingResponse, server: Http1Server) => void]>([
-  ['cut off', (answer) => answer.destroy()],
+it.each<[how: string, breakOff: (response: OutgoingResponse, server: Http1Server) => void]>([
+  ['cut off', (response) => response.destroy()],
   ['under way at the end of its server', (_, server) => server.destroyAll()],
 ])('an answer that ends with its connection is reset if it is %s', async (_how, breakOff) => {
-  const begun: OutgoingResponse[] = []
-  const { url, server } = await runServer((_, answer) => {
-    answer.writeHead(200, text)
-    answer.write(Buffer.from('abc'))
-    begun.push(answer)
+  const started: OutgoingResponse[] = []
+  const { url, server } = await runServer((_, response) => {
+    response.writeHead(200, text)
+    response.write(Buffer.from('abc'))
+    started.push(response)
   })
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   const failed = once(connection.socket, 'error')
   connection.write('GET / HTTP/1.0\r\n\r\n')
-  await connection.until(/abc$/)
-  for (const answer of begun) breakOff(answer, server)
+  await connection.waitFor(/abc$/)
+  for (const response of started) breakOff(response, server)
   expect(await failed).toMatchObject([{ code: 'ECONNRESET' }])
 })
 
@@ -207,15 +209,15 @@ it.each([
   ['a:', 'c'],
   ['', 'c'],
 ])('a header %j: %j never gets out', async (name, value) => {
-  const { url } = await runServer((_, answer) => {
-    expect(() => answer.writeHead(200, ['content-length', '0', name, value])).toThrow('cannot be sent')
-    expect(answer.hasHead).toBe(false)
-    answer.writeHead(500, ['content-length', '0'])
-    answer.end()
+  const { url } = await runServer((_, response) => {
+    expect(() => response.writeHead(200, ['content-length', '0', name, value])).toThrow('cannot be sent')
+    expect(response.hasHead).toBe(false)
+    response.writeHead(500, ['content-length', '0'])
+    response.end()
   })
-  const connection = openRaw(url)
+  const connection = openRawConnection(url)
   connection.write('GET / HTTP/1.0\r\n\r\n')
-  expect(await connection.end()).toMatch(
+  expect(await connection.waitForEnd()).toMatch(
     /^HTTP\/1\.1 500 Internal Server Error\r\ncontent-length: 0\r\nconnection: close\r\ndate: [^\r]+\r\n\r\n$/,
   )
 })
@@ -226,23 +228,23 @@ it.each(['content-length', 'chunks'])(
   'bodies of all sizes are byte for byte what was sent, with %s',
   async (framing) => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7919) % 256))
-    const { url } = await runServer(({ head }, answer) => {
+    const { url } = await runServer(({ head }, response) => {
       const [how, size] = head.target.slice(1).split('/')
       const body = bytes.subarray(0, Number(size))
-      answer.writeHead(200, framing === 'chunks' ? [] : ['content-length', String(size)])
-      if (how === 'text') return answer.end(body.toString('latin1'))
-      if (how === 'buffer') return answer.end(body)
+      response.writeHead(200, framing === 'chunks' ? [] : ['content-length', String(size)])
+      if (how === 'text') return response.end(body.toString('latin1'))
+      if (how === 'buffer') return response.end(body)
       for (let at = 0; at < body.length - 5; at += 10_007)
-        answer.write(body.subarray(at, Math.min(at + 10_007, body.length - 5)))
-      return answer.end(body.subarray(Math.max(0, body.length - 5)))
+        response.write(body.subarray(at, Math.min(at + 10_007, body.length - 5)))
+      return response.end(body.subarray(Math.max(0, body.length - 5)))
     })
     for (const how of ['text', 'buffer', 'pieces']) {
       for (const size of sizes) {
         const request = requestOf(`${url}/${how}/${size}`).end()
         const [response] = await once(request, 'response')
-        const pieces: Buffer[] = []
-        for await (const piece of response) pieces.push(piece)
-        expect(Buffer.concat(pieces).equals(bytes.subarray(0, size)), `${how} of ${size}`).toBe(true)
+        const chunks: Buffer[] = []
+        for await (const chunk of response) chunks.push(chunk)
+        expect(Buffer.concat(chunks).equals(bytes.subarray(0, size)), `${how} of ${size}`).toBe(true)
       }
     }
   },

@@ -9,7 +9,7 @@ type Found = Omit<WrittenRequest, 'bytes'> & { isComplete: boolean }
 const maximumHeadBytes = 8 * 1024
 
 /** What a reader finds in the pieces, each of which is overwritten when it has been read. */
-function read(pieces: readonly Buffer[], maximum = maximumHeadBytes): Found[] {
+function read(chunks: readonly Buffer[], maximum = maximumHeadBytes): Found[] {
   const found: Found[] = []
   const reader = new RequestParser(
     {
@@ -21,8 +21,8 @@ function read(pieces: readonly Buffer[], maximum = maximumHeadBytes): Found[] {
     },
     maximum,
   )
-  for (const piece of pieces) {
-    const bytes = Buffer.from(piece)
+  for (const chunk of chunks) {
+    const bytes = Buffer.from(chunk)
     for (let at = 0; at < bytes.length;) {
       const end = reader.parse(bytes, at)
       expect(end).toBeGreaterThan(at)
@@ -47,14 +47,14 @@ function bytesOf(requests: readonly WrittenRequest[]): Buffer {
   return Buffer.from(requests.map(({ bytes }) => bytes).join(''), 'latin1')
 }
 
-function inPieces(bytes: Buffer, sizes: readonly number[]): Buffer[] {
-  const pieces: Buffer[] = []
+function inChunks(bytes: Buffer, sizes: readonly number[]): Buffer[] {
+  const chunks: Buffer[] = []
   for (let at = 0, index = 0; at < bytes.length; index += 1) {
     const end = at + (sizes[index % sizes.length] ?? 1)
-    pieces.push(bytes.subarray(at, end))
+    chunks.push(bytes.subarray(at, end))
     at = end
   }
-  return pieces
+  return chunks
 }
 
 it('however the bytes of requests are split, they are read as they were meant', () => {
@@ -66,8 +66,8 @@ it('however the bytes of requests are split, they are read as they were meant', 
   const property = fc.property(requests, sizes, (sent, lengths) => {
     const bytes = bytesOf(sent)
     expect(read([bytes])).toEqual(meant(sent))
-    expect(read(inPieces(bytes, lengths))).toEqual(meant(sent))
-    expect(read(inPieces(bytes, [1]))).toEqual(meant(sent))
+    expect(read(inChunks(bytes, lengths))).toEqual(meant(sent))
+    expect(read(inChunks(bytes, [1]))).toEqual(meant(sent))
   })
   fc.assert(property, { numRuns: isThorough ? 5_000 : 80 })
 })
@@ -94,7 +94,7 @@ it('a head of exactly the most bytes is read, and one of a byte more is not, how
     Buffer.from(`${before}${'y'.repeat(length - before.length)}\r\n\r\nGET /next HTTP/1.1\r\n\r\n`),
   )
   for (let size = 1; size <= 250; size += 1) {
-    const [exact, larger] = heads.map((head) => inPieces(head, [size]))
+    const [exact, larger] = heads.map((head) => inChunks(head, [size]))
     expect(read(exact ?? [], maximum)).toHaveLength(2)
     expect(() => read(larger ?? [], maximum)).toThrow(`a head of more than ${maximum} bytes`)
   }
@@ -107,8 +107,8 @@ it('a head that never ends is refused before it is much larger than it may be', 
   )
   let bytes = 0
   expect(() => {
-    for (let piece = Buffer.from('GET / HTTP/1.1\r\n'); ; piece = Buffer.from('x: y\r\n'))
-      bytes += reader.parse(piece, 0)
+    for (let chunk = Buffer.from('GET / HTTP/1.1\r\n'); ; chunk = Buffer.from('x: y\r\n'))
+      bytes += reader.parse(chunk, 0)
   }).toThrow('a head of more than')
   expect(bytes).toBeLessThan(maximumHeadBytes + 16)
 })

@@ -93,9 +93,9 @@ it.skipIf(isWithoutRedis)(
     )
     const [open, closed] = (await gatewaysBeforeOne(...setups)) as [TestedGateway, TestedGateway]
     expect((await readiness(open)).status).toBe(200)
-    const answer = await readiness(closed)
-    expect(answer.status).toBe(503)
-    expect(await answer.text()).toContain('limits could not be shared yet')
+    const response = await readiness(closed)
+    expect(response.status).toBe(503)
+    expect(await response.text()).toContain('limits could not be shared yet')
     expect(await open.post(describe)).toMatchObject({ status: 200 })
     expect(await closed.post(describe)).toMatchObject({ status: 503 })
     await redis.start()

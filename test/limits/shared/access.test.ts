@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
-import { shareLimits } from '../../../src/limits/shared/share-limits.ts'
-import { sharedSchema } from '../../../src/limits/shared/shared-settings.ts'
+import { openSharedLimits } from '../../../src/limits/shared/share-limits.ts'
+import { sharedLimitsSchema } from '../../../src/limits/shared/shared-settings.ts'
 import { eventually } from '../../gateway/waiting.ts'
 import { hasOpenssl, makeAuthority } from '../../identity/certificates.ts'
 import { temporaryFolder } from '../../policy/temporary-folder.ts'
@@ -44,8 +44,8 @@ async function startSecureRedis() {
 /** Shares nothing in particular; tells why that fails, as long as it does. */
 async function sharing(settings: Shared) {
   let failure: string | undefined
-  const limits = await shareLimits(sharedSchema.parse({ timeoutMs: 10_000, ...settings }), {
-    exchanged: () => (failure = undefined),
+  const limits = await openSharedLimits(sharedLimitsSchema.parse({ timeoutMs: 10_000, ...settings }), {
+    synced: () => (failure = undefined),
     failed: (error) => (failure = inspect(error)),
   })
   onTestFinished(() => limits.close())

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { openConnection } from '../../../src/limits/shared/connection.ts'
-import { sharedSchema } from '../../../src/limits/shared/shared-settings.ts'
+import { openBucketStore } from '../../../src/limits/shared/connection.ts'
+import { sharedLimitsSchema } from '../../../src/limits/shared/shared-settings.ts'
 import { eventually } from '../../gateway/waiting.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 
@@ -11,8 +11,8 @@ it.skipIf(isWithoutRedis)(
   'buckets are charged and filled by the clock of the server, and end when they are full',
   async () => {
     const redis = await startRedis()
-    const settings = sharedSchema.parse({ url: `redis://127.0.0.1:${redis.port}` })
-    const connection = await openConnection(settings, () => undefined, new AbortController().signal)
+    const settings = sharedLimitsSchema.parse({ url: `redis://127.0.0.1:${redis.port}` })
+    const connection = await openBucketStore(settings, () => undefined, new AbortController().signal)
     onTestFinished(() => connection.close())
     const charge = async (key: string, ms: number): Promise<number> =>
       (await connection.charge([{ key, ms }]))[0] ?? NaN

@@ -34,9 +34,9 @@ function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, 
     | { readonly charges: readonly Charge[]; readonly fills: number[]; readonly at: number }
     | undefined
   const buckets: SharedBuckets = createSharedBuckets(settings, {
-    assertUsable: () => undefined,
-    isShared: () => true,
-    wake: () => (sendAt = Math.min(sendAt, now + times.gatherMs)),
+    assertAvailable: () => undefined,
+    isSynced: () => true,
+    requestSync: () => (sendAt = Math.min(sendAt, now + times.gatherMs)),
   })
   let now = 0
   return {
@@ -44,11 +44,11 @@ function slowGateway(settings: Settings, server: ReturnType<typeof slowServer>, 
       now = to
       if (underWay !== undefined && underWay.at <= now) {
         const { charges, fills } = underWay
-        charges.forEach(({ key }, index) => buckets.settle(key, fills[index] ?? 0, now))
+        charges.forEach(({ key }, index) => buckets.setFillTime(key, fills[index] ?? 0, now))
         underWay = undefined
       }
       if (underWay !== undefined || sendAt > now) return
-      const charges = buckets.charges()
+      const charges = buckets.takeCharges()
       underWay = { charges, fills: charges.map(({ ms }) => server.charge(ms, now)), at: now + times.wayMs }
       sendAt = Infinity
     },
@@ -117,9 +117,9 @@ it('one gateway that hears at once lets in what a bucket does that is filled mil
   fc.assert(
     fc.property(settings, arrivals, (settings, arrivals) => {
       const buckets = createSharedBuckets(settings, {
-        assertUsable: () => undefined,
-        isShared: () => true,
-        wake: () => undefined,
+        assertAvailable: () => undefined,
+        isSynced: () => true,
+        requestSync: () => undefined,
       })
       const [server, slow] = [slowServer(settings), slowServer(settings)]
       const perRequest = 1000 / settings.perSecond
@@ -132,7 +132,8 @@ it('one gateway that hears at once lets in what a bucket does that is filled mil
           if (!isThere) continue
           slow.charge(perRequest, now)
           buckets.take('key', 1, now)
-          for (const { key, ms } of buckets.charges()) buckets.settle(key, server.charge(ms, now), now)
+          for (const { key, ms } of buckets.takeCharges())
+            buckets.setFillTime(key, server.charge(ms, now), now)
         }
       }
     }),
@@ -143,26 +144,26 @@ it('one gateway that hears at once lets in what a bucket does that is filled mil
 it('what is taken while an exchange is under way is not forgotten when it is over', () => {
   const buckets = createSharedBuckets(
     { perSecond: 1, burst: 3 },
-    { assertUsable: () => undefined, isShared: () => true, wake: () => undefined },
+    { assertAvailable: () => undefined, isSynced: () => true, requestSync: () => undefined },
   )
   buckets.take('key', 1, 0)
-  expect(buckets.charges()).toEqual([{ key: 'key', ms: 1000 }])
+  expect(buckets.takeCharges()).toEqual([{ key: 'key', ms: 1000 }])
   buckets.take('key', 1, 0)
-  buckets.settle('key', 1000, 0)
+  buckets.setFillTime('key', 1000, 0)
   expect(buckets.waitMs('key', 2, 0)).toBe(1000)
   expect(buckets.waitMs('key', 1, 0)).toBe(0)
-  expect(buckets.charges()).toEqual([{ key: 'key', ms: 1000 }])
+  expect(buckets.takeCharges()).toEqual([{ key: 'key', ms: 1000 }])
 })
 
 it('a refused request asks whether another gateway has given something back', () => {
   const buckets = createSharedBuckets(
     { perSecond: 1, burst: 1 },
-    { assertUsable: () => undefined, isShared: () => true, wake: () => undefined },
+    { assertAvailable: () => undefined, isSynced: () => true, requestSync: () => undefined },
   )
   buckets.take('key', 1, 0)
-  buckets.charges()
+  buckets.takeCharges()
   expect(buckets.waitMs('key', 1, 0)).toBe(1000)
-  expect(buckets.charges()).toEqual([{ key: 'key', ms: 0 }])
-  buckets.settle('key', 0, 0)
+  expect(buckets.takeCharges()).toEqual([{ key: 'key', ms: 0 }])
+  buckets.setFillTime('key', 0, 0)
   expect(buckets.waitMs('key', 1, 0)).toBe(0)
 })

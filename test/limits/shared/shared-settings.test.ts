@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
-import { sharedSchema, withAbsoluteSharedPaths } from '../../../src/limits/shared/shared-settings.ts'
+import { sharedLimitsSchema, resolveSharedLimitsPaths } from '../../../src/limits/shared/shared-settings.ts'
 
 const address = 'rediss://limits.example:6379'
 
@@ -18,7 +18,7 @@ it.each([
   [{ url: address, onFailure: 'both' }, 'onFailure', 'expected one of'],
   [{ url: address, timeoutMs: 0 }, 'timeoutMs', 'Too small'],
 ])('%j is refused at %s: %s', (settings, path, message) => {
-  const { error } = sharedSchema.safeParse(settings)
+  const { error } = sharedLimitsSchema.safeParse(settings)
   expect(error?.issues.map(({ path, message }) => [path.join('.'), message])).toEqual([
     [path, expect.stringContaining(message)],
   ])
@@ -27,7 +27,7 @@ it.each([
 it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/12'])(
   '%s is an address',
   (address) => {
-    expect(sharedSchema.parse({ url: address })).toEqual({
+    expect(sharedLimitsSchema.parse({ url: address })).toEqual({
       url: address,
       onFailure: 'open',
       timeoutMs: 500,
@@ -39,8 +39,8 @@ it.each(['redis://127.0.0.1', 'redis://[::1]:6380/0', 'rediss://limits.example/1
 it('every file is found from where the settings lie', () => {
   const clientCertificate = { certFile: 'own.pem', keyFile: 'own.key' }
   const tls = { caFile: 'ca.pem', clientCertificate }
-  const settings = sharedSchema.parse({ url: address, passwordFile: 'password', tls })
-  expect(withAbsoluteSharedPaths(settings, (path) => `/etc/${path}`)).toMatchObject({
+  const settings = sharedLimitsSchema.parse({ url: address, passwordFile: 'password', tls })
+  expect(resolveSharedLimitsPaths(settings, (path) => `/etc/${path}`)).toMatchObject({
     passwordFile: '/etc/password',
     tls: {
       caFile: '/etc/ca.pem',

@@ -1,14 +1,14 @@
 import type { z } from 'zod'
 import { limitsSchema } from '../../../src/config/listen-settings.ts'
-import type { sharedSchema } from '../../../src/limits/shared/shared-settings.ts'
-import { everything, type GatewaySetup, type TestedGateway } from '../../gateway/open-gateway.ts'
-import { gatewayAndUpstream, gatewayBefore } from '../../gateway/running-gateway.ts'
+import type { sharedLimitsSchema } from '../../../src/limits/shared/shared-settings.ts'
+import { allowEverything, type GatewaySetup, type TestedGateway } from '../../gateway/open-gateway.ts'
+import { startGatewayAndUpstream, startGatewayBefore } from '../../gateway/running-gateway.ts'
 
 /** The limits of the gateways of a test. */
 type Limits = Omit<z.input<typeof limitsSchema>, 'shared'>
 
 /** What of `limits.shared` is not as usual. */
-export type Shared = Partial<z.input<typeof sharedSchema>>
+export type Shared = Partial<z.input<typeof sharedLimitsSchema>>
 
 /** The path of a request that any limit may be about. */
 export const describe = '/v1/table/sales$orders/describe'
@@ -22,7 +22,7 @@ export function sharingSetup(port: number, limits: Limits, shared: Shared = {}):
   const address = `redis://127.0.0.1:${port}`
   return {
     users: ['alice'],
-    policies: [{ ...everything, rules: everything.rules.map((rule) => ({ ...rule, subjects })) }],
+    policies: [{ ...allowEverything, rules: allowEverything.rules.map((rule) => ({ ...rule, subjects })) }],
     adjust: (settings) => ({
       ...settings,
       limits: limitsSchema.parse({ ...limits, shared: { url: address, timeoutMs: 10_000, ...shared } }),
@@ -33,8 +33,8 @@ export function sharingSetup(port: number, limits: Limits, shared: Shared = {}):
 /** Gateways of that many setups before one upstream. */
 export async function gatewaysBeforeOne(...setups: readonly GatewaySetup[]): Promise<TestedGateway[]> {
   const [first, ...others] = setups
-  const { gateway, upstream } = await gatewayAndUpstream(first)
-  return [gateway, ...(await Promise.all(others.map((setup) => gatewayBefore(upstream.url, setup))))]
+  const { gateway, upstream } = await startGatewayAndUpstream(first)
+  return [gateway, ...(await Promise.all(others.map((setup) => startGatewayBefore(upstream.url, setup))))]
 }
 
 /** What the metrics of a gateway say of a name without labels. */

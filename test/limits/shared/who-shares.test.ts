@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { BucketSettings } from '../../../src/limits/buckets.ts'
-import { shareLimits } from '../../../src/limits/shared/share-limits.ts'
-import { sharedSchema } from '../../../src/limits/shared/shared-settings.ts'
+import { openSharedLimits } from '../../../src/limits/shared/share-limits.ts'
+import { sharedLimitsSchema } from '../../../src/limits/shared/shared-settings.ts'
 import { eventually } from '../../gateway/waiting.ts'
 import { isWithoutRedis, startRedis } from './running-redis.ts'
 import { perSecond, type Shared } from './sharing-gateways.ts'
@@ -9,13 +9,13 @@ import { perSecond, type Shared } from './sharing-gateways.ts'
 /** One bucket of a gateway, for the limit of that name. */
 async function bucketOf(port: number, name: string, settings: BucketSettings, shared: Shared = {}) {
   const address = `redis://127.0.0.1:${port}`
-  const observer = { exchanged: () => undefined, failed: () => undefined }
-  const limits = await shareLimits(
-    sharedSchema.parse({ url: address, timeoutMs: 10_000, ...shared }),
+  const observer = { synced: () => undefined, failed: () => undefined }
+  const limits = await openSharedLimits(
+    sharedLimitsSchema.parse({ url: address, timeoutMs: 10_000, ...shared }),
     observer,
   )
   onTestFinished(() => limits.close())
-  const buckets = limits.makeBuckets(name, settings)
+  const buckets = limits.createBuckets(name, settings)
   await limits.start()
   return {
     take: (tokens: number) => buckets.take('key', tokens, performance.now()),
